@@ -1,0 +1,56 @@
+# Everything happens in .venv (tools) and .perdure (state); nothing else is touched.
+# A fresh machine needs Python >= 3.11, git and make.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down status check test test-slow bench clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.synced
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
+		printf '  make %-12s %s\n' "$$target" "$$text"; done
+
+setup: $(STAMP) ## make .venv with everything that uv.lock names
+
+$(STAMP): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Perdure needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV="$(CURDIR)/.venv" UV_PYTHON_DOWNLOADS=never $(BIN)/uv sync --frozen --inexact --quiet --python $(BIN)/python
+	@touch $@
+
+demo: setup ## a pipeline from push to green on this machine (EXIT=1: stop at the end, JSON=1: machine-readable)
+	@$(BIN)/perdure demo $(if $(EXIT),--exit) $(if $(JSON),--json)
+
+up: setup ## start Perdure on this machine
+	@$(BIN)/perdure up
+
+down: ## stop it; its state in .perdure stays
+	@if test -x $(BIN)/perdure; then $(BIN)/perdure down; fi
+
+status: setup ## what of it runs
+	@$(BIN)/perdure status
+
+check: setup ## style, types, and that imports point down
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check ## check, then all tests but the slow ones
+	$(BIN)/pytest -m "not slow"
+
+test-slow: setup ## long fault runs, foreign runners, the production stack
+	$(BIN)/pytest -m slow
+
+bench: setup ## measure, each figure as a ratio against something
+	$(BIN)/python -m bench
+
+clean: down ## stop Perdure, remove .venv, .perdure and caches
+	rm -rf .venv .perdure .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What runs beside the workflows: relay, sweeper, reconciler, archiver."""

@@ -1,0 +1,80 @@
+"""The archiver: moves the log of an ended job from the database into one object of the store.
+
+Chunks are deleted only up to the length that was frozen, and only after the object was read back with the same CRC.
+"""
+
+import zlib
+from collections.abc import AsyncIterator
+
+import structlog
+
+from domain.errors import PerdureError
+from domain.object_keys import trace_key
+from models.columns import Record
+from models.notifications import TRACES, Notifications
+from models.repositories import traces
+from models.session import Database
+from storage.objects import ObjectStore
+
+BATCH = 50
+PART = 1024 * 1024
+IDLE = 5.0
+
+log = structlog.get_logger()
+
+
+class Archiver:
+    """Moves logs until it is cancelled."""
+
+    def __init__(self, database: Database, store: ObjectStore, notifications: Notifications) -> None:
+        """Take what the composition root made."""
+        self._database = database
+        self._store = store
+        self._notifications = notifications
+
+    async def run(self) -> None:
+        """Move for ever."""
+        while True:
+            moved = 0
+            try:
+                moved = await self.move()
+            except Exception:
+                log.exception("moving logs failed; it is tried again")
+            if not moved:
+                await self._notifications.wait(TRACES, IDLE)
+
+    async def move(self) -> int:
+        """Move every log that is ready; give back how many."""
+        async with self._database.read() as connection:
+            rows = await traces.to_store(connection, BATCH)
+        moved = 0
+        for row in rows:
+            try:
+                moved += await self._move_one(row)
+            except PerdureError as error:
+                log.warning("a log stays in the database for now", job=row.job_id, error=str(error))
+        return moved
+
+    async def _move_one(self, row: Record) -> bool:
+        key = trace_key(row.project_id, row.job_id, row.generation)
+        await self._store.put(key, self._chunks(row))
+        crc = 0
+        async for part in self._store.read(key):
+            crc = zlib.crc32(part, crc)
+        if crc != row.crc:
+            log.error("a stored log reads back differently; it stays in the database", job=row.job_id)
+            return False
+        async with self._database.write() as connection:
+            await traces.stored(connection, row.job_id, row.generation, row.size)
+        return True
+
+    async def _chunks(self, row: Record) -> AsyncIterator[bytes]:
+        start = 0
+        while start < row.size:
+            async with self._database.read() as connection:
+                parts = await traces.read(connection, row.job_id, row.generation, start, PART)
+            for part in parts:
+                start += len(part)
+                yield part
+            if not parts:
+                return

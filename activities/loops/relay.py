@@ -1,0 +1,136 @@
+"""The outbox relay: tells Temporal what SQL has decided, again and again until Temporal took it.
+
+Rows are sent at the same time; each backs off by itself. A relay that is killed loses nothing: the next one sends what
+is unsent, and what was sent twice changes nothing.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from domain.messages import Operation, PipelineFacts
+from models.clock import Clock
+from models.columns import Record
+from models.notifications import OUTBOX, Notifications
+from models.repositories import outbox, pipelines
+from models.repositories.verdicts import outcome
+from models.session import Database
+from settings import Settings
+from workflows.handles import Pipelines
+
+BATCH = 200
+IDLE = 1.0
+"""Seconds after which an idle relay looks for rows again without having been woken."""
+
+_AWAY = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
+
+log = structlog.get_logger()
+
+
+class Relay:
+    """Sends outbox rows until it is cancelled."""
+
+    def __init__(
+        self,
+        database: Database,
+        workflows: Pipelines,
+        notifications: Notifications,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        """Take what the composition root made."""
+        self._database = database
+        self._workflows = workflows
+        self._notifications = notifications
+        self._clock = clock
+        self._patience = timedelta(seconds=settings.times.outbox_not_found)
+
+    async def run(self) -> None:
+        """Send for ever."""
+        while True:
+            waiter = self._notifications.subscribe(OUTBOX)
+            sent = 0
+            try:
+                sent = await self.send_due()
+            except Exception:
+                log.exception("the outbox relay stumbled; it goes on")
+            if not sent:
+                await asyncio.wait([waiter], timeout=IDLE)
+            self._notifications.leave(OUTBOX, waiter)
+
+    async def send_due(self) -> int:
+        """Send every row that is due; give back how many Temporal took."""
+        rows = await self._take()
+        if not rows:
+            return 0
+        facts = await self._facts(rows)
+        results = await asyncio.gather(*(self._send(row, facts) for row in rows))
+        done = [row.id for row, taken in zip(rows, results, strict=True) if taken]
+        if done:
+            async with self._database.write() as connection:
+                await outbox.mark_sent(connection, done, self._clock())
+        return len(done)
+
+    async def _take(self) -> Sequence[Record]:
+        now = self._clock()
+        if self._database.is_sqlite:
+            async with self._database.read() as connection:
+                return await outbox.unsent(connection, now, BATCH)
+        async with self._database.read() as connection:
+            if not await outbox.unsent(connection, now, 1):
+                return ()
+        async with self._database.write() as connection:
+            rows = await outbox.unsent(connection, now, BATCH)
+            await outbox.hold(connection, [row.id for row in rows], now)
+            return rows
+
+    async def _facts(self, rows: Sequence[Record]) -> dict[int, PipelineFacts]:
+        wanted = {row.pipeline_id for row in rows if row.kind != outbox.OUTCOME}
+        if not wanted:
+            return {}
+        async with self._database.read() as connection:
+            return await pipelines.facts_of(connection, wanted)
+
+    async def _send(self, row: Record, facts: dict[int, PipelineFacts]) -> bool:
+        """Whether Temporal took the row."""
+        try:
+            if row.kind == outbox.START:
+                await self._workflows.start(facts[row.pipeline_id])
+            elif row.kind == outbox.OUTCOME:
+                await self._ring(row)
+            else:
+                operation = Operation(row.payload["key"], row.job_id, row.payload.get("variables", {}))
+                await self._workflows.signal(facts[row.pipeline_id], row.payload["name"], operation)
+        except WorkflowAlreadyStartedError:
+            return True
+        except RPCError as error:
+            return await self._refused(row, error)
+        return True
+
+    async def _ring(self, row: Record) -> None:
+        async with self._database.read() as connection:
+            found = await outcome(connection, [row.job_id])
+        verdict, folded = found[row.job_id]
+        if not folded:
+            await self._workflows.complete(row.pipeline_id, verdict)
+
+    async def _refused(self, row: Record, error: RPCError) -> bool:
+        now = self._clock()
+        if error.status is RPCStatusCode.NOT_FOUND and self._is_old(row, now):
+            log.warning("Temporal does not know the job; its pipeline is reconciled", job=row.job_id)
+            async with self._database.read() as connection:
+                known = await pipelines.facts_of(connection, [row.pipeline_id])
+            await self._workflows.signal(known[row.pipeline_id], "reconcile", Operation())
+            return True
+        if error.status not in _AWAY | {RPCStatusCode.NOT_FOUND}:
+            log.warning("Temporal refused an outbox row", row=row.id, kind=row.kind, error=str(error))
+        async with self._database.write() as connection:
+            await outbox.back_off(connection, row.id, row.attempts, str(error), now)
+        return False
+
+    def _is_old(self, row: Record, now: datetime) -> bool:
+        return bool(now - row.created_at > self._patience)

@@ -1,0 +1,48 @@
+"""The activities of pipeline workflows: SQL behind `workflows.ports.PipelinePort`."""
+
+from temporalio import activity
+
+from domain.messages import AwaitJob, Decision, Load, Loaded, Recorded
+from domain.verdict import Verdict
+from models.clock import Clock
+from models.notifications import JOBS, OUTBOX, Notifications, pipeline_topic
+from models.repositories import decisions
+from models.session import Database
+from workflows.ports import PipelinePort
+
+
+class PipelineActivities(PipelinePort):
+    """Reads and records pipelines in SQL."""
+
+    def __init__(self, database: Database, notifications: Notifications, clock: Clock) -> None:
+        """Take what the composition root made."""
+        self._database = database
+        self._notifications = notifications
+        self._clock = clock
+
+    @activity.defn(name="load")
+    async def load(self, order: Load) -> Loaded:
+        """Read a pipeline as SQL has it."""
+        async with self._database.read() as connection:
+            return await decisions.load(connection, order.pipeline_id)
+
+    @activity.defn(name="apply")
+    async def apply(self, decision: Decision) -> Recorded:
+        """Record a decision that offers nothing."""
+        recorded = await decisions.record_or_read(self._database, decision, self._clock())
+        await self._notifications.notify(pipeline_topic(decision.pipeline_id), count=1_000)
+        if decision.cancel:
+            await self._notifications.notify(OUTBOX)
+        return recorded
+
+    @activity.defn(name="offer_jobs")
+    async def offer_jobs(self, decision: Decision) -> Recorded:
+        """Record a decision and wake as many runners as it offers jobs: one notification for the batch."""
+        recorded = await self.apply(decision)
+        await self._notifications.notify(JOBS, count=len(decision.offers()))
+        return recorded
+
+    @activity.defn(name="await_job")
+    async def await_job(self, order: AwaitJob) -> Verdict:  # noqa: ARG002
+        """Leave the job to the runners; losing this worker loses nothing."""
+        activity.raise_complete_async()

@@ -1,0 +1,97 @@
+"""The one place where errors become HTTP (reference: runner protocol, section 1: `message` is what runners show)."""
+
+from typing import Final
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from domain.errors import (
+    ConfigInvalid,
+    Forbidden,
+    Invalid,
+    JobNotRunning,
+    NotFound,
+    OutOfOrder,
+    PerdureError,
+    Refused,
+    StorageFull,
+    TooLarge,
+    TraceMismatch,
+    Unauthenticated,
+    Unavailable,
+)
+
+STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
+    (JobNotRunning, 403),
+    (Forbidden, 403),
+    (NotFound, 404),
+    (Unauthenticated, 401),
+    (Refused, 409),
+    (Invalid, 400),
+    (TooLarge, 413),
+    (OutOfOrder, 416),
+    (TraceMismatch, 412),
+    (StorageFull, 503),
+    (Unavailable, 503),
+)
+"""First match wins. No room left is 503 and not 507, because runners try again after a 503."""
+
+_FULL_RETRY: Final = 30
+
+log = structlog.get_logger()
+
+
+def status_of(error: PerdureError) -> int:
+    """The HTTP status of an error."""
+    return next((status for kind, status in STATUS_OF if isinstance(error, kind)), 500)
+
+
+def headers_of(error: PerdureError) -> dict[str, str]:
+    """What else the caller must know to go on."""
+    if isinstance(error, JobNotRunning):
+        return {"Job-Status": error.status}
+    if isinstance(error, OutOfOrder):
+        return {"Range": f"0-{error.size}"}
+    if isinstance(error, Unavailable):
+        return {"Retry-After": str(error.retry_after)}
+    if isinstance(error, StorageFull):
+        return {"Retry-After": str(_FULL_RETRY)}
+    return {}
+
+
+def _body(error: PerdureError) -> dict[str, object]:
+    if isinstance(error, ConfigInvalid):
+        return {"message": {"base": [str(issue) for issue in error.issues]}}
+    return {"message": str(error)}
+
+
+async def _on_perdure_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, PerdureError)
+    return JSONResponse(_body(error), status_of(error), headers_of(error))
+
+
+async def _on_bad_request(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    faults = ", ".join(f"{'.'.join(str(part) for part in fault['loc'][1:])} {fault['msg']}" for fault in error.errors())
+    return JSONResponse({"message": f"400 Bad request: {faults}"}, 400)
+
+
+async def _on_http_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"message": f"{error.status_code} {error.detail}"}, error.status_code, error.headers)
+
+
+async def _on_surprise(request: Request, error: Exception) -> JSONResponse:
+    log.error("a request failed", path=request.url.path, method=request.method, exc_info=error)
+    return JSONResponse({"message": "500 Internal Server Error"}, 500)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Map every error once."""
+    app.add_exception_handler(PerdureError, _on_perdure_error)
+    app.add_exception_handler(RequestValidationError, _on_bad_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Exception, _on_surprise)

@@ -1,0 +1,138 @@
+"""Git over smart HTTP: clone and fetch by user or job token, push by user token (and a push creates pipelines)."""
+
+import base64
+import binascii
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token
+from api.push import receive
+from api.runner.job_access import claims_for, held
+from api.services import Services
+from auth.job_token import PREFIX, Scope
+from auth.permissions import NOBODY, Action
+from domain.errors import Forbidden, NotFound, Unauthenticated
+from git.repository import Repository
+from git.smart_http import Service, advertise, gunzip, protocol_version, serve
+from models.repositories import projects
+
+router = APIRouter()
+
+_NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
+_CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
+
+
+@dataclass(frozen=True, slots=True)
+class GitAccess:
+    """A repository that the caller may use for one service."""
+
+    project: ProjectAccess
+    repository: Repository
+
+
+@router.get("/{namespace}/{name}.git/info/refs")
+async def info_refs(namespace: str, name: str, request: Request, services: ServicesDep) -> Response:
+    """What a repository offers."""
+    service = _service(request.query_params.get("service", ""))
+    access = await _access(services, request, f"{namespace}/{name}", service)
+    if access is None:
+        return _who_are_you()
+    version = protocol_version(request.headers.get("git-protocol"))
+    stream = advertise(access.repository, service, version)
+    return await _streamed(stream, f"application/x-{service}-advertisement")
+
+
+@router.post("/{namespace}/{name}.git/git-upload-pack")
+async def upload_pack(namespace: str, name: str, request: Request, services: ServicesDep) -> Response:
+    """Clone and fetch."""
+    access = await _access(services, request, f"{namespace}/{name}", Service.UPLOAD_PACK)
+    if access is None:
+        return _who_are_you()
+    version = protocol_version(request.headers.get("git-protocol"))
+    stream = serve(access.repository, Service.UPLOAD_PACK, _body(request), version)
+    return await _streamed(stream, "application/x-git-upload-pack-result")
+
+
+@router.post("/{namespace}/{name}.git/git-receive-pack")
+async def receive_pack(namespace: str, name: str, request: Request, services: ServicesDep) -> Response:
+    """Push; every branch and tag that moved has its pipeline when this answers."""
+    access = await _access(services, request, f"{namespace}/{name}", Service.RECEIVE_PACK)
+    if access is None:
+        return _who_are_you()
+    answer = await receive(services, access.project, access.repository, _body(request))
+    return Response(answer, 200, _NO_CACHE, "application/x-git-receive-pack-result")
+
+
+def _service(name: str) -> Service:
+    try:
+        return Service(name)
+    except ValueError as error:
+        raise Forbidden("403 Forbidden: only git's smart HTTP protocol is spoken here.") from error
+
+
+def _who_are_you() -> Response:
+    text = "HTTP Basic: Access denied. Use your user name and a personal access token as the password.\n"
+    return Response(text, 401, _CHALLENGE, "text/plain")
+
+
+def _password(request: Request) -> str:
+    header = request.headers.get("authorization", "")
+    if not header.lower().startswith("basic "):
+        return ""
+    try:
+        return base64.b64decode(header[6:]).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+async def _access(services: Services, request: Request, path: str, service: Service) -> GitAccess | None:
+    """The repository, if the caller may use it; None asks for a password. Raises `NotFound`, `Forbidden`."""
+    password = _password(request)
+    if password.startswith(PREFIX):
+        return await _access_of_job(services, password, path, service)
+    try:
+        caller = await caller_by_token(services, password) if password else NOBODY
+        project = await access_to(services, caller, path)
+        project.require(Action.PUSH if service is Service.RECEIVE_PACK else Action.READ)
+    except Unauthenticated:
+        return None
+    except NotFound as error:
+        if not password:
+            return None  # a stranger may still show who he is
+        raise NotFound(f"404 Project Not Found: there is no project {path}, or you may not see it.") from error
+    return GitAccess(project, services.repositories.get(project.row.id))
+
+
+async def _access_of_job(services: Services, token: str, path: str, service: Service) -> GitAccess:
+    """A running job reads the repository of its own project; each such call renews its lease."""
+    claims = claims_for(services, token, Scope.GIT_READ)
+    if service is Service.RECEIVE_PACK:
+        raise Forbidden("403 Forbidden: a job token cannot push.")
+    async with services.database.write() as connection:
+        await held(connection, claims)
+        row = await projects.find(connection, path)
+    if row is None or row.id != claims.project_id:
+        raise Forbidden("403 Forbidden: this job token is for another project.")
+    return GitAccess(ProjectAccess(row, NOBODY, 0), services.repositories.get(row.id))
+
+
+def _body(request: Request) -> AsyncIterator[bytes]:
+    if request.headers.get("content-encoding", "") == "gzip":
+        return gunzip(request.stream())
+    return request.stream()
+
+
+async def _streamed(stream: AsyncIterator[bytes], kind: str) -> Response:
+    """Begin only when git has said something: an error before that is still an error of HTTP."""
+    first = await anext(stream, b"")
+
+    async def rest() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in stream:
+            yield chunk
+
+    return StreamingResponse(rest(), 200, _NO_CACHE, kind)

@@ -1,0 +1,32 @@
+"""Whether this process serves: `/-/health` (it answers and has its database), `/-/ready` (Temporal too)."""
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from sqlalchemy import text
+
+from api.deps import ServicesDep
+
+router = APIRouter(prefix="/-")
+
+
+@router.get("/liveness")
+async def liveness() -> JSONResponse:
+    """The process answers."""
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/health")
+async def health(services: ServicesDep) -> JSONResponse:
+    """The process answers and reaches its database; Temporal may be away."""
+    async with services.database.read() as connection:
+        await connection.execute(text("SELECT 1"))
+    return JSONResponse({"status": "ok", "temporal": services.temporal.connected is not None})
+
+
+@router.get("/ready")
+async def ready(services: ServicesDep) -> JSONResponse:
+    """Everything that a pipeline needs is there."""
+    async with services.database.read() as connection:
+        await connection.execute(text("SELECT 1"))
+    services.temporal.pipelines  # noqa: B018  # raises while Temporal is away
+    return JSONResponse({"status": "ready"})

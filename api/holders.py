@@ -1,0 +1,38 @@
+"""Shows in the Temporal Web UI which runner holds a job: a best-effort heartbeat that nothing depends on.
+
+A heartbeat costs Temporal a write, so only a few a second are sent; the rest are left out.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from temporalio.service import RPCError
+
+from domain.errors import Unavailable
+from workflows.handles import Pipelines
+
+MOST_AT_ONCE: Final = 2
+
+
+class Holders:
+    """Sends heartbeats in the background, as long as there are not too many."""
+
+    def __init__(self) -> None:
+        """Begin idle and without Temporal."""
+        self.pipelines: Pipelines | None = None
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def show(self, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
+        """Send a heartbeat unless others are on their way."""
+        if self.pipelines is None or len(self._sending) >= MOST_AT_ONCE:
+            return
+        task = asyncio.create_task(self._send(self.pipelines, pipeline_id, job_id, holder, hand_out))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    @staticmethod
+    async def _send(pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
+        with suppress(RPCError, Unavailable):
+            await pipelines.show_holder(pipeline_id, job_id, holder, hand_out)
+            await asyncio.sleep(0.2)  # at most ten a second

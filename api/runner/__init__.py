@@ -1,0 +1,1 @@
+"""The protocol between GitLab Runner and its server, under /api/v4."""

@@ -1,0 +1,65 @@
+"""Calls with a job token: which job, which hand-out, and whether it still may.
+
+Unknown job, wrong token and foreign pod are all the same 403; a job that has ended says so in `Job-Status`.
+"""
+
+from fastapi import Request
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.services import Services
+from auth.job_token import JobClaims, Scope
+from domain.errors import Forbidden, JobNotRunning
+from domain.status import HELD_BY_RUNNER
+from models.columns import Record
+from models.repositories import leases
+from models.repositories.job_rows import job
+
+_COLUMNS = (
+    job.c.id,
+    job.c.status,
+    job.c.hand_out,
+    job.c.attempt,
+    job.c.project_id,
+    job.c.pipeline_id,
+    job.c.stage_position,
+    job.c.failure_reason,
+    job.c.plan,
+    job.c.system_id,
+)
+
+
+def job_token(request: Request, body_token: str = "") -> str:
+    """The token of a call: in the body, else in the header, else in the query."""
+    return body_token or request.headers.get("job-token", "") or request.query_params.get("token", "")
+
+
+def claims_for(services: Services, token: str, scope: Scope, job_id: int | None = None) -> JobClaims:
+    """What a token says, if it is one of this pod, for `scope`, and of that job. Raises `Forbidden`."""
+    claims = services.job_tokens.read(token)
+    if claims.pod != services.settings.pod or job_id not in {None, claims.job_id}:
+        raise Forbidden("403 Forbidden")
+    claims.require(scope)
+    return claims
+
+
+async def holder(connection: AsyncConnection, claims: JobClaims) -> Record:
+    """The row of the job whose hand-out a token names, whatever its status. Raises `Forbidden`."""
+    row = (await connection.execute(select(*_COLUMNS).where(job.c.id == claims.job_id))).first()
+    if row is None or (row.hand_out, row.attempt) != (claims.hand_out, claims.attempt):
+        raise Forbidden("403 Forbidden")
+    return row
+
+
+def require_running(row: Record) -> None:
+    """Raise `JobNotRunning` unless a runner holds the job."""
+    if row.status not in HELD_BY_RUNNER:
+        raise JobNotRunning(f"403 Forbidden: job {row.id} is {row.status}, not running.", row.status)
+
+
+async def held(connection: AsyncConnection, claims: JobClaims) -> Record:
+    """The row of a running job; this call renews its lease. Raises `Forbidden`, `JobNotRunning`."""
+    row = await holder(connection, claims)
+    require_running(row)
+    await leases.touch(connection, row.id, row.hand_out)
+    return row

@@ -1,0 +1,161 @@
+"""`POST /jobs/request`: a runner asks for a job, and waits for one (reference: runner protocol, section 3).
+
+A runner that has seen our queue value is held until there is something to look at; looking is a claim, so nothing can
+change between the two. Whoever was woken for nothing wakes the next.
+"""
+
+import asyncio
+from typing import Any
+
+import structlog
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from api.deps import ServicesDep
+from api.runner import payload
+from api.runner.body import json_object, text
+from api.runner.runner_access import authenticated_runner, note_contact
+from api.services import Services
+from auth.job_token import JobClaims
+from domain.status import Status
+from models.columns import Record
+from models.notifications import JOBS, OUTBOX, pipeline_topic
+from models.repositories import claims, hand_outs, verdicts
+from models.repositories.claims import Claim
+
+router = APIRouter()
+log = structlog.get_logger()
+
+_QUEUE_VALUE = "waiting"
+"""Any value does: a runner that sends one back knows how to wait."""
+
+_BODY_LIMIT = 32 * 1024
+
+
+class _ClientGone(Exception):
+    """Nobody would read the answer: the claim is rolled back."""
+
+
+@router.post("/jobs/request")
+async def request_job(request: Request, services: ServicesDep) -> Response:
+    """Hand out a job (201) or say that there is none (204)."""
+    body = await json_object(request, _BODY_LIMIT)
+    runner = await authenticated_runner(services, request, body)
+    await note_contact(services, request, runner, body)
+    if runner.paused:
+        return _nothing()
+    claim = _claim(request, runner, body)
+    patience = services.settings.times.long_poll if text(body, "last_update") else 0.0
+    try:
+        return await _wait_for_job(services, request, runner, claim, patience)
+    except _ClientGone:
+        return Response(status_code=499)
+
+
+def _nothing() -> Response:
+    return Response(status_code=204, headers={"X-GitLab-Last-Update": _QUEUE_VALUE})
+
+
+def _claim(request: Request, runner: Record, body: dict[str, Any]) -> Claim:
+    info = body.get("info")
+    features = info.get("features") if isinstance(info, dict) else None
+    return Claim(
+        runner_id=runner.id,
+        runner_type=runner.runner_type,
+        project_id=runner.project_id,
+        tags=tuple(runner.tags),
+        run_untagged=runner.run_untagged,
+        ref_protected=runner.ref_protected,
+        system_id=text(body, "system_id"),
+        request_id=request.headers.get("x-request-id", "")[:64],
+        cancel_gracefully=bool(isinstance(features, dict) and features.get("cancel_gracefully")),
+    )
+
+
+async def _wait_for_job(
+    services: Services, request: Request, runner: Record, claim: Claim, patience: float
+) -> Response:
+    deadline = asyncio.get_running_loop().time() + patience
+    while True:
+        waiter = services.notifications.subscribe(JOBS)
+        taken = False
+        try:
+            document = await _take(services, request, runner, claim)
+            taken = document is not None
+            if document is not None:
+                return JSONResponse(document, 201)
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0 or services.drain.begun:
+                return _nothing()
+            await _woken(request, waiter, min(left, services.settings.times.queue_rescan))
+        finally:
+            if not taken and waiter.done():
+                services.notifications.pass_on(JOBS, waiter)
+            elif not waiter.done():
+                services.notifications.leave(JOBS, waiter)
+
+
+async def _woken(request: Request, waiter: "asyncio.Future[int]", timeout: float) -> None:
+    """Return when woken or after the timeout. Raises `_ClientGone`."""
+    gone = asyncio.create_task(_disconnected(request))
+    both: list[asyncio.Future[Any]] = [waiter, gone]
+    try:
+        await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if gone.done():
+            raise _ClientGone
+    finally:
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _take(services: Services, request: Request, runner: Record, claim: Claim) -> dict[str, Any] | None:
+    """Claim the next job and build what the runner is told of it, in one transaction."""
+    async with services.database.read() as connection:
+        if not await claims.any_for(connection, claim):
+            return None
+    while True:
+        poison = 0
+        async with services.database.write() as connection:
+            taken = await claims.take(connection, claim, services.clock())
+            if taken is None:
+                return None
+            job_id, hand_out = taken
+            try:
+                rows = await hand_outs.read(connection, job_id)
+                document = _document(services, runner, rows)
+            except Exception:
+                log.exception("the payload of a job cannot be built; the job fails alone", job=job_id)
+                poison = job_id
+            else:
+                if await request.is_disconnected():
+                    raise _ClientGone
+        if not poison:
+            await _announce(services, runner, rows, hand_out)
+            return document
+        await _fail(services, poison)
+
+
+def _document(services: Services, runner: Record, rows: hand_outs.HandOut) -> dict[str, Any]:
+    job = rows.job
+    token = services.job_tokens.issue(
+        JobClaims(services.settings.pod, job.id, job.attempt, job.hand_out, job.project_id),
+        min(job.timeout, runner.maximum_timeout or job.timeout),
+        services.clock(),
+    )
+    return payload.build(rows, runner, token, services.settings)
+
+
+async def _fail(services: Services, job_id: int) -> None:
+    async with services.database.write() as connection:
+        await verdicts.end_jobs(connection, [job_id], Status.FAILED, services.clock(), reason="scheduler_failure")
+    await services.notifications.notify(OUTBOX)
+
+
+async def _announce(services: Services, runner: Record, rows: hand_outs.HandOut, hand_out: int) -> None:
+    """Tell watchers of the pipeline, and let the Temporal Web UI show who holds the job; both may fail."""
+    await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
+    services.holders.show(rows.job.pipeline_id, rows.job.id, runner.description or f"runner {runner.id}", hand_out)

@@ -1,0 +1,131 @@
+"""`PUT /jobs/:id`: acceptance, heartbeat and verdict (reference: runner protocol, section 4).
+
+The verdict, the frozen log and the outbox row are one transaction; then comes the 200.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import ServicesDep
+from api.runner.body import json_object, text
+from api.runner.job_access import claims_for, held, holder, job_token, require_running
+from api.services import Services
+from auth.job_token import JobClaims, Scope
+from domain.errors import Invalid, TraceMismatch
+from domain.status import COMPLETE, Status
+from domain.verdict import known_reason
+from models.columns import Record
+from models.notifications import OUTBOX, TRACES, pipeline_topic
+from models.repositories import leases, traces, verdicts
+from models.repositories.job_rows import job
+
+router = APIRouter()
+
+_FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a runner says of the end of a job."""
+
+    status: Status
+    reason: str
+    exit_code: int | None
+    checksum: str
+    size: int | None
+
+    @classmethod
+    def read(cls, body: dict[str, Any]) -> "Report":
+        """Take what is there; an absent exit code of a failed script means that there was none."""
+        output = body.get("output")
+        output = output if isinstance(output, dict) else {}
+        status = _FINAL[body["state"]]
+        exit_code = body.get("exit_code")
+        size = output.get("bytesize")
+        return cls(
+            status,
+            known_reason(text(body, "failure_reason")) if status is Status.FAILED else "",
+            exit_code if isinstance(exit_code, int) else None,
+            text(output, "checksum") or text(body, "checksum"),
+            size if isinstance(size, int) else None,
+        )
+
+
+@router.put("/jobs/{job_id}")
+async def update_job(job_id: int, request: Request, services: ServicesDep) -> Response:
+    """Take a runner's word on a job."""
+    body = await json_object(request, services.settings.sizes.json_bytes)
+    claims = claims_for(services, job_token(request, text(body, "token")), Scope.UPDATE, job_id)
+    state = text(body, "state")
+    if state in {"running", "pending"}:
+        return await _alive(services, claims)
+    if state not in _FINAL:
+        raise Invalid(f"400 Bad request: state {state!r} is none of running, success, failed.")
+    return await _end(services, claims, Report.read(body))
+
+
+async def _alive(services: Services, claims: JobClaims) -> Response:
+    async with services.database.write() as connection:
+        row = await held(connection, claims)
+    return _answer(row.status)
+
+
+def _answer(status: str) -> Response:
+    return Response(b"200", 200, {"Job-Status": status}, media_type="application/json")
+
+
+async def _end(services: Services, claims: JobClaims, report: Report) -> Response:
+    async with services.database.write() as connection:
+        row = await holder(connection, claims)
+        if _repeats(row, report):
+            return Response(b"200", 200, media_type="application/json")
+        require_running(row)
+        await leases.touch(connection, row.id, row.hand_out)
+        complete = await _log_is_right(connection, row.id, report)
+        if complete is not None:
+            await _record(connection, row, report, services, log_incomplete=not complete)
+    if complete is None:
+        raise TraceMismatch(f"412 Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
+    await services.notifications.notify(OUTBOX)
+    await services.notifications.notify(TRACES)
+    await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)
+    return Response(b"200", 200, media_type="application/json")
+
+
+def _repeats(row: Record, report: Report) -> bool:
+    """A verdict that is already recorded: the answer to it was lost."""
+    return row.status in COMPLETE and row.status in {report.status, Status.CANCELED}
+
+
+async def _log_is_right(connection: AsyncConnection, job_id: int, report: Report) -> bool | None:
+    """True: the log is what the runner sent. False: it is not, even after a second try. None: ask for it again."""
+    head = await traces.head(connection, job_id)
+    same_size = report.size is None or report.size == head.size
+    same_crc = not report.checksum or report.checksum == f"crc32:{head.crc:08x}"
+    if same_size and same_crc:
+        return True
+    if not head.resent:
+        await traces.restart(connection, job_id)
+        return None
+    await traces.keep_longest(connection, job_id)
+    return False
+
+
+async def _record(
+    connection: AsyncConnection, row: Record, report: Report, services: Services, *, log_incomplete: bool
+) -> None:
+    if log_incomplete:
+        await connection.execute(update(job).where(job.c.id == row.id).values(log_incomplete=True))
+    await verdicts.end_jobs(
+        connection,
+        [row.id],
+        report.status,
+        services.clock(),
+        reason=report.reason,
+        exit_code=report.exit_code,
+        hand_out=row.hand_out,
+    )

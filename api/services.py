@@ -1,0 +1,55 @@
+"""Everything a route may need, made once by the composition root and passed down."""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from api.holders import Holders
+from auth.job_token import JobTokens
+from auth.keys import SigningKey
+from domain.errors import Unavailable
+from git.repository import Repositories
+from models.clock import Clock
+from models.notifications import Notifications
+from models.session import Database
+from settings import Settings
+from storage.objects import ObjectStore
+from workflows.handles import Pipelines
+
+
+@dataclass(slots=True)
+class TemporalLink:
+    """Temporal as routes see it: it may be away, also at the start."""
+
+    connected: Pipelines | None = None
+
+    @property
+    def pipelines(self) -> Pipelines:
+        """Pipeline workflows. Raises `Unavailable` while Temporal is away."""
+        if self.connected is None:
+            raise Unavailable("Temporal is away; the pipeline's workflow cannot be asked now.")
+        return self.connected
+
+
+@dataclass(slots=True)
+class Drain:
+    """Whether this process is about to stop: held polls are let go then."""
+
+    begun: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The dependencies of every route."""
+
+    settings: Settings
+    database: Database
+    store: ObjectStore
+    repositories: Repositories
+    notifications: Notifications
+    clock: Clock
+    key: SigningKey
+    job_tokens: JobTokens
+    compilers: Executor
+    temporal: TemporalLink = field(default_factory=TemporalLink)
+    holders: Holders = field(default_factory=Holders)
+    drain: Drain = field(default_factory=Drain)

@@ -1,0 +1,1 @@
+"""GitLab's REST API, as far as scripts and python-gitlab need it."""

@@ -1,0 +1,71 @@
+"""What the routes of the REST API name in their paths: projects, pipelines, jobs."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Path
+
+from api.deps import CallerDep, ProjectAccess, ServicesDep, access_to
+from api.v4.encoded_paths import decoded
+from auth.permissions import Caller
+from domain.errors import NotFound, Unauthenticated
+from models.repositories import jobs, pipelines
+
+_LARGEST_ID: Final = 2**53
+
+Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]
+
+
+async def project_of(project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:
+    """The project of a path: by id, or by its full path in one segment. Raises `NotFound`."""
+    reference = decoded(project)
+    if reference.isdecimal() and not (reference.isascii() and int(reference) <= _LARGEST_ID):
+        raise NotFound("404 Project Not Found")
+    return await access_to(services, caller, reference)
+
+
+ProjectDep = Annotated[ProjectAccess, Depends(project_of)]
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineAccess:
+    """A pipeline of a project that the caller may read. `row` has the columns of `models.pipelines.Pipeline`."""
+
+    row: Any
+    project: ProjectAccess
+
+
+async def pipeline_of(pipeline_id: Id, project: ProjectDep, services: ServicesDep) -> PipelineAccess:
+    """The pipeline of a path. Raises `NotFound`."""
+    async with services.database.read() as connection:
+        return PipelineAccess(await pipelines.get(connection, pipeline_id, project.row.id), project)
+
+
+PipelineDep = Annotated[PipelineAccess, Depends(pipeline_of)]
+
+
+@dataclass(frozen=True, slots=True)
+class JobAccess:
+    """A job of a project that the caller may read. `row` has the columns `models.repositories.jobs.LISTED`."""
+
+    row: Any
+    project: ProjectAccess
+
+
+async def job_of(job_id: Id, project: ProjectDep, services: ServicesDep) -> JobAccess:
+    """The job of a path. Raises `NotFound`."""
+    async with services.database.read() as connection:
+        return JobAccess(await jobs.get(connection, job_id, project.row.id), project)
+
+
+JobDep = Annotated[JobAccess, Depends(job_of)]
+
+
+async def known_caller(caller: CallerDep) -> Caller:
+    """The caller, who must have shown who he is. Raises `Unauthenticated`."""
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")
+    return caller
+
+
+KnownCallerDep = Annotated[Caller, Depends(known_caller)]

@@ -1,0 +1,62 @@
+"""Operations on pipelines and jobs as HTTP: the answer of the workflow, GitLab's words for a refusal, or 202.
+
+What SQL already forbids is refused at once, by the same functions that the workflow decides with; so a refusal comes
+also while Temporal is away.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from fastapi.responses import JSONResponse
+
+from api.operations import Asked, ask
+from api.services import Services
+from domain.decisions import JOB_OPERATIONS, PIPELINE_OPERATIONS
+from domain.errors import NotFound, Refused
+from domain.messages import Answer, Operation
+from models.repositories import decisions
+
+REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
+    "retry_job": (403, "403 Forbidden - Job is not retryable"),
+    "cancel_job": (403, "403 Forbidden - Job is not cancelable"),
+    "play_job": (400, "400 Bad request - Unplayable Job"),
+    "retry_pipeline": (400, "400 Bad request - Pipeline is not retryable"),
+    "cancel_pipeline": (400, "400 Bad request - Pipeline is not cancelable"),
+}
+"""Status and message of a refused operation; the workflow's own reason goes beside it."""
+
+
+async def ask_checked(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
+    """Ask for an operation unless SQL forbids it already. Raises `Refused` with the reason."""
+    async with services.database.read() as connection:
+        loaded = await decisions.load(connection, pipeline_id)
+    # With verdicts that nobody folded, only the workflow knows what the jobs are about to become.
+    if not loaded.verdicts:
+        try:
+            if operation.job_id is None:
+                PIPELINE_OPERATIONS[name](loaded.pipeline)
+            else:
+                JOB_OPERATIONS[name](loaded.pipeline, operation.job_id)
+        except NotFound as error:
+            raise Refused(str(error)) from error
+    return await ask(services, pipeline_id, name, operation)
+
+
+async def answer_with(
+    services: Services,
+    pipeline_id: int,
+    name: str,
+    operation: Operation,
+    present: Callable[[Answer], Awaitable[dict[str, Any]]],
+    status: int = 201,
+) -> JSONResponse:
+    """Ask, then show by `present` what it became; 202 when the answer is still to come."""
+    try:
+        asked = await ask_checked(services, pipeline_id, name, operation)
+    except Refused as refused:
+        code, message = REFUSAL[name]
+        return JSONResponse({"message": message, "reason": str(refused)}, code)
+    if asked.answer is None:
+        text = "202 Accepted: the request is kept and will be carried out; look at the pipeline again in a moment."
+        return JSONResponse({"key": asked.key, "message": text}, 202)
+    return JSONResponse(await present(asked.answer), status)

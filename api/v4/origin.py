@@ -1,0 +1,47 @@
+"""Writes by a browser's session come from our own pages only.
+
+The cookie is `SameSite=Lax`, but another port of the same host counts as the same site; so the origin is looked at too.
+"""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from fastapi import Request
+
+from api.deps import ServicesDep, token_of
+from domain.errors import Forbidden
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def _place(url: str) -> tuple[str, int] | None:
+    """Host and port; None for what is no address (`Origin: null`, a port that is no number)."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.hostname else None
+
+
+def comes_from_our_pages(request: Request, url: str) -> bool:
+    """Whether a browser says that one of our own pages sent this; `url` is the address that users see."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        return request.headers.get("sec-fetch-site") == "same-origin"
+    place = _place(origin)
+    host = request.headers.get("host", "")
+    return place is not None and place in {_place(url), _place(f"{urlsplit(origin).scheme}://{host}")}
+
+
+def require_our_pages(request: Request, services: ServicesDep) -> None:
+    """Raise `Forbidden` for a form that another site sent."""
+    if request.method not in _SAFE and not comes_from_our_pages(request, services.settings.url):
+        raise Forbidden("403 Forbidden: this form was not sent by a page of this server; open the page again.")
+
+
+def require_token_or_our_pages(request: Request, services: ServicesDep) -> None:
+    """The same for the REST API, where a token is proof enough and a call without a session needs none."""
+    if request.cookies and not token_of(request):
+        require_our_pages(request, services)

@@ -1,0 +1,120 @@
+"""Parameters of a call as GitLab takes them: from the query, a form or a JSON document, all alike."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
+
+import orjson
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from api.deps import ServicesDep
+from domain.errors import Invalid, TooLarge
+
+_MANY: Final = 1000
+"""Fields of one form."""
+_CREDENTIALS: Final = frozenset({"private_token", "access_token"})
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def given(model: type[Model]) -> Callable[[Request, ServicesDep], Awaitable[Model]]:
+    """A dependency that reads the parameters of a call into `model`. Raises `Invalid` with every fault."""
+
+    async def read(request: Request, services: ServicesDep) -> Model:
+        values = await parameters(request, services.settings.sizes.json_bytes)
+        try:
+            return model.model_validate(values)
+        except ValidationError as error:
+            raise Invalid(", ".join(_fault(fault) for fault in error.errors())) from error
+
+    return read
+
+
+def _fault(fault: Any) -> str:
+    """What is wrong, in GitLab's words where it has any."""
+    name = ".".join(str(part) for part in fault["loc"]) or "request"
+    if fault["type"] == "missing":
+        return f"{name} is missing"
+    if fault["type"] in {"literal_error", "enum"}:
+        return f"{name} does not have a valid value"
+    return f"{name} is invalid: {fault['msg'].removeprefix('Value error, ')}"
+
+
+async def parameters(request: Request, limit: int) -> dict[str, Any]:
+    """All parameters of a call; those of the body come before those of the query. Raises `Invalid`, `TooLarge`."""
+    query = nested(request.query_params.multi_items())
+    values = {name: value for name, value in query.items() if name not in _CREDENTIALS}
+    body = await _body(request, limit)
+    if not body:
+        return values
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        return values | nested(await _multipart(request, body))
+    if kind == "application/x-www-form-urlencoded":
+        return values | nested(_urlencoded(body))
+    return values | _document(body)
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise TooLarge(f"413 The request has more than {limit} bytes (limit PERDURE_JSON_BYTES).")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Invalid(f"400 Bad request: the body is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise Invalid("400 Bad request: the body must be a JSON object.")
+    return document
+
+
+def _urlencoded(body: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MANY)
+    except ValueError as error:
+        raise Invalid(f"400 Bad request: the body is not a form of at most {_MANY} fields: {error}") from error
+
+
+async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
+    async def once() -> Any:
+        yield body
+
+    try:
+        form = await MultiPartParser(request.headers, once(), max_files=0, max_fields=_MANY).parse()
+    except (MultiPartException, KeyError) as error:
+        raise Invalid(f"400 Bad request: the body is not a form: {error}") from error
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+
+
+def nested(fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Flat fields as a document: `scope[]=a` becomes a list, `variables[][key]=A` a list of objects.
+
+    A name that comes again begins the next object, as in Rails.
+    """
+    values: dict[str, Any] = {}
+    for name, value in fields:
+        head, bracket, rest = name.partition("[]")
+        if not bracket:
+            values[name] = value
+            continue
+        items = values.setdefault(head, [])
+        if not isinstance(items, list):
+            raise Invalid(f"400 Bad request: {head} is given both as a value and as a list.")
+        if not rest:
+            items.append(value)
+            continue
+        inner = rest.removeprefix("[").removesuffix("]")
+        if not items or not isinstance(items[-1], dict) or inner in items[-1]:
+            items.append({})
+        items[-1][inner] = value
+    return values

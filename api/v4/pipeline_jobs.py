@@ -1,0 +1,47 @@
+"""What a pipeline holds: its jobs and its test report."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
+
+from api.deps import ServicesDep
+from api.v4.access import PipelineDep
+from api.v4.jobs import ScopeDep, shown_jobs
+from api.v4.pagination import PagingDep
+from api.v4.representation.test_reports import test_report
+from models.repositories import artifacts, jobs
+from models.repositories.paging import slice_of
+
+router = APIRouter(prefix="/projects/{project}/pipelines/{pipeline_id}")
+
+
+@router.get("/jobs")
+async def list_jobs_of_pipeline(
+    found: PipelineDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    scope: ScopeDep,
+    include_retried: Annotated[bool, Query()] = False,
+) -> JSONResponse:
+    """The jobs of a pipeline, newest first; earlier attempts only when asked for."""
+    statement = jobs.of_pipeline(found.row.id, statuses=scope, retried=include_retried)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+        items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
+    return paging.answer(items, page.total)
+
+
+@router.get("/bridges")
+async def list_bridges(_found: PipelineDep, paging: PagingDep) -> JSONResponse:
+    """Trigger jobs; no configuration that is accepted has any."""
+    return paging.answer([], 0)
+
+
+@router.get("/test_report")
+async def get_test_report(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+    """What the JUnit reports of the latest attempts say."""
+    async with services.database.read() as connection:
+        rows = await artifacts.reports_of(connection, found.row.id)
+        latest = (await connection.execute(jobs.of_pipeline(found.row.id))).all()
+    return test_report(rows, {row.id: row.name for row in latest})

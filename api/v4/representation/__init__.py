@@ -1,0 +1,1 @@
+"""Rows as GitLab's JSON: pure functions, one file a noun."""

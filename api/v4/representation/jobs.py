@@ -1,0 +1,82 @@
+"""Jobs as GitLab's JSON, with three fields of our own: `attempt`, `exit_code`, `log_incomplete`."""
+
+from datetime import datetime
+from typing import Any
+
+from api.v4.representation.moments import duration, moment, queued
+from api.v4.representation.people import person
+from api.v4.representation.pipelines import brief
+from api.v4.representation.runners import runner
+from domain.status import Status
+from domain.verdict import public_reason
+from models.repositories.relations import Relations
+
+
+def job(row: Any, relations: Relations, full_path: str, url: str, now: datetime) -> dict[str, Any]:
+    """One attempt of a job; what it points to is in `relations`."""
+    pipeline = relations.pipelines[row.pipeline_id]
+    user = relations.users.get(row.user_id)
+    holder = relations.runners.get(row.runner_id)
+    kept = [_artifact(item) for item in relations.artifacts.get(row.id, ())]
+    archive = next((item for item in relations.artifacts.get(row.id, ()) if item.file_type == "archive"), None)
+    document = {
+        "id": row.id,
+        "status": row.status,
+        "stage": row.stage_name,
+        "name": row.name,
+        "ref": pipeline.ref,
+        "tag": pipeline.tag,
+        "coverage": None,
+        "allow_failure": row.allow_failure,
+        "created_at": moment(row.created_at),
+        "started_at": moment(row.started_at),
+        "finished_at": moment(row.finished_at),
+        "erased_at": None,
+        "duration": duration(row, now),
+        "queued_duration": queued(row, now),
+        "user": None if user is None else person(user, url),
+        "commit": commit(pipeline, full_path, url),
+        "pipeline": brief(pipeline, full_path, url),
+        "web_url": f"{url}/{full_path}/-/jobs/{row.id}",
+        "project": {"ci_job_token_scope_enabled": True},
+        "artifacts": kept,
+        "artifacts_expire_at": moment(archive.expire_at) if archive is not None else None,
+        "runner": None if holder is None else runner(holder, now),
+        "tag_list": list(row.tags),
+        "source": pipeline.source,
+        "archived": False,
+        "attempt": row.attempt,
+        "retried": row.retried,
+        "exit_code": row.exit_code,
+        "log_incomplete": row.log_incomplete,
+    }
+    if archive is not None:
+        document["artifacts_file"] = {"filename": archive.filename, "size": archive.size}
+    if row.status == Status.FAILED:
+        document["failure_reason"] = public_reason(row.failure_reason)
+    return document
+
+
+def _artifact(row: Any) -> dict[str, Any]:
+    return {
+        "file_type": row.file_type,
+        "size": row.size,
+        "filename": row.filename,
+        "file_format": row.file_format or None,
+    }
+
+
+def commit(pipeline: Any, full_path: str, url: str) -> dict[str, Any]:
+    """The commit of a pipeline, as it was when the pipeline was made."""
+    facts = pipeline.commit
+    return {
+        "id": pipeline.sha,
+        "short_id": pipeline.sha[:8],
+        "created_at": facts.get("timestamp"),
+        "title": facts.get("title", ""),
+        "message": facts.get("message", ""),
+        "author_name": facts.get("author_name", ""),
+        "author_email": facts.get("author_email", ""),
+        "authored_date": facts.get("timestamp"),
+        "web_url": f"{url}/{full_path}/-/commit/{pipeline.sha}",
+    }

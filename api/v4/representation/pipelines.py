@@ -1,0 +1,52 @@
+"""Pipelines as GitLab's JSON."""
+
+from datetime import datetime
+from typing import Any
+
+from api.v4.representation.moments import moment, span
+from api.v4.representation.people import person
+from api.v4.representation.statuses import detailed_status, shown_pipeline
+
+
+def page_of(row: Any, full_path: str) -> str:
+    """Path of a pipeline's page."""
+    return f"/{full_path}/-/pipelines/{row.id}"
+
+
+def brief(row: Any, full_path: str, url: str) -> dict[str, Any]:
+    """A pipeline as an item of a list and inside a job."""
+    return {
+        "id": row.id,
+        "iid": row.iid,
+        "project_id": row.project_id,
+        "sha": row.sha,
+        "ref": row.ref,
+        "status": row.status,
+        "source": row.source,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "web_url": url + page_of(row, full_path),
+        "name": None,
+    }
+
+
+def pipeline(
+    row: Any, user: Any | None, full_path: str, url: str, now: datetime, *, warned: bool = False
+) -> dict[str, Any]:
+    """A pipeline in full; whole seconds for `duration`, as GitLab has them."""
+    lasted = span(row.started_at, row.finished_at or now)
+    return {
+        **brief(row, full_path, url),
+        "before_sha": row.before_sha,
+        "tag": row.tag,
+        "yaml_errors": row.yaml_errors or None,
+        "failure_reason": row.failure_reason or None,
+        "user": None if user is None else person(user, url),
+        "started_at": moment(row.started_at),
+        "finished_at": moment(row.finished_at),
+        "committed_at": None,
+        "duration": None if lasted is None else int(lasted),
+        "queued_duration": span(row.created_at, row.started_at),
+        "coverage": None,
+        "detailed_status": detailed_status(shown_pipeline(row.status, warned=warned), page_of(row, full_path)),
+    }

@@ -1,0 +1,32 @@
+"""What clients ask first: which GitLab this is like."""
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+
+from api.deps import ServicesDep
+from api.v4.access import KnownCallerDep
+
+LIKE_GITLAB: Final = "18.0.0"
+"""The GitLab version whose API this one follows; clients switch features by it."""
+REVISION: Final = "perdure"
+
+router = APIRouter()
+
+
+@router.get("/version")
+async def version(_caller: KnownCallerDep) -> dict[str, Any]:
+    """The version, as clients compare it."""
+    return {"version": LIKE_GITLAB, "revision": REVISION}
+
+
+@router.get("/metadata")
+async def metadata(_caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+    """Version and pod."""
+    return {
+        "version": LIKE_GITLAB,
+        "revision": REVISION,
+        "kas": {"enabled": False, "externalUrl": None, "externalK8sProxyUrl": None, "version": None},
+        "enterprise": False,
+        "pod": services.settings.pod,
+    }

@@ -1,0 +1,96 @@
+"""`perdure runner`: register a runner and run it."""
+
+import asyncio
+import logging
+import os
+import socket
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Refused, Unauthenticated, Unavailable
+from fleet.client import RunnerClient, api_base
+from fleet.config import EXECUTORS, FleetConfig, RunnerEntry, add_runner, load_config, system_id
+from fleet.features import runner_info
+from fleet.loop import RunnerProcess
+from fleet.reply import Registration
+
+DEFAULT_CONFIG = Path(".perdure/runner/config.toml")
+VERIFY_FOR = 10.0
+"""Seconds that `register` keeps trying to reach the server: a person is waiting."""
+
+EXIT_CODES: dict[type[PerdureError], int] = {
+    Invalid: 2,
+    Refused: 2,
+    NotFound: 3,
+    Unauthenticated: 4,
+    Forbidden: 4,
+    Unavailable: 5,
+}
+"""What the command's exit status says; any other error is 1."""
+
+app = typer.Typer(help="Register runners and run them.", no_args_is_help=True)
+
+ConfigOption = Annotated[
+    Path, typer.Option("--config", "-c", help="Where config.toml is.", envvar="PERDURE_RUNNER_CONFIG")
+]
+
+
+@app.command()
+def run(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Take jobs and run them until told to end.
+
+    SIGQUIT finishes the running jobs first; SIGTERM and SIGINT abort them.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        fleet = load_config(config)
+        if not fleet.runners:
+            raise NotFound(f"{config} holds no [[runners]]; add one with `perdure runner register --config {config}`")
+        asyncio.run(_run(fleet, config.resolve().parent))
+    except PerdureError as error:
+        _fail(error)
+
+
+@app.command()
+def register(
+    url: Annotated[str, typer.Option(help="Address of the server.")],
+    token: Annotated[str, typer.Option(help="The runner's token, made on the server.", envvar="CI_SERVER_TOKEN")],
+    name: Annotated[str, typer.Option(help="Name in the configuration; the host's name if empty.")] = "",
+    config: ConfigOption = DEFAULT_CONFIG,
+    executor: Annotated[str, typer.Option(help="How jobs are run.")] = "shell",
+) -> None:
+    """Check a runner token with the server and add the runner to config.toml."""
+    try:
+        if executor not in EXECUTORS:
+            raise Invalid(f"executor {executor!r} is not known; use one of {', '.join(EXECUTORS)}")
+        api_base(url)
+        entry = RunnerEntry(name or socket.gethostname(), url, token, executor=executor)
+        known = asyncio.run(_verify(entry, config.resolve().parent))
+        add_runner(config, RunnerEntry(entry.name, url, known.token, id=known.id, executor=executor))
+    except PerdureError as error:
+        _fail(error)
+    typer.echo(f"Runner {known.id} ({entry.name}) is registered in {config}.", err=True)
+    typer.echo(f"Start it with: perdure runner run --config {config}", err=True)
+    typer.echo(known.id)
+
+
+async def _run(fleet: FleetConfig, folder: Path) -> None:
+    process = RunnerProcess(fleet, folder)
+    process.heed_signals()
+    logging.getLogger(__name__).info("runner with %d entries starts, process %d", len(fleet.runners), os.getpid())
+    await process.run()
+
+
+async def _verify(entry: RunnerEntry, folder: Path) -> Registration:
+    async with RunnerClient(
+        entry.url, entry.token, system_id=system_id(folder), info=runner_info(entry.executor)
+    ) as client:
+        return await client.verify(give_up_after=VERIFY_FOR)
+
+
+def _fail(error: PerdureError) -> NoReturn:
+    typer.echo(f"Error: {error}", err=True)
+    codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+    raise typer.Exit(next(codes, 1)) from error

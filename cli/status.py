@@ -1,0 +1,84 @@
+"""`perdure status`: what of Perdure runs on this machine."""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cli.exit_codes import ExitCode
+from cli.up import is_ready, supervisor_runs, temporal_ui
+from pods.child import Child
+from pods.process import is_alive
+from pods.run_folder import RunFolder
+from pods.stack import stack
+from settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ChildStatus:
+    """One child as it is now; `pid` and `since` (ISO 8601, UTC) are None if it does not live."""
+
+    name: str
+    pid: int | None
+    alive: bool
+    ready: bool
+    restarts: int
+    since: str | None
+
+
+def status(settings: Settings, *, as_json: bool) -> ExitCode:
+    """Print the state; OK if the supervisor lives and every child is ready, else FAILED."""
+    folder = RunFolder(settings.home)
+    children = [child for child in stack(settings) if child.wanted]
+    with ThreadPoolExecutor(max_workers=len(children)) as pool:
+        found = list(pool.map(lambda child: _look(child, folder), children))
+    running = supervisor_runs(folder)
+    if as_json:
+        answer = {
+            "running": running,
+            "url": settings.url,
+            "temporal_ui": temporal_ui(settings),
+            "children": [asdict(child) for child in found],
+        }
+        typer.echo(json.dumps(answer))
+    else:
+        _show(settings, running, found)
+    return ExitCode.OK if running and all(child.ready for child in found) else ExitCode.FAILED
+
+
+def _look(child: Child, folder: RunFolder) -> ChildStatus:
+    record = folder.read(child.name)
+    if record is None or not is_alive(record.identity):
+        return ChildStatus(
+            child.name, None, alive=False, ready=False, restarts=record.restarts if record else 0, since=None
+        )
+    since = datetime.fromtimestamp(record.create_time, UTC).isoformat(timespec="seconds")
+    return ChildStatus(child.name, record.pid, True, is_ready(child, folder), record.restarts, since)
+
+
+def _show(settings: Settings, running: bool, children: Sequence[ChildStatus]) -> None:
+    console = Console()
+    word = "is up" if running else "is down" if not any(child.alive for child in children) else "has no supervisor"
+    console.print(f"Perdure {word}: {settings.url}", highlight=False, soft_wrap=True)
+    if not running:
+        console.print("Next: `perdure up`", highlight=False)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("process", "state", "pid", "restarts", "since"):
+        table.add_column(heading, no_wrap=True)
+    for child in children:
+        colour, state = _state(child)
+        pid, since = str(child.pid or "-"), child.since or "-"
+        table.add_row(child.name, f"[{colour}]{state}[/]", pid, str(child.restarts), since)
+    console.print(table)
+
+
+def _state(child: ChildStatus) -> tuple[str, str]:
+    """Colour and words; never colour alone."""
+    if child.ready:
+        return "green", "✓ ready"
+    return ("yellow", "… not ready") if child.alive else ("red", "✗ down")

@@ -1,0 +1,77 @@
+"""Writes a complete nginx configuration into a folder, for a front that runs without containers.
+
+    python deploy/nginx/render.py --listen 8929 --api 10.0.0.5:8930 --api 10.0.0.6:8930 /srv/perdure-front
+    nginx -e /srv/perdure-front/error.log -c /srv/perdure-front/nginx.conf
+
+Only the standard library is used, so that any Python 3.11 will do.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+TEMPLATES = Path(__file__).resolve().parent
+GROUP = "perdure_api"
+UPSTREAM = """upstream {group} {{
+{servers}
+    keepalive 64;
+    keepalive_timeout 4s;
+}}"""
+SERVER = "    server {address} max_fails=1 fail_timeout=2s;"
+ADDRESS = re.compile(r"[A-Za-z0-9.\-]+:\d{1,5}|\[[0-9A-Fa-f:]+\]:\d{1,5}")
+LISTEN = re.compile(r"\d{1,5}|" + ADDRESS.pattern)
+PLACEHOLDER = re.compile(r"\$\{(FRONT_[A-Z]+)\}")
+FOLDER = re.compile(r"[^\"$;{}\\\s]+")
+RESOLVER = re.compile(r"[A-Za-z0-9.:\[\]\-]+")
+
+
+def checked(pattern: re.Pattern[str]) -> Callable[[str], str]:
+    """A type for argparse: text that `pattern` matches as a whole; nothing else gets into the configuration."""
+
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise argparse.ArgumentTypeError(f"{text!r} does not match {pattern.pattern}")
+        return text
+
+    return check
+
+
+def values(listen: str, apis: Sequence[str], resolver: str | None, folder: Path) -> Mapping[str, str]:
+    """What each placeholder stands for.
+
+    With a resolver there is one API name, looked up as requests come; without, the addresses form a group that nginx
+    looks up at its start.
+    """
+    servers = "\n".join(SERVER.format(address=address) for address in apis)
+    return {
+        "FRONT_LISTEN": listen,
+        "FRONT_API": apis[0] if resolver else GROUP,
+        "FRONT_UPSTREAM": "" if resolver else UPSTREAM.format(group=GROUP, servers=servers),
+        "FRONT_RESOLVER": f"resolver {resolver} valid=5s;" if resolver else "",
+        "FRONT_FOLDER": str(folder),
+    }
+
+
+def main() -> None:
+    """Read the command line and write `nginx.conf` and `perdure.conf`."""
+    parser = argparse.ArgumentParser(description="Write an nginx configuration for the front of Perdure.")
+    parser.add_argument("--listen", type=checked(LISTEN), default="8929", help="port or address:port")
+    parser.add_argument(
+        "--api", type=checked(ADDRESS), action="append", required=True, help="host:port; may be repeated"
+    )
+    parser.add_argument("--resolver", type=checked(RESOLVER), help="name server; then exactly one --api")
+    parser.add_argument("folder", type=checked(FOLDER), help="where configuration, logs and temporary files go")
+    options = parser.parse_args()
+    if options.resolver and len(options.api) != 1:
+        parser.error("--resolver goes with exactly one --api, whose name stands for all of them")
+    folder = Path(options.folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    known = values(options.listen, options.api, options.resolver, folder)
+    for name in ("nginx.conf", "perdure.conf"):
+        template = (TEMPLATES / f"{name}.template").read_text()
+        (folder / name).write_text(PLACEHOLDER.sub(lambda found: known[found[1]], template))
+
+
+if __name__ == "__main__":
+    main()

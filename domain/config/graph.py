@@ -1,0 +1,199 @@
+"""Looking across jobs: stages exist, needs and dependencies point to jobs that run before, and nothing runs in circles.
+
+Reference: CI YAML, sections 6, 7 and 16. These messages start with the name of the job, not with a path.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from textwrap import shorten
+from typing import Final
+
+from domain.config.budget import Budget
+from domain.config.issues import Issues
+from domain.config.job import JobDraft
+from domain.config.needs import DependencyEntry, NeedEntry
+from domain.config.parallel import Instance, has_matrix_expression, instances, with_matrix_values
+from domain.config.plan import Need
+from domain.config.tree import Place
+
+MOST_NEEDS: Final = 50
+"""Needs of one job, parallel ones counted singly (reference: CI YAML, section 16)."""
+MOST_CIRCLES: Final = 10
+"""Circles that are told one by one."""
+LONGEST_LIST: Final = 800
+"""Characters of the list of stages in a message."""
+JOB_COST: Final = 10
+"""Entries of the budget that one instance of a job takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """One job that will run: what was written, which instance of it this is, and what it waits for."""
+
+    draft: JobDraft
+    name: str
+    instance: Instance | None
+    needs: tuple[Need, ...] | None
+    dependencies: tuple[str, ...] | None
+
+
+class Graph:
+    """All jobs of one configuration. `unread` names jobs that exist but could not be read."""
+
+    def __init__(
+        self,
+        drafts: Iterable[JobDraft],
+        stages: tuple[str, ...],
+        unread: frozenset[str],
+        issues: Issues,
+        budget: Budget,
+    ) -> None:
+        """Expand parallel jobs and check that stages exist."""
+        self._stages = {stage: position for position, stage in enumerate(stages)}
+        self._stage_list = shorten(", ".join(stages), LONGEST_LIST, placeholder=" ...")
+        self._unread = unread
+        self._issues = issues
+        self._budget = budget
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._stage_of: dict[str, int | None] = {}
+        self._jobs: list[tuple[JobDraft, tuple[Instance | None, ...]]] = []
+        for draft in drafts:
+            self._add(draft)
+
+    def linked(self) -> list[Linked]:
+        """Every job in the order of the text, with needs and dependencies by full names."""
+        jobs = [job for draft, expanded in self._jobs for job in self._link(draft, expanded)]
+        self._check_circles(jobs)
+        return jobs
+
+    def _add(self, draft: JobDraft) -> None:
+        stage = self._stages.get(draft.stage)
+        if stage is None and draft.stage:
+            self._fault(
+                draft,
+                f"chosen stage {draft.stage} does not exist; available stages are {self._stage_list}",
+                "stage",
+                draft.place,
+            )
+        expanded: tuple[Instance | None, ...] = (None,)
+        if draft.parallel is not None:
+            self._budget.spend(JOB_COST, draft.place)
+            expanded = instances(draft.name, draft.parallel)
+        self._budget.spend(JOB_COST * len(expanded), draft.place)
+        names = tuple(instance.name if instance else draft.name for instance in expanded)
+        self._names[draft.name] = names
+        for name in names:
+            if name in self._stage_of:
+                self._fault(draft, f"there are two jobs named {name}; rename one", "parallel", draft.place)
+            self._stage_of[name] = stage
+        self._jobs.append((draft, expanded))
+
+    def _link(self, draft: JobDraft, expanded: tuple[Instance | None, ...]) -> Iterable[Linked]:
+        """Needs are looked up once for all instances, unless they speak of the matrix."""
+        self._check_part_of_needs(draft)
+        varies = any(has_matrix_expression(need.job) for need in draft.needs or ())
+        dependencies = self._dependencies(draft)
+        needs = None if varies else self._needs(draft, {})
+        for instance in expanded:
+            if varies:
+                needs = self._needs(draft, instance.values if instance else {})
+            name = instance.name if instance else draft.name
+            self._check_self(draft, name, needs)
+            yield Linked(draft, name, instance, needs, dependencies)
+
+    def _needs(self, draft: JobDraft, values: Mapping[str, str]) -> tuple[Need, ...] | None:
+        if draft.needs is None:
+            return None
+        self._budget.spend(len(draft.needs), draft.place)
+        found: list[tuple[NeedEntry, tuple[str, ...]]] = []
+        for entry in draft.needs:
+            written = with_matrix_values(entry.job, values)
+            names = self._targets(draft, written, entry, "need", "needs", optional=entry.optional)
+            if names:
+                found.append((entry, names))
+        count = sum(len(names) for _, names in found)
+        if count > MOST_NEEDS:
+            message = f"one job can only need {MOST_NEEDS} others, but you have listed {count}"
+            self._fault(draft, message, "needs", found[0][0].place)
+            return ()
+        self._budget.spend(count, draft.place)
+        self._check_duplicates(draft, found)
+        return tuple(Need(name, entry.artifacts, entry.optional) for entry, names in found for name in names)
+
+    def _dependencies(self, draft: JobDraft) -> tuple[str, ...] | None:
+        if draft.dependencies is None:
+            return None
+        self._budget.spend(len(draft.dependencies), draft.place)
+        found: dict[str, None] = {}
+        for entry in draft.dependencies:
+            names = self._targets(draft, entry.job, entry, "dependency", "dependencies", optional=False)
+            self._budget.spend(len(names), draft.place)
+            found.update(dict.fromkeys(names))
+        return tuple(found)
+
+    def _targets(
+        self, draft: JobDraft, name: str, entry: NeedEntry | DependencyEntry, kind: str, keyword: str, *, optional: bool
+    ) -> tuple[str, ...]:
+        """The full names that a written one stands for; notes those that do not exist or run later."""
+        names = self._names.get(name) or ((name,) if name in self._stage_of else ())
+        if not names:
+            if name not in self._unread and not optional:
+                self._fault(draft, f"undefined {kind}: {name}", keyword, entry.place)
+            return ()
+        theirs, own = self._stage_of[names[0]], self._stages.get(draft.stage)
+        if theirs is not None and own is not None and theirs > own:
+            self._fault(draft, f"{kind} {name} is not defined in current or prior stages", keyword, entry.place)
+        return names
+
+    def _check_part_of_needs(self, draft: JobDraft) -> None:
+        if not draft.needs or not draft.dependencies:
+            return
+        needed = {need.job for need in draft.needs}
+        missing = [entry for entry in draft.dependencies if entry.job not in needed]
+        if missing:
+            path = f"jobs:{draft.name}"
+            names = ", ".join(entry.job for entry in missing)
+            message = f"{path} dependencies the {names} should be part of needs"
+            self._issues.add(message, f"{path}:dependencies", missing[0].place)
+
+    def _check_duplicates(self, draft: JobDraft, found: list[tuple[NeedEntry, tuple[str, ...]]]) -> None:
+        counted = Counter(name for _, names in found for name in names)
+        twice = [name for name, count in counted.items() if count > 1]
+        if twice:
+            message = f"{draft.name} has the following needs duplicated: {', '.join(twice)}."
+            self._issues.add(message, f"jobs:{draft.name}:needs", found[0][0].place)
+
+    def _check_self(self, draft: JobDraft, name: str, needs: tuple[Need, ...] | None) -> None:
+        if any(need.job == name for need in needs or ()):
+            message = f"The pipeline has circular dependencies: self-dependency: {name}"
+            self._issues.add(message, f"jobs:{draft.name}:needs", draft.place)
+
+    def _check_circles(self, jobs: list[Linked]) -> None:
+        """Note circles of two or more, one after the other."""
+        edges = {job.name: {need.job for need in job.needs} - {job.name} for job in jobs if job.needs}
+        places = {job.name: job.draft.place for job in jobs}
+        for _ in range(MOST_CIRCLES if edges else 0):
+            circle = _circle(edges)
+            if not circle:
+                return
+            path = " -> ".join(circle)
+            message = f"The pipeline has circular dependencies: {path}"
+            self._issues.add(message, f"jobs:{circle[0]}:needs", places[circle[0]])
+            for job, need in pairwise(circle):
+                edges[job].discard(need)
+
+    def _fault(self, draft: JobDraft, text: str, keyword: str, place: Place) -> None:
+        self._issues.add(f"{draft.name} job: {text}", f"jobs:{draft.name}:{keyword}", place)
+
+
+def _circle(edges: Mapping[str, set[str]]) -> list[str]:
+    """One circle, each job before one that it needs; empty if there is none."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found[::-1]
+    return []

@@ -1,0 +1,50 @@
+"""Collecting what is wrong with a configuration, so that all of it is told at once."""
+
+from typing import Final, NoReturn
+
+from domain.config.tree import NOWHERE, Place
+from domain.errors import ConfigInvalid, ConfigIssue
+
+LONGEST_MESSAGE: Final = 1_000
+"""Characters; a message quotes the text, and an alias may put one long text into many messages."""
+
+
+MOST_ISSUES: Final = 1_000
+"""Issues that are told; after so many the rest is not looked for."""
+
+
+class Issues:
+    """The issues found so far in one file."""
+
+    def __init__(self, file: str) -> None:
+        """Every issue will name this file."""
+        self._file = file
+        self._found: list[ConfigIssue] = []
+
+    def __len__(self) -> int:
+        """How many issues were found."""
+        return len(self._found)
+
+    def add(self, message: str, path: str = "", place: Place = NOWHERE) -> None:
+        """Note an issue and go on, or raise `ConfigInvalid` if it is the last that is told.
+
+        `path` is the keyword's, as in `jobs:build:artifacts`.
+        """
+        if len(message) > LONGEST_MESSAGE:
+            message = message[:LONGEST_MESSAGE] + "..."
+        self._found.append(ConfigIssue(message, path, self._file, place.line, place.column))
+        if len(self._found) == MOST_ISSUES:
+            raise self._error()
+
+    def fail(self, message: str, path: str = "", place: Place = NOWHERE) -> NoReturn:
+        """Note an issue after which nothing more can be read; raises `ConfigInvalid`."""
+        self.add(message, path, place)
+        raise self._error()
+
+    def raise_if_any(self) -> None:
+        """Raise `ConfigInvalid` with all issues, in the order of the text, unless there are none."""
+        if self._found:
+            raise self._error()
+
+    def _error(self) -> ConfigInvalid:
+        return ConfigInvalid(tuple(sorted(self._found, key=lambda issue: (issue.line, issue.column))))

@@ -1,0 +1,61 @@
+"""The values of a configuration: plain Python values in which every key and element knows its place in the text."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+
+class Place(NamedTuple):
+    """A position in the text; both numbers count from 1, and 0 means unknown."""
+
+    line: int = 0
+    column: int = 0
+
+
+NOWHERE: Final = Place()
+
+
+class Map(dict[str, "Value"]):
+    """A mapping. `place` is its start, `places` holds where each key stands.
+
+    Values are shared between aliases and between jobs that extend the same base: never change one after it was read.
+    """
+
+    __slots__ = ("place", "places")
+
+    def __init__(self, place: Place = NOWHERE, places: Mapping[str, Place] | None = None) -> None:
+        """Start empty; `places` is copied."""
+        super().__init__()
+        self.place = place
+        self.places: dict[str, Place] = dict(places) if places else {}
+
+    def put(self, key: str, value: "Value", place: Place) -> None:
+        """Set a key; a later one of the same name wins, as in GitLab."""
+        self[key] = value
+        self.places[key] = place
+
+    def take(self, other: "Map") -> None:
+        """Set every key of another mapping, with its place."""
+        self.update(other)
+        self.places.update(other.places)
+
+
+class Items(list["Value"]):
+    """A list. `place` is its start, `places` holds where each element stands."""
+
+    __slots__ = ("place", "places")
+
+    def __init__(self, place: Place = NOWHERE, elements: Iterable[tuple["Value", Place]] = ()) -> None:
+        """Start with the given (value, place) pairs."""
+        super().__init__()
+        self.place = place
+        self.places: list[Place] = []
+        for value, at in elements:
+            self.put(value, at)
+
+    def put(self, value: "Value", place: Place) -> None:
+        """Append an element."""
+        self.append(value)
+        self.places.append(place)
+
+
+Value: TypeAlias = str | int | float | bool | Map | Items | None

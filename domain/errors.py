@@ -1,0 +1,122 @@
+"""Every error Perdure raises on purpose.
+
+PerdureError
+├── NotFound             the thing does not exist, or the caller may not know of it
+├── Unauthenticated      no or an unknown token
+├── Forbidden            a known caller that may not do this
+│   └── JobNotRunning    a right job token whose job has ended; carries the job's status
+├── Refused              the state does not permit it
+│   └── ForbiddenTransition
+├── Invalid              the input is wrong; says what and where
+│   ├── ConfigInvalid    `.gitlab-ci.yml` is wrong; carries every issue
+│   └── ConfigMissing    there is no `.gitlab-ci.yml`
+├── TooLarge             a size limit, named
+├── OutOfOrder           a log chunk that does not start where the log ends; carries the size
+├── TraceMismatch        the log's checksum differs; the runner is asked to send it again
+├── StorageFull          no room left for logs or artifacts
+└── Unavailable          a part of Perdure is away; try again later
+
+`api.errors` maps them to HTTP once; nothing here knows a status code.
+"""
+
+from dataclasses import dataclass
+
+
+class PerdureError(Exception):
+    """Base of all errors raised on purpose; its text is fit to be shown to the user."""
+
+
+class NotFound(PerdureError):
+    """The thing does not exist, or the caller may not know that it does."""
+
+
+class Unauthenticated(PerdureError):
+    """No token, or one that nobody knows."""
+
+
+class Forbidden(PerdureError):
+    """A known caller that may not do this."""
+
+
+class JobNotRunning(Forbidden):
+    """A job token that was right once; `status` is what became of the job."""
+
+    def __init__(self, message: str, status: str) -> None:
+        """Keep the status so that the runner can be told in `Job-Status`."""
+        super().__init__(message)
+        self.status = status
+
+
+class Refused(PerdureError):
+    """The state of things does not permit the operation; nothing was changed."""
+
+
+class ForbiddenTransition(Refused):
+    """A status that cannot follow another one by the transition table."""
+
+
+class Invalid(PerdureError):
+    """Input that is wrong; the text says what, where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigIssue:
+    """One fault in a CI configuration. `line` and `column` count from 1; 0 where the place is not known."""
+
+    message: str
+    path: str = ""
+    file: str = ".gitlab-ci.yml"
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        """`file:line:column: message`, as compilers write it."""
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
+        return place + self.message
+
+
+class ConfigInvalid(Invalid):
+    """A CI configuration with faults; `issues` holds all of them, in the order of the text."""
+
+    def __init__(self, issues: tuple[ConfigIssue, ...]) -> None:
+        """Take every issue that was found, at least one."""
+        super().__init__("; ".join(str(issue) for issue in issues))
+        self.issues = issues
+
+    def __reduce__(self) -> tuple[type["ConfigInvalid"], tuple[tuple[ConfigIssue, ...]]]:
+        """Come back whole from another process."""
+        return ConfigInvalid, (self.issues,)
+
+
+class ConfigMissing(Invalid):
+    """A commit without a CI configuration."""
+
+
+class TooLarge(PerdureError):
+    """More bytes than a limit allows; the text names limit and setting."""
+
+
+class OutOfOrder(PerdureError):
+    """A log chunk that does not start where the stored log ends; `size` is that end in bytes."""
+
+    def __init__(self, message: str, size: int) -> None:
+        """Keep the size, which the runner needs to resume."""
+        super().__init__(message)
+        self.size = size
+
+
+class TraceMismatch(PerdureError):
+    """The stored log is not what the runner says it sent; it shall send all of it again."""
+
+
+class StorageFull(PerdureError):
+    """No room left for what was sent; nothing of it was acknowledged."""
+
+
+class Unavailable(PerdureError):
+    """A part that is needed is away; the same call may succeed in `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: int = 5) -> None:
+        """Say when to come back, in seconds."""
+        super().__init__(message)
+        self.retry_after = retry_after

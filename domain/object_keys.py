@@ -1,0 +1,6 @@
+"""Keys of the objects that Perdure itself names in the store."""
+
+
+def trace_key(project_id: int, job_id: int, generation: int) -> str:
+    """Where the log of a job lies in the store."""
+    return f"projects/{project_id}/jobs/{job_id}/trace-{generation}.log"

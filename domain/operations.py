@@ -1,0 +1,103 @@
+"""What people ask of a pipeline: play, retry, cancel (reference: CI YAML and processing, section 11).
+
+Each operation is a function (pipeline, job) -> `Changes`, or raises `Refused` and changes nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from domain.errors import NotFound, Refused
+from domain.pipeline import Job, Pipeline
+from domain.status import COMPLETE, STOPPED, Status
+from domain.transitions import Transition
+
+RETRIABLE = frozenset({Status.SUCCESS, Status.FAILED, Status.CANCELED})
+CANCELABLE = frozenset(Status) - COMPLETE - {Status.CANCELING}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A further attempt of a job, to be made as a new row; `enqueue` starts a manual or delayed one at once."""
+
+    job_id: int
+    enqueue: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What an operation does: transitions, new attempts, and jobs to cancel."""
+
+    transitions: tuple[Transition, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    cancel: tuple[int, ...] = ()
+
+
+def _find(pipeline: Pipeline, job_id: int) -> Job:
+    job = pipeline.job(job_id)
+    if job is None:
+        raise NotFound(f"Job {job_id} is not the latest attempt of any job of pipeline {pipeline.id}.")
+    return job
+
+
+def play_job(pipeline: Pipeline, job_id: int) -> Changes:
+    """Start a manual or scheduled job now and revive what it had ruled out; a finished job is retried instead."""
+    job = _find(pipeline, job_id)
+    if job.status not in {Status.MANUAL, Status.SCHEDULED}:
+        return retry_job(pipeline, job_id)
+    return Changes((Transition(job_id, Status.PENDING), *revived(pipeline, [job])))
+
+
+def retry_job(pipeline: Pipeline, job_id: int) -> Changes:
+    """A new attempt of a finished job; skipped jobs after it get another chance."""
+    job = _find(pipeline, job_id)
+    if job.status not in RETRIABLE:
+        raise Refused(f"Job {job_id} is {job.status}; only a finished job can be retried.")
+    return Changes(revived(pipeline, [job]), (Attempt(job_id),))
+
+
+def retry_pipeline(pipeline: Pipeline) -> Changes:
+    """A new attempt of every failed or canceled job; manual ones go back to manual; skipped ones get another chance."""
+    jobs = [job for job in pipeline.jobs if job.status in {Status.FAILED, Status.CANCELED}]
+    skipped = tuple(Transition(job.id, Status.CREATED) for job in pipeline.jobs if job.status is Status.SKIPPED)
+    if not jobs and not skipped:
+        raise Refused(f"Pipeline {pipeline.id} has no failed, canceled or skipped job to retry.")
+    return Changes(skipped, tuple(Attempt(job.id, enqueue=False) for job in jobs))
+
+
+def cancel_job(pipeline: Pipeline, job_id: int) -> Changes:
+    """Cancel one job that has not ended."""
+    job = _find(pipeline, job_id)
+    if job.status not in CANCELABLE:
+        raise Refused(f"Job {job_id} is {job.status}; there is nothing to cancel.")
+    return Changes(cancel=(job_id,))
+
+
+def cancel_pipeline(pipeline: Pipeline) -> Changes:
+    """Cancel every job that has not ended."""
+    jobs = tuple(job.id for job in pipeline.jobs if job.status in CANCELABLE)
+    if not jobs:
+        raise Refused(f"Pipeline {pipeline.id} is {pipeline.status}; there is nothing to cancel.")
+    return Changes(cancel=jobs)
+
+
+def revived(pipeline: Pipeline, alive: Iterable[Job]) -> tuple[Transition, ...]:
+    """The skipped jobs that may run again now that `alive` do: those of later stages, and all that need them."""
+    roots = list(alive)
+    first = min(job.stage for job in roots)
+    reached = {job.name for job in roots}
+    grown = True
+    while grown:
+        more = {job.name for job in pipeline.jobs if job.needs and reached.intersection(job.needs)} - reached
+        reached |= more
+        grown = bool(more)
+    return tuple(
+        Transition(job.id, Status.CREATED)
+        for job in pipeline.jobs
+        if job.status is Status.SKIPPED and (job.stage > first or job.name in reached)
+    )
+
+
+def newly_alive(before: Pipeline, after: Pipeline) -> tuple[Job, ...]:
+    """Jobs that had stopped in `before` and have not in `after`; what they had ruled out must be revived."""
+    stopped = {job.name for job in before.jobs if job.status in STOPPED}
+    return tuple(job for job in after.jobs if job.name in stopped and job.status not in STOPPED)

@@ -1,0 +1,341 @@
+"""The variables of a job at the moment it is handed out: what we define, who wins, and expansion.
+
+The runner expands each value once more, in one pass, so a variable that speaks of another one must be expanded here, in
+the order of reference. Reference: CI YAML, section 10; runner protocol, section 9.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
+from urllib.parse import urlsplit
+
+from domain.errors import Invalid
+
+LARGEST_VALUES: Final = 1024 * 1024
+"""Characters of all expanded values of a job together; references multiply what is written once."""
+
+RUNNER_PROVIDED: Final = frozenset(
+    {
+        "CI_BUILDS_DIR",
+        "CI_CONCURRENT_ID",
+        "CI_CONCURRENT_PROJECT_ID",
+        "CI_DISPOSABLE_ENVIRONMENT",
+        "CI_JOB_IMAGE",
+        "CI_JOB_STATUS",
+        "CI_JOB_TIMEOUT",
+        "CI_PROJECT_DIR",
+        "CI_RUNNER_EXECUTABLE_ARCH",
+        "CI_RUNNER_REVISION",
+        "CI_RUNNER_SHORT_TOKEN",
+        "CI_RUNNER_VERSION",
+        "CI_SERVER",
+        "CI_SERVER_TLS_CA_FILE",
+        "CI_SERVER_TLS_CERT_FILE",
+        "CI_SERVER_TLS_KEY_FILE",
+        "CI_SHARED_ENVIRONMENT",
+        "GITLAB_ENV",
+        "RUNNER_TEMP_PROJECT_DIR",
+    }
+)
+"""Variables that only the runner knows; a reference to one is left for it."""
+
+RUNNER_PREFIX: Final = "FF_"
+"""Feature flags of the runner start so; it knows their values."""
+
+SLUG_LENGTH: Final = 63
+"""Longest label of a host name."""
+SHORT_SHA: Final = 8
+LONG_TITLE: Final = 100
+"""A title of so many characters is repeated in the description."""
+
+_INSTANCE: Final = re.compile(r"(?:\s+\d+/\d+|: \[[^\]]*\])$")
+_REFERENCE: Final = re.compile(
+    r"\$\$|%%|\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|%([A-Za-z_][A-Za-z0-9_]*)%"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobVariable:
+    """One variable as the runner gets it.
+
+    `public` also reaches service containers, `masked` is hidden in the log, `file` arrives as the path of a file with
+    the value, `raw` keeps its `$` signs.
+    """
+
+    key: str
+    value: str
+    public: bool = True
+    masked: bool = False
+    file: bool = False
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """What there is to know about a job when it is handed out.
+
+    `server_url` has no trailing slash; `project_path` is the full one, with namespace. `ref` is a short name, `sha` and
+    `before_sha` are full. `node_index` is None for a job that is not parallel. Times are aware.
+    """
+
+    server_url: str
+    project_id: int
+    project_name: str
+    project_path: str
+    project_url: str
+    default_branch: str
+    pipeline_id: int
+    pipeline_iid: int
+    pipeline_source: str
+    pipeline_url: str
+    pipeline_created_at: datetime
+    ref: str
+    is_tag: bool
+    ref_protected: bool
+    sha: str
+    before_sha: str
+    commit_message: str
+    commit_author: str
+    commit_timestamp: datetime
+    job_id: int
+    job_name: str
+    job_stage: str
+    job_url: str
+    job_token: str
+    repository_url: str
+    runner_id: int
+    runner_description: str
+    runner_tags: tuple[str, ...]
+    user_id: int
+    user_login: str
+    user_name: str
+    user_email: str
+    is_manual: bool = False
+    node_index: int | None = None
+    node_total: int | None = None
+    config_path: str = ".gitlab-ci.yml"
+
+
+def predefined(facts: JobFacts) -> tuple[JobVariable, ...]:
+    """Every variable that the server defines, before those of the configuration; the token is masked."""
+    public = {
+        "CI": "true",
+        "GITLAB_CI": "true",
+        **_server(facts),
+        **_project(facts),
+        **_pipeline(facts),
+        **_commit(facts),
+        **_job(facts),
+        **_people(facts),
+    }
+    secret = (
+        JobVariable("CI_JOB_TOKEN", facts.job_token, public=False, masked=True, raw=True),
+        JobVariable("CI_REPOSITORY_URL", facts.repository_url, public=False, raw=True),
+    )
+    return (*(JobVariable(key, value, raw=True) for key, value in public.items()), *secret)
+
+
+def slug(text: str) -> str:
+    """Lower case, at most 63 characters of a to z, 0 to 9 and inner `-`: fit for host names and paths."""
+    return re.sub(r"[^a-z0-9]", "-", text.lower())[:SLUG_LENGTH].strip("-")
+
+
+def group_name(job_name: str) -> str:
+    """The name that all instances of a parallel job share: without `1/3` or `: [linux, arm]` at its end."""
+    return _INSTANCE.sub("", job_name) or job_name
+
+
+def _server(facts: JobFacts) -> dict[str, str]:
+    url = urlsplit(facts.server_url)
+    return {
+        "CI_SERVER_URL": facts.server_url,
+        "CI_SERVER_HOST": url.hostname or "",
+        "CI_SERVER_PORT": str(url.port or (443 if url.scheme == "https" else 80)),
+        "CI_SERVER_PROTOCOL": url.scheme,
+        "CI_API_V4_URL": f"{facts.server_url}/api/v4",
+    }
+
+
+def _project(facts: JobFacts) -> dict[str, str]:
+    namespace, _, name = facts.project_path.rpartition("/")
+    return {
+        "CI_PROJECT_ID": str(facts.project_id),
+        "CI_PROJECT_NAME": name,
+        "CI_PROJECT_TITLE": facts.project_name,
+        "CI_PROJECT_PATH": facts.project_path,
+        "CI_PROJECT_PATH_SLUG": slug(facts.project_path),
+        "CI_PROJECT_NAMESPACE": namespace,
+        "CI_PROJECT_ROOT_NAMESPACE": namespace.partition("/")[0],
+        "CI_PROJECT_URL": facts.project_url,
+        "CI_DEFAULT_BRANCH": facts.default_branch,
+        "CI_CONFIG_PATH": facts.config_path,
+    }
+
+
+def _pipeline(facts: JobFacts) -> dict[str, str]:
+    return {
+        "CI_PIPELINE_ID": str(facts.pipeline_id),
+        "CI_PIPELINE_IID": str(facts.pipeline_iid),
+        "CI_PIPELINE_SOURCE": facts.pipeline_source,
+        "CI_PIPELINE_URL": facts.pipeline_url,
+        "CI_PIPELINE_CREATED_AT": _iso(facts.pipeline_created_at),
+        **({"CI_PIPELINE_TRIGGERED": "true"} if facts.pipeline_source == "trigger" else {}),
+    }
+
+
+def _commit(facts: JobFacts) -> dict[str, str]:
+    """A tag has no branch, and nor has a merge request's pipeline."""
+    title, _, rest = facts.commit_message.partition("\n")
+    kind: dict[str, str] = {}
+    if facts.is_tag:
+        kind = {"CI_COMMIT_TAG": facts.ref}
+    elif facts.pipeline_source != "merge_request_event":
+        kind = {"CI_COMMIT_BRANCH": facts.ref}
+    return {
+        "CI_COMMIT_SHA": facts.sha,
+        "CI_COMMIT_SHORT_SHA": facts.sha[:SHORT_SHA],
+        "CI_COMMIT_BEFORE_SHA": facts.before_sha,
+        "CI_COMMIT_REF_NAME": facts.ref,
+        "CI_COMMIT_REF_SLUG": slug(facts.ref),
+        "CI_COMMIT_REF_PROTECTED": _word(facts.ref_protected),
+        **kind,
+        "CI_COMMIT_MESSAGE": facts.commit_message,
+        "CI_COMMIT_TITLE": title,
+        "CI_COMMIT_DESCRIPTION": rest.strip("\n") if len(title) < LONG_TITLE else facts.commit_message,
+        "CI_COMMIT_AUTHOR": facts.commit_author,
+        "CI_COMMIT_TIMESTAMP": _iso(facts.commit_timestamp),
+    }
+
+
+def _job(facts: JobFacts) -> dict[str, str]:
+    return {
+        "CI_JOB_ID": str(facts.job_id),
+        "CI_JOB_NAME": facts.job_name,
+        "CI_JOB_NAME_SLUG": slug(facts.job_name),
+        "CI_JOB_GROUP_NAME": group_name(facts.job_name),
+        "CI_JOB_STAGE": facts.job_stage,
+        "CI_JOB_URL": facts.job_url,
+        **({"CI_JOB_MANUAL": "true"} if facts.is_manual else {}),
+        **({} if facts.node_index is None else {"CI_NODE_INDEX": str(facts.node_index)}),
+        "CI_NODE_TOTAL": str(facts.node_total or 1),
+    }
+
+
+def _people(facts: JobFacts) -> dict[str, str]:
+    """Who started the job, and which runner took it."""
+    return {
+        "CI_RUNNER_ID": str(facts.runner_id),
+        "CI_RUNNER_DESCRIPTION": facts.runner_description,
+        "CI_RUNNER_TAGS": ", ".join(facts.runner_tags),
+        "GITLAB_USER_ID": str(facts.user_id),
+        "GITLAB_USER_LOGIN": facts.user_login,
+        "GITLAB_USER_NAME": facts.user_name,
+        "GITLAB_USER_EMAIL": facts.user_email,
+    }
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _word(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def merge(*layers: Iterable[JobVariable]) -> tuple[JobVariable, ...]:
+    """One variable for each name, at the place of its first definition; the last definition wins."""
+    found = {variable.key: variable for layer in layers for variable in layer}
+    return tuple(found.values())
+
+
+def expand(variables: Iterable[JobVariable]) -> tuple[JobVariable, ...]:
+    """Expand `$NAME`, `${NAME}` and `%NAME%` in all values, and merge them as `merge` does.
+
+    - Give all layers, the weakest first, not merged: a definition that names itself means the one before it.
+    - Escapes (`$$`, `%%`) stay. Raw variables are not expanded; where another one names them, their `$` become `$$`, so
+      that the runner does not expand them either.
+    - References to what only the runner knows, and to files, stay. Other unknown names become empty.
+
+    Raises `Invalid` for circles of two or more and for values that grow too large.
+    """
+    definitions: dict[str, list[JobVariable]] = {}
+    for variable in variables:
+        definitions.setdefault(variable.key, []).append(variable)
+    in_force = {key: _in_force(given) for key, given in definitions.items()}
+    graph = {
+        key: {name for variable in given for name in references(variable)} & definitions.keys() - {key}
+        for key, given in in_force.items()
+    }
+    expanded = _Expanded()
+    for key in _by_reference(graph):
+        for variable in in_force[key]:
+            expanded.add(variable)
+    return tuple(expanded.known[key] for key in definitions)
+
+
+def references(variable: JobVariable) -> tuple[str, ...]:
+    """Names that a variable speaks of, in order; none for a raw one."""
+    if variable.raw:
+        return ()
+    return tuple(name for match in _REFERENCE.finditer(variable.value) if (name := _name(match)))
+
+
+class _Expanded:
+    """Variables that are expanded already."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, JobVariable] = {}
+        self._room = LARGEST_VALUES
+
+    def add(self, variable: JobVariable) -> None:
+        """Expand one variable by those known so far, and know it from now on."""
+        value = variable.value if variable.raw else _REFERENCE.sub(self._replacement, variable.value)
+        self.known[variable.key] = replace(variable, value=value)
+
+    def _replacement(self, match: re.Match[str]) -> str:
+        text = self._text(match)
+        self._room -= len(text)
+        if self._room < 0:
+            raise Invalid(
+                f"The variables of the job grow to more than {LARGEST_VALUES:,} characters by references; "
+                "shorten them or have the script put them together."
+            )
+        return text
+
+    def _text(self, match: re.Match[str]) -> str:
+        name = _name(match)
+        if not name:
+            return match[0]
+        variable = self.known.get(name)
+        if variable is None:
+            return match[0] if name in RUNNER_PROVIDED or name.startswith(RUNNER_PREFIX) else ""
+        if variable.file:
+            return match[0]
+        return variable.value.replace("$", "$$") if variable.raw else variable.value
+
+
+def _name(match: re.Match[str]) -> str:
+    """The name of a reference; empty for an escape."""
+    return match[1] or match[2] or match[3] or ""
+
+
+def _in_force(given: list[JobVariable]) -> list[JobVariable]:
+    """The last definition, after those that it goes back to by naming itself."""
+    first = len(given) - 1
+    while first > 0 and given[first].key in references(given[first]):
+        first -= 1
+    return given[first:]
+
+
+def _by_reference(graph: Mapping[str, set[str]]) -> Iterable[str]:
+    try:
+        return tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        circle: list[str] = error.args[1][:-1]
+        raise Invalid(
+            f"circular variable reference detected: [{', '.join(sorted(circle))}]; "
+            "give one of them a value that names none of the others."
+        ) from None

@@ -1,0 +1,1 @@
+"""A small calculator: text goes through tokens and a tree to a number."""

@@ -1,0 +1,7 @@
+"""Starts the command."""
+
+import sys
+
+from calculator.cli import main
+
+sys.exit(main())

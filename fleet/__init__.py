@@ -1,0 +1,1 @@
+"""The runner: takes jobs over HTTP and runs them on machines."""

@@ -1,0 +1,199 @@
+"""`config.toml` in the shape of GitLab Runner's, and the system id beside it (reference: fleet, section 2)."""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from domain.errors import Invalid, NotFound, Refused
+from fleet.backoff import Backoff
+
+SYSTEM_ID_FILE: Final = ".runner_system_id"
+SYSTEM_ID: Final = re.compile(r"s_[0-9a-f]{12}|r_[0-9a-zA-Z]{12}")
+MACHINE_ID: Final = Path("/etc/machine-id")
+EXECUTORS: Final = ("shell",)
+DEFAULT_CHECK_INTERVAL: Final = 3.0
+DELIVER_FOR: Final = 24 * 3600.0
+BUILDS_DIR: Final = Path("builds")
+VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+_TOKEN_START: Final = re.compile(r"^(?:glrtr?-)?(?:t[123]_)?")
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerEntry:
+    """One `[[runners]]` table. `output_limit` is in bytes here (KiB in the file), `limit` 0 means no limit."""
+
+    name: str
+    url: str
+    token: str
+    id: int = 0
+    executor: str = "shell"
+    builds_dir: Path = BUILDS_DIR
+    limit: int = 0
+    output_limit: int = 4096 * 1024
+    environment: tuple[tuple[str, str], ...] = ()
+    tls_ca_file: Path | None = None
+
+    @property
+    def short_token(self) -> str:
+        """The first nine characters after the token's prefixes: names folders, tells nothing."""
+        return re.sub(r"[^\w-]", "_", _TOKEN_START.sub("", self.token)[:9])
+
+
+@dataclass(frozen=True, slots=True)
+class FleetConfig:
+    """The whole file. Durations are seconds.
+
+    The last four come from the table `[perdure]`: where running jobs are remembered, how waits grow and what
+    `Retry-After` may ask for, how long an undelivered result is offered before it is left to the next start.
+    """
+
+    runners: tuple[RunnerEntry, ...]
+    state_dir: Path
+    concurrent: int = 1
+    check_interval: float = DEFAULT_CHECK_INTERVAL
+    shutdown_timeout: float = 30.0
+    backoff: Backoff = field(default_factory=Backoff)
+    deliver_for: float = DELIVER_FOR
+
+
+def load_config(path: Path) -> FleetConfig:
+    """Read the file; raises NotFound, or Invalid with the place of the fault."""
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise NotFound(f"{path} does not exist; write it with `perdure runner register --config {path}`") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path} is not valid TOML: {error}") from error
+    entries = data.get("runners", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise Invalid(f"{path}: `runners` must be tables written as [[runners]]")
+    folder = path.resolve().parent
+    own = data.get("perdure", {})
+    if not isinstance(own, dict):
+        raise Invalid(f"{path}: `perdure` must be a table written as [perdure]")
+    concurrent = int(_number(path, data, "concurrent", 1))
+    if concurrent < 1:
+        raise Invalid(f"{path}: `concurrent` is {concurrent}; it must be at least 1")
+    defaults = Backoff()
+    return FleetConfig(
+        runners=tuple(_read_entry(path, folder, number, entry) for number, entry in enumerate(entries, 1)),
+        state_dir=folder / _text(path, own, "state_dir", "state"),
+        concurrent=concurrent,
+        check_interval=_number(path, data, "check_interval", 0) or DEFAULT_CHECK_INTERVAL,
+        shutdown_timeout=_number(path, data, "shutdown_timeout", 30) or 30.0,
+        backoff=Backoff(
+            first=defaults.first,
+            ceiling=_number(path, own, "max_backoff", defaults.ceiling),
+            retry_after_limit=_number(path, own, "max_retry_after", defaults.retry_after_limit),
+        ),
+        deliver_for=_number(path, own, "deliver_for", DELIVER_FOR),
+    )
+
+
+def add_runner(path: Path, entry: RunnerEntry) -> None:
+    """Append a `[[runners]]` table to the file, which is made when missing; what is there stays as it is.
+
+    The new file replaces the old one at once and can be read by its owner only. Raises Refused when the same URL and
+    token are there already.
+    """
+    text = "concurrent = 1\ncheck_interval = 0\n"
+    if path.exists():
+        if any((known.url, known.token) == (entry.url, entry.token) for known in load_config(path).runners):
+            raise Refused(f"{path} already holds a runner with this token for {entry.url}; nothing was changed")
+        text = path.read_text("utf-8").rstrip("\n") + "\n"
+    rows: dict[str, str | int] = {
+        "name": entry.name,
+        "url": entry.url,
+        "id": entry.id,
+        "token": entry.token,
+        "executor": entry.executor,
+    }
+    if entry.builds_dir != BUILDS_DIR:
+        rows["builds_dir"] = str(entry.builds_dir)
+    table = "".join(f"  {key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in rows.items())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, f"{text}\n[[runners]]\n{table}".encode())
+
+
+def system_id(folder: Path) -> str:
+    """The id of this runner process' home, kept in `.runner_system_id`; made from the machine's id where it has one."""
+    file = folder / SYSTEM_ID_FILE
+    if file.exists() and SYSTEM_ID.fullmatch(known := file.read_text("utf-8", "replace").strip()):
+        return known
+    if MACHINE_ID.exists() and (machine := MACHINE_ID.read_text("ascii", "replace").strip()):
+        made = "s_" + hashlib.sha256(f"{machine}:{folder.resolve()}".encode()).hexdigest()[:12]
+    else:
+        made = "r_" + secrets.token_hex(6)
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(file, made.encode())
+    return made
+
+
+def replace_file(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Write `path` so that a reader sees the old or the new content; mode 0600. `sync` makes it survive the machine."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as out:
+            out.write(data)
+            if sync:
+                out.flush()
+                os.fsync(out.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _read_entry(path: Path, folder: Path, number: int, entry: Mapping[str, Any]) -> RunnerEntry:
+    place = f"[[runners]] number {number}"
+    url = _expanded(_text(path, entry, "url", "", place))
+    token = _expanded(_text(path, entry, "token", "", place))
+    if not url.startswith(("http://", "https://")) or not token:
+        raise Invalid(f"{path}: {place} needs `url` (http:// or https://) and `token`; register it again")
+    executor = _text(path, entry, "executor", "shell", place)
+    if executor not in EXECUTORS:
+        raise Invalid(f"{path}: {place}: executor {executor!r} is not known; use one of {', '.join(EXECUTORS)}")
+    ca_file = _text(path, entry, "tls-ca-file", "", place)
+    environment = entry.get("environment", [])
+    if not isinstance(environment, list) or not all(isinstance(pair, str) and "=" in pair for pair in environment):
+        raise Invalid(f'{path}: {place}: `environment` must be a list of "KEY=value"')
+    return RunnerEntry(
+        name=_text(path, entry, "name", f"runner {number}", place),
+        url=url,
+        token=token,
+        id=int(_number(path, entry, "id", 0, place)),
+        executor=executor,
+        builds_dir=folder / _text(path, entry, "builds_dir", "builds", place),
+        limit=int(_number(path, entry, "limit", 0, place)),
+        output_limit=int(_number(path, entry, "output_limit", 4096, place) or 4096) * 1024,
+        environment=tuple((pair.partition("=")[0], pair.partition("=")[2]) for pair in environment),
+        tls_ca_file=folder / ca_file if ca_file else None,
+    )
+
+
+def _expanded(text: str) -> str:
+    """`$VAR` and `${VAR}` from this process' environment; an unknown one is left as it stands."""
+    return VARIABLE.sub(lambda match: os.environ.get(match[1] or match[2], match[0]), text)
+
+
+def _text(path: Path, table: Mapping[str, Any], key: str, default: str, place: str = "the file") -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str):
+        raise Invalid(f"{path}: {place}: `{key}` must be text in quotes, not {value!r}")
+    return value
+
+
+def _number(path: Path, table: Mapping[str, Any], key: str, default: float, place: str = "the file") -> float:
+    value = table.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise Invalid(f"{path}: {place}: `{key}` must be a number that is not negative, not {value!r}")
+    return float(value)

@@ -1,0 +1,87 @@
+"""Where one job runs and what it sees: folders, variables, environment, secrets. Nothing on disk is touched here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fleet.executors.sources import git_strategy, project_folder, read_remote
+from fleet.executors.survivors import MARK
+from fleet.features import RUNNER_NAME, architecture, runner_version
+from fleet.job import Job, JobVariable
+from fleet.variables import machine_environment, resolve, usable
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a job runs: `<builds_dir>/<short_token>/<number>/`; no two jobs have the same number at one time."""
+
+    builds_dir: Path
+    short_token: str
+    number: int
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables of the runner's configuration; those of the job win."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The surroundings of one job; `files` are the file variables, `left_out` names no process can be given."""
+
+    project_dir: Path
+    temp_dir: Path
+    strategy: str
+    variables: Mapping[str, str]
+    files: Mapping[Path, str]
+    environment: Mapping[str, str]
+    secrets: frozenset[str]
+    left_out: tuple[str, ...]
+
+    @property
+    def debug(self) -> bool:
+        """Whether the job wants every command of bash traced (`CI_DEBUG_TRACE`)."""
+        return self.variables.get("CI_DEBUG_TRACE", "").lower() in ("true", "1")
+
+
+def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
+    """Work out a job's surroundings; raises Invalid for an unknown strategy or a path that leaves the slot."""
+    given, left_out = usable([*(JobVariable(key, value) for key, value in slot.environment), *job.variables])
+    strategy = git_strategy(job, {variable.key: variable.value for variable in given})
+    builds_dir = slot.builds_dir.resolve()
+    project_dir = builds_dir / slot.short_token / str(slot.number) / project_folder(job, strategy)
+    temp_dir = project_dir.with_name(project_dir.name + ".tmp")
+    own = _own_variables(job, slot, project_dir, temp_dir)
+    resolved = resolve([*given, *(JobVariable(key, value, raw=True) for key, value in own.items())], temp_dir)
+    remote = read_remote(job.git.repo_url)
+    masked = [variable for variable in job.variables if variable.masked]
+    secrets = {job.token, remote.password, *(variable.value for variable in masked)}
+    for variable in masked:
+        path = temp_dir / variable.key
+        secrets.add(resolved.files.get(path) or resolved.values.get(variable.key, ""))
+    return Workspace(
+        project_dir=project_dir,
+        temp_dir=temp_dir,
+        strategy=strategy,
+        variables=resolved.values,
+        files=resolved.files,
+        environment={**machine_environment(), **remote.environment(), **resolved.values, MARK: mark},
+        secrets=frozenset(secrets - {""}),
+        left_out=tuple(left_out),
+    )
+
+
+def _own_variables(job: Job, slot: Slot, project_dir: Path, temp_dir: Path) -> dict[str, str]:
+    """What the runner itself adds (reference: runner protocol, section 9)."""
+    return {
+        "CI_BUILDS_DIR": str(slot.builds_dir.resolve()),
+        "CI_PROJECT_DIR": str(project_dir),
+        "CI_CONCURRENT_ID": str(slot.number),
+        "CI_CONCURRENT_PROJECT_ID": str(slot.number),
+        "CI_SERVER": "yes",
+        "CI_JOB_STATUS": "running",
+        "CI_JOB_TIMEOUT": str(job.timeout),
+        "CI_RUNNER_SHORT_TOKEN": slot.short_token,
+        "CI_RUNNER_VERSION": runner_version(),
+        "CI_RUNNER_REVISION": f"{RUNNER_NAME}-{runner_version()}",
+        "CI_RUNNER_EXECUTABLE_ARCH": f"linux/{architecture()}",
+        "CI_SHARED_ENVIRONMENT": "true",
+        "RUNNER_TEMP_PROJECT_DIR": str(temp_dir),
+    }

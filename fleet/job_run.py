@@ -1,0 +1,142 @@
+"""One job from its acceptance to its confirmed result."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from uuid import uuid4
+
+from domain.errors import PerdureError
+from fleet.artifacts import Artifacts
+from fleet.client import JobKey, RunnerClient
+from fleet.delivery import Delivery, DeliveryTimes
+from fleet.executors.process import Group
+from fleet.executors.shell import ShellExecutor
+from fleet.executors.workspace import Slot, Workspace, make_workspace
+from fleet.job import Job
+from fleet.masking import TOKEN_PREFIXES, Masker
+from fleet.reply import Answer, JobReply
+from fleet.stages import Stages, StageTimes
+from fleet.state import JobRecord, JobStore, finished
+from fleet.stop import Cause, Stop
+from fleet.trace import DEFAULT_LIMIT, Trace
+from fleet.verdict import Verdict, failed
+
+LIVE_CALL_GRACE = 5.0
+"""Seconds the last live call gets before it is dropped; the final flush finds out what the server has."""
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Times of a job's run, and how many bytes of script output its log keeps."""
+
+    delivery: DeliveryTimes = field(default_factory=DeliveryTimes)
+    stages: StageTimes = field(default_factory=StageTimes)
+    output: int = DEFAULT_LIMIT
+
+
+class JobRun:
+    """Runs one job. `stop` may be ordered at any time; the job's processes are gone when `run` returns."""
+
+    def __init__(self, job: Job, slot: Slot, client: RunnerClient, store: JobStore, limits: RunLimits) -> None:
+        """Nothing happens before `run`."""
+        self._job, self._slot, self._client, self._store, self._limits = job, slot, client, store, limits
+        self._key = JobKey(job.id, job.token)
+        self.stop = Stop()
+        self._record = JobRecord(
+            job_id=job.id,
+            token=job.token,
+            url=client.url,
+            log=str(store.log_file(job.id, client.url, job.token)),
+            mark=uuid4().hex,
+        )
+
+    async def run(self) -> None:
+        """Accept, execute, deliver. A job that the server takes back before it starts leaves nothing behind."""
+        reply = await self._client.update_job(self._key, "running")
+        if reply.answer is Answer.ABORT:
+            LOG.info("job %d was taken back before it started", self._job.id)
+            return
+        self._heed(reply)
+        await asyncio.to_thread(self._store.save, self._record)
+        workspace, problem = self._make_workspace()
+        trace = self._open_trace(workspace)
+        try:
+            await self._execute_and_deliver(workspace, problem, trace)
+        finally:
+            trace.close()
+
+    async def _execute_and_deliver(self, workspace: Workspace | None, problem: str, trace: Trace) -> None:
+        delivery = Delivery(
+            self._client,
+            self._key,
+            trace,
+            on_reply=self._heed,
+            times=self._limits.delivery,
+            debug=workspace is not None and workspace.debug,
+        )
+        live = asyncio.create_task(delivery.run())
+        try:
+            if workspace is None:
+                trace.error(f"Job failed: {problem}")
+                verdict = failed("runner_system_failure")
+            else:
+                verdict = await self._stages(workspace, trace).run()
+            verdict = verdict.reported(self._job.features.failure_reasons)
+            # Recorded before it is sent: whatever happens from here on, the next start delivers it.
+            await asyncio.to_thread(self._store.save, finished(self._record, verdict))
+        finally:
+            delivery.end()
+            await asyncio.wait({live}, timeout=LIVE_CALL_GRACE)
+            live.cancel()
+            await asyncio.wait({live})
+        await self._deliver(delivery, verdict, trace)
+
+    async def _deliver(self, delivery: Delivery, verdict: Verdict, trace: Trace) -> None:
+        if self.stop.cause is not Cause.ABORTED and not await delivery.finish(verdict):
+            return
+        self._store.remove(self._record)
+        trace.remove()
+        ending = "aborted by the server" if self.stop.cause is Cause.ABORTED else verdict.state
+        LOG.info("job %d: %s", self._job.id, ending)
+
+    def _stages(self, workspace: Workspace, trace: Trace) -> Stages:
+        times = self._limits.stages
+        executor = ShellExecutor(workspace, trace, mark=self._record.mark, record=self._record_group, grace=times.grace)
+        artifacts = Artifacts(
+            self._client,
+            self._key,
+            trace,
+            project_dir=workspace.project_dir,
+            temp_dir=workspace.temp_dir,
+            variables=workspace.variables,
+            untracked=executor.untracked_files,
+        )
+        return Stages(self._job, executor, artifacts, trace, self.stop, times, self._client.sleep)
+
+    def _make_workspace(self) -> tuple[Workspace | None, str]:
+        try:
+            return make_workspace(self._job, self._slot, self._record.mark), ""
+        except PerdureError as error:
+            return None, str(error)
+
+    def _heed(self, reply: JobReply) -> None:
+        if reply.answer is Answer.ABORT:
+            self.stop.order(Cause.ABORTED)
+        elif reply.canceling:
+            self.stop.order(Cause.CANCELED)
+
+    def _record_group(self, group: Group) -> None:
+        self._record = replace(self._record, group=group.id, group_started=group.started)
+        self._store.save(self._record, sync=False)
+
+    def _open_trace(self, workspace: Workspace | None) -> Trace:
+        secrets = workspace.secrets if workspace else frozenset({self._job.token})
+        return Trace(
+            Path(self._record.log),
+            Masker(secrets, (*TOKEN_PREFIXES, *self._job.features.token_mask_prefixes)),
+            limit=self._limits.output,
+            sections=self._job.features.trace_sections,
+        )

@@ -1,0 +1,46 @@
+"""What a start does about the jobs of a runner that was killed: end what is left of them, bring their results home."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from fleet.client import JobKey, RunnerClient
+from fleet.delivery import Delivery, DeliveryTimes
+from fleet.executors.survivors import end_processes, find_survivors
+from fleet.masking import Masker
+from fleet.state import JobRecord, JobStore, finished
+from fleet.trace import Trace
+from fleet.verdict import failed
+
+LOG = logging.getLogger(__name__)
+
+
+async def end_survivors(records: list[JobRecord], grace: float) -> None:
+    """End every process of the recorded jobs; returns when none is left."""
+    for record in records:
+        processes = await asyncio.to_thread(find_survivors, record.mark, record.group, record.group_started)
+        if processes:
+            LOG.warning("job %d: ending %d processes of a killed runner", record.job_id, len(processes))
+            await end_processes(processes, grace)
+
+
+async def deliver_record(record: JobRecord, client: RunnerClient, store: JobStore, times: DeliveryTimes) -> None:
+    """Send what the server lacks of a job's log, then its verdict, and forget the job when both are taken.
+
+    A job whose script was cut off failed with `runner_system_failure`: it is never run again from here. The end of its
+    log says so.
+    """
+    trace = Trace(Path(record.log), Masker(()))
+    try:
+        if record.verdict is None:
+            trace.error("Job failed (system failure): the runner was killed while the job ran")
+            record = finished(record, failed("runner_system_failure"))
+            await asyncio.to_thread(store.save, record)
+        verdict = record.verdict or failed("runner_system_failure")
+        delivery = Delivery(client, JobKey(record.job_id, record.token), trace, times=times)
+        if await delivery.finish(verdict):
+            store.remove(record)
+            trace.remove()
+            LOG.info("job %d: result of an earlier run delivered (%s)", record.job_id, verdict.state)
+    finally:
+        trace.close()

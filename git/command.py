@@ -1,0 +1,164 @@
+"""Runs the git command: argument lists only, a clean environment, bounded output, nothing left running."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from domain.errors import TooLarge, Unavailable
+
+OUTPUT_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes of standard output that `run` takes."""
+STDERR_LIMIT: Final = 16 * 1024
+"""Bytes of standard error that are kept for messages; the rest is read and dropped."""
+STOP_PATIENCE: Final = 5.0
+"""Seconds that git has to remove its lock files after SIGTERM before it is killed."""
+CHUNK: Final = 64 * 1024
+
+CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {
+    "HOME": "/nonexistent",
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A pushed refs/replace/* must not change what a sha means.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a git process left: exit code (negative: the signal that ended it), all of stdout, the start of stderr."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+class GitProcess:
+    """A running git with pipes on all three ends; `err` fills while it runs."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        """Start to read stderr at once, so that a talkative git never blocks on it."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.stdin = process.stdin
+        self.stdout = process.stdout
+        self._process = process
+        self._err = bytearray()
+        self._reading = asyncio.create_task(self._read_err(process.stderr))
+
+    @property
+    def err(self) -> str:
+        """What git said on stderr so far, as text without trailing blanks."""
+        return self._err.decode("utf-8", "replace").strip()
+
+    async def feed(self, chunks: AsyncIterator[bytes]) -> None:
+        """Write everything to stdin and close it; what `chunks` raises goes on to the caller.
+
+        A git that has stopped reading is no error here: its exit code and stderr say why.
+        """
+        async for chunk in chunks:
+            try:
+                self.stdin.write(chunk)
+                await self.stdin.drain()
+            except (BrokenPipeError, ConnectionResetError):
+                return
+        self.stdin.close()
+
+    async def wait(self) -> int:
+        """Wait for the end; the exit code, negative for a signal."""
+        code = await self._process.wait()
+        await self._reading
+        return code
+
+    def terminate(self) -> None:
+        """Ask git and its children to end; they remove their lock files and half-received packs."""
+        if self._process.returncode is None:
+            self._signal(signal.SIGTERM)
+
+    async def stop(self) -> None:
+        """End the process and its children and collect them; does nothing to one that has ended."""
+        self.stdin.close()
+        if self._process.returncode is None:
+            self.terminate()
+            try:
+                async with asyncio.timeout(STOP_PATIENCE):
+                    await self._drain()
+                    await self._process.wait()
+            except TimeoutError:
+                self._signal(signal.SIGKILL)
+        await self._drain()
+        await self.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return
+
+    async def _drain(self) -> None:
+        while await self.stdout.read(CHUNK):
+            pass
+
+    async def _read_err(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(CHUNK):
+            self._err += chunk[: max(0, STDERR_LIMIT - len(self._err))]
+
+
+@asynccontextmanager
+async def start(
+    arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None
+) -> AsyncIterator[GitProcess]:
+    """Run `git ARGUMENTS` for the time of the block; leaving it early ends git and all its children.
+
+    Raises Unavailable when there is no git command.
+    """
+    variables = {"PATH": os.environ.get("PATH", os.defpath), **CLEAN_ENVIRONMENT, **(environment or {})}
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", env=variables, start_new_session=True
+        )
+    except FileNotFoundError as error:
+        raise Unavailable("The git command is not on PATH of this server; install git 2.39 or later.") from error
+    git = GitProcess(process)
+    try:
+        yield git
+    finally:
+        # Shielded: a canceled request must not leave git running.
+        await asyncio.shield(asyncio.ensure_future(git.stop()))
+
+
+async def run(
+    arguments: Sequence[str | Path], stdin: bytes = b"", limit: int = OUTPUT_LIMIT, accept: Sequence[int] = (0,)
+) -> Completed:
+    """Run `git ARGUMENTS` to its end and return what it wrote.
+
+    Raises TooLarge when it writes more than `limit` bytes, Unavailable when its exit code is not in `accept`.
+    """
+    async with start(arguments) as git:
+        feeding = asyncio.create_task(git.feed(_once(stdin)))
+        out = bytearray()
+        while chunk := await git.stdout.read(CHUNK):
+            out += chunk
+            if len(out) > limit:
+                feeding.cancel()
+                raise TooLarge(f"git {arguments[0]} wrote more than {limit} bytes; ask for less at a time.")
+        await feeding
+        completed = Completed(await git.wait(), bytes(out), git.err)
+    if completed.code not in accept:
+        words = " ".join(str(word) for word in arguments)
+        raise Unavailable(f"git {words} ended with {completed.code}: {completed.err or 'no message'}")
+    return completed
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    if data:
+        yield data

@@ -1,0 +1,263 @@
+"""Bare repositories on disk, found by project id; reading of refs, commits and files."""
+
+import asyncio
+import errno
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from git.command import run, start
+from git.commit import COMMIT_FORMAT, Commit, parse_commit
+from git.names import checked_path, checked_ref, checked_sha, is_sha
+
+HIDDEN_FROM_PUSH: Final = (
+    "refs/pipelines",
+    "refs/keep-around",
+    "refs/merge-requests",
+    "refs/environments",
+    "refs/replace",
+)
+"""Ref name spaces that only the server writes; a push that names one of them is denied by git."""
+
+CONFIG: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    # An acknowledged push survives a power cut.
+    ("core", "fsync", ("all",)),
+    ("core", "fsyncMethod", ("fsync",)),
+    ("core", "logAllRefUpdates", ("false",)),
+    ("core", "hooksPath", (os.devnull,)),
+    # Packing happens when the server says so, never in the middle of a push or a fetch.
+    ("gc", "auto", ("0",)),
+    ("receive", "autogc", ("false",)),
+    ("http", "receivepack", ("true",)),
+    ("receive", "denyNonFastForwards", ("false",)),
+    ("receive", "fsckObjects", ("true",)),
+    ("receive", "advertisePushOptions", ("true",)),
+    ("receive", "hideRefs", HIDDEN_FROM_PUSH),
+    # A job asks for its commit by sha, also when the branch has moved on.
+    ("uploadpack", "allowAnySHA1InWant", ("true",)),
+    ("uploadpack", "allowFilter", ("true",)),
+)
+"""Settings written into each new repository: section, name, values."""
+
+FILE_LIMIT: Final = 2 * 1024 * 1024
+"""Bytes of one file that `read_file` takes if the caller names no other limit."""
+COMMIT_LIMIT: Final = 1024 * 1024
+STALE_AFTER: Final = 3600.0
+"""Seconds after which a lock file has certainly lost its owner; git holds one for milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A ref: full name, the object it names, and the commit that object leads to (`sha`; same for branches)."""
+
+    name: str
+    object: str
+    sha: str
+
+    @property
+    def short_name(self) -> str:
+        """The name without `refs/heads/` or `refs/tags/`."""
+        return self.name.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One bare repository; `path` is its folder."""
+
+    path: Path
+
+    async def resolve(self, ref: str) -> str | None:
+        """The commit that a branch, tag, full ref name or (abbreviated) sha leads to, in this order; None if unknown.
+
+        Only 40 or 64 hex digits are taken for a sha before they are looked for among the branches, as git does.
+        Raises Invalid for a name that git forbids.
+        """
+        checked_ref(ref)
+        places = [f"refs/heads/{ref}", f"refs/tags/{ref}", ref]
+        if is_sha(ref):
+            places = [ref]
+        elif ref.startswith("refs/"):
+            places = [ref, *places[:2]]
+        question = "".join(f"{place}^{{commit}}\n" for place in places).encode()
+        answer = await run([self._git_dir, "cat-file", "--batch-check=%(objectname)"], question)
+        found = (line for line in answer.out.decode("utf-8", "replace").splitlines() if is_sha(line))
+        return next(found, None)
+
+    async def read_file(self, sha: str, path: str, limit: int = FILE_LIMIT) -> bytes | None:
+        """One file of a commit; None when there is none (or a folder, or a submodule) at that path.
+
+        Raises TooLarge above `limit` bytes, Invalid for a wrong sha or path.
+        """
+        return (await self.read_files(sha, [path], limit))[path]
+
+    async def read_files(self, sha: str, paths: Iterable[str], limit: int = FILE_LIMIT) -> dict[str, bytes | None]:
+        """Several files of a commit by one process: path to content, as `read_file` describes it."""
+        checked_sha(sha)
+        files: dict[str, bytes | None] = {}
+        async with start([self._git_dir, "cat-file", "--batch"]) as git:
+            for path in paths:
+                git.stdin.write(f"{sha}:{checked_path(path)}\n".encode())
+                await git.stdin.drain()
+                header = (await git.stdout.readline()).split(b" ")
+                if not is_sha(header[0].decode("utf-8", "replace")):
+                    files[path] = None
+                    continue
+                size = int(header[2])
+                if size > limit:
+                    raise TooLarge(f"{path} has {size} bytes; at most {limit} are read from a repository.")
+                content = (await git.stdout.readexactly(size + 1))[:-1]
+                files[path] = content if header[1] == b"blob" else None
+        return files
+
+    async def commit(self, sha: str) -> Commit:
+        """One commit by its full sha. Raises NotFound when the repository has no such commit."""
+        arguments = ["log", "-1", "--no-show-signature", "--no-mailmap", "--date=raw", f"--format={COMMIT_FORMAT}"]
+        answer = await run([self._git_dir, *arguments, checked_sha(sha), "--"], limit=COMMIT_LIMIT, accept=(0, 128))
+        if answer.code != 0:
+            raise NotFound(f"The repository has no commit {sha}.")
+        return parse_commit(answer.out)
+
+    async def refs(self, prefix: str = "") -> tuple[Ref, ...]:
+        """All refs whose full name starts with the folder `prefix`, in the order of their names."""
+        pattern = [checked_ref(prefix)] if prefix else []
+        form = "--format=%(refname)%00%(objectname)%00%(*objectname)"
+        answer = await run([self._git_dir, "for-each-ref", form, *pattern])
+        rows = (line.split("\0") for line in answer.out.decode("utf-8", "replace").splitlines())
+        return tuple(Ref(name, target, peeled or target) for name, target, peeled in rows)
+
+    async def branches(self) -> tuple[Ref, ...]:
+        """All branches."""
+        return await self.refs("refs/heads")
+
+    async def tags(self) -> tuple[Ref, ...]:
+        """All tags; `sha` of an annotated one is the commit behind it."""
+        return await self.refs("refs/tags")
+
+    async def set_default_branch(self, branch: str) -> None:
+        """Point HEAD at a branch, which need not exist yet."""
+        await run([self._git_dir, "symbolic-ref", "HEAD", f"refs/heads/{checked_ref(branch)}"])
+        await self.harden()
+
+    async def keep(self, pipeline_id: int, sha: str) -> None:
+        """Hold a pipeline's commit by `refs/pipelines/<id>`, so that a force-push never loses it. May be repeated.
+
+        Raises NotFound when the commit is not there (any more).
+        """
+        ref = f"refs/pipelines/{int(pipeline_id)}"
+        answer = await run([self._git_dir, "update-ref", ref, checked_sha(sha)], accept=(0, 128))
+        if answer.code != 0:
+            raise NotFound(f"Commit {sha} of pipeline {pipeline_id} cannot be kept: {answer.err}")
+        await self.harden([ref])
+
+    async def harden(self, refs: Iterable[str] = ()) -> None:
+        """Put the folders of the repository and of these refs on disk.
+
+        git syncs the files it writes but not their renames; after this an update that git reported is durable.
+        """
+        folders = {self.path, self.path / "refs", self.path / "objects", self.path / "objects" / "pack"}
+        for ref in refs:
+            folders.update((self.path / ref).parents)
+        inside = [folder for folder in folders if folder.is_relative_to(self.path)]
+        await asyncio.to_thread(_sync_folders, inside)
+
+    async def sweep(self, older_than: float = STALE_AFTER) -> int:
+        """Remove lock files and half-received packs that a killed git left; how many. `older_than` is in seconds."""
+        return await asyncio.to_thread(self._sweep, older_than)
+
+    def _sweep(self, older_than: float) -> int:
+        limit = time.time() - older_than
+        found = [*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")]
+        found += [*(self.path / "objects").glob("tmp_objdir-*"), *(self.path / "objects" / "pack").glob("tmp_*")]
+        stale = [path for path in found if path.stat().st_mtime < limit]
+        for path in stale:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        return len(stale)
+
+    @property
+    def _git_dir(self) -> str:
+        return f"--git-dir={self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repositories:
+    """All repositories below one folder, each at `<root>/<project id>.git`, so that a renamed project moves no file."""
+
+    root: Path
+
+    def path(self, project_id: int) -> Path:
+        """Where a project's repository is or would be."""
+        if project_id < 1:
+            raise Invalid(f"{project_id} is not the id of a project.")
+        return self.root / f"{int(project_id)}.git"
+
+    def get(self, project_id: int) -> Repository:
+        """A project's repository. Raises NotFound when there is none."""
+        path = self.path(project_id)
+        if not (path / "HEAD").is_file():
+            raise NotFound(f"Project {project_id} has no repository.")
+        return Repository(path)
+
+    async def create(self, project_id: int, default_branch: str) -> Repository:
+        """Make an empty repository, whole or not at all; one that exists is returned as it is.
+
+        Raises Invalid for a wrong branch name, Unavailable when git or the disk fails.
+        """
+        path = self.path(project_id)
+        checked_ref(default_branch)
+        with suppress(NotFound):
+            return self.get(project_id)
+        draft = self.root / f".{project_id}-{uuid.uuid4().hex}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            await run(["init", "--quiet", "--bare", "--template=", f"--initial-branch={default_branch}", draft])
+            await asyncio.to_thread(_finish, draft, path)
+        except FileExistsError:
+            return self.get(project_id)
+        except OSError as error:
+            raise Unavailable(f"The repository of project {project_id} cannot be made: {error}") from error
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        return Repository(path)
+
+
+def _finish(draft: Path, path: Path) -> None:
+    """Write the settings, sync everything and give the repository its name; FileExistsError if somebody was faster."""
+    with (draft / "config").open("a", encoding="utf-8") as config:
+        for section, name, values in CONFIG:
+            config.writelines(f"[{section}]\n\t{name} = {value}\n" for value in values)
+    for file in draft.rglob("*"):
+        if file.is_file():
+            _sync(file)
+    _sync_folders([draft, *(folder for folder in draft.rglob("*") if folder.is_dir())])
+    try:
+        draft.rename(path)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise FileExistsError(path) from error
+        raise
+    _sync(path.parent)
+
+
+def _sync_folders(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        # A folder of loose refs goes away when its last ref does.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

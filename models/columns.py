@@ -1,0 +1,69 @@
+"""Column types that mean the same on SQLite and PostgreSQL."""
+
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, Table
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlmodel import Field, SQLModel
+
+BIG: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
+"""64-bit integer; SQLite wants INTEGER for a key that counts by itself."""
+
+DOCUMENT: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
+"""A JSON document."""
+
+
+Record: TypeAlias = Any
+"""A row of a result, read by column name; SQLAlchemy's own type of it lists the columns one by one."""
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, always aware and in UTC; SQLite keeps no time zone, so it is put back when reading."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Refuse naive times; store UTC."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError("A time without a zone cannot be stored.")
+        return value.astimezone(UTC) if value is not None else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give back an aware time."""
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+def key() -> Any:
+    """The primary key of a table whose ids are never used again."""
+    return Field(default=None, primary_key=True, sa_type=BIG)
+
+
+def reference(target: str, *, index: bool = False, nullable: bool = False, primary_key: bool = False) -> Any:
+    """A foreign key to `table.column`."""
+    if nullable:
+        return Field(default=None, foreign_key=target, index=index, nullable=True, sa_type=BIG)
+    return Field(foreign_key=target, index=index, nullable=False, primary_key=primary_key, sa_type=BIG)
+
+
+def number(default: int = 0) -> Any:
+    """A 64-bit integer."""
+    return Field(default=default, nullable=False, sa_type=BIG)
+
+
+def moment(*, nullable: bool = True) -> Any:
+    """A point in time."""
+    return Field(default=None, nullable=True, sa_type=Moment) if nullable else Field(nullable=False, sa_type=Moment)
+
+
+def document(default: Any = dict) -> Any:
+    """A JSON document, an empty one by default."""
+    return Field(default_factory=default, nullable=False, sa_type=DOCUMENT)
+
+
+def table_of(model: type[SQLModel]) -> Table:
+    """The table behind a model, for statements that need no objects."""
+    table: Table = model.__table__  # type: ignore[attr-defined]
+    return table

@@ -1,0 +1,245 @@
+"""Pipelines, jobs, their logs and artifacts, and the outbox: the tables of the engine."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Index, LargeBinary, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from models.columns import BIG, DOCUMENT, document, key, moment, number, reference
+from models.tables import COUNTING
+
+
+class Pipeline(SQLModel, table=True):
+    """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow."""
+
+    __table_args__ = (Index("pipeline_of_project", "project_id", "id"), COUNTING)
+
+    id: int | None = key()
+    iid: int
+    project_id: int = reference("project.id")
+    user_id: int = reference("account.id")
+    ref: str
+    tag: bool = False
+    sha: str
+    before_sha: str = "0" * 40
+    source: str
+    status: str = Field(index=True)
+    commit: dict[str, Any] = document()
+    variables: list[dict[str, str]] = document(list)
+    yaml_errors: str = ""
+    failure_reason: str = ""
+    run: int = number()
+    tick: int = number()
+    created_at: datetime = moment(nullable=False)
+    updated_at: datetime = moment(nullable=False)
+    started_at: datetime | None = moment()
+    finished_at: datetime | None = moment()
+
+
+class Stage(SQLModel, table=True):
+    """A stage that holds jobs; `position` counts from 0."""
+
+    __table_args__ = (UniqueConstraint("pipeline_id", "position"), COUNTING)
+
+    id: int | None = key()
+    pipeline_id: int = reference("pipeline.id")
+    position: int
+    name: str
+    status: str
+
+
+class Job(SQLModel, table=True):
+    """One attempt of a job. All attempts share `first_id`; `retried` marks those with a later one.
+
+    `plan` holds what only the hand-out needs: scripts, variables, artifacts (`domain.config.plan.JobPlan` as JSON).
+    `folded` is false while a verdict waits for the workflow to record it. `hand_out` counts how often it was given out.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("first_id", "attempt"),
+        Index("job_of_pipeline", "pipeline_id", "retried"),
+        Index("job_by_status", "status", "id"),
+        COUNTING,
+    )
+
+    id: int | None = key()
+    pipeline_id: int = reference("pipeline.id")
+    stage_id: int = reference("stage.id")
+    project_id: int = reference("project.id")
+    user_id: int = reference("account.id")
+    name: str
+    position: int
+    stage_position: int
+    stage_name: str
+    first_id: int | None = Field(default=None, nullable=True, sa_type=BIG)
+    attempt: int = 1
+    retried: bool = False
+    status: str
+    when: str
+    allow_failure: bool = False
+    needs: list[str] | None = Field(default=None, nullable=True, sa_type=DOCUMENT)
+    retry: dict[str, Any] = document()
+    auto_retry: bool = True
+    enqueue: bool = False
+    start_in: int | None = None
+    due_at: datetime | None = moment()
+    plan: dict[str, Any] = document()
+    variables: list[dict[str, str]] = document(list)
+    tags: list[str] = document(list)
+    timeout: int = 3600
+    hand_out: int = 0
+    runner_id: int | None = reference("runner.id", nullable=True)
+    system_id: str = ""
+    cancel_gracefully: bool = False
+    folded: bool = True
+    failure_reason: str = ""
+    exit_code: int | None = None
+    exit_codes_allowed: list[int] = document(list)
+    log_incomplete: bool = False
+    created_at: datetime = moment(nullable=False)
+    queued_at: datetime | None = moment()
+    started_at: datetime | None = moment()
+    finished_at: datetime | None = moment()
+    canceling_at: datetime | None = moment()
+
+
+class QueueEntry(SQLModel, table=True):
+    """A pending job, as the claim sees it; written and removed together with the job's status."""
+
+    __tablename__ = "queue_entry"
+    __table_args__ = (Index("queue_order", "project_id", "job_id"),)
+
+    job_id: int = reference("job.id", primary_key=True)
+    project_id: int = number()
+    tagged: bool = False
+    ref_protected: bool = False
+
+
+class QueueTag(SQLModel, table=True):
+    """A tag that a pending job asks for."""
+
+    __tablename__ = "queue_tag"
+
+    job_id: int = reference("job.id", primary_key=True)
+    tag: str = Field(primary_key=True)
+
+
+class Lease(SQLModel, table=True):
+    """Who holds a running job. `contact` is the tick of the last call for it; `request_id` that of the claim."""
+
+    job_id: int = reference("job.id", primary_key=True)
+    hand_out: int
+    taken_up: bool = False
+    contact: int = number()
+    request_id: str = ""
+
+
+class LeaseClock(SQLModel, table=True):
+    """One row: ticks in which this installation really served."""
+
+    __tablename__ = "lease_clock"
+
+    id: int = Field(default=1, primary_key=True)
+    ticks: int = number()
+    ticked_at: float = 0.0
+
+
+class Trace(SQLModel, table=True):
+    """The log of a job. A resent log is a new `generation`. `crc` is the CRC-32 of all `size` bytes."""
+
+    job_id: int = reference("job.id", primary_key=True)
+    generation: int = 0
+    size: int = number()
+    crc: int = number()
+    frozen: bool = False
+    resent: bool = False
+    stored: bool = Field(default=False, index=True)
+
+
+class TraceChunk(SQLModel, table=True):
+    """Bytes of a log, until the whole log is an object in the store."""
+
+    __tablename__ = "trace_chunk"
+
+    job_id: int = reference("job.id", primary_key=True)
+    generation: int = Field(primary_key=True)
+    start: int = Field(primary_key=True, sa_type=BIG)
+    content: bytes = Field(sa_type=LargeBinary)
+
+
+class Artifact(SQLModel, table=True):
+    """A file that a job handed in; its bytes are in the store under `object_key`."""
+
+    __table_args__ = (UniqueConstraint("job_id", "file_type"), COUNTING)
+
+    id: int | None = key()
+    job_id: int = reference("job.id", index=True)
+    project_id: int = number()
+    file_type: str
+    file_format: str
+    filename: str
+    size: int = number()
+    sha256: str
+    object_key: str
+    expire_at: datetime | None = moment()
+    created_at: datetime = moment(nullable=False)
+
+
+class TestReport(SQLModel, table=True):
+    """What a JUnit report of a job says; `cases` holds every test case."""
+
+    __tablename__ = "test_report"
+    __test__ = False
+
+    job_id: int = reference("job.id", primary_key=True)
+    pipeline_id: int = reference("pipeline.id", index=True)
+    total: int
+    failed: int
+    errored: int
+    skipped: int
+    seconds: float
+    cases: list[dict[str, Any]] = document(list)
+    error: str = ""
+
+
+class Outbox(SQLModel, table=True):
+    """What SQL has to tell Temporal. `sent_at` is when Temporal took it; a row goes when its effect is recorded."""
+
+    __table_args__ = (Index("outbox_unsent", "sent_at", "not_before"), COUNTING)
+
+    id: int | None = key()
+    kind: str
+    pipeline_id: int = reference("pipeline.id", index=True)
+    job_id: int | None = reference("job.id", nullable=True)
+    payload: dict[str, Any] = document()
+    attempts: int = 0
+    error: str = ""
+    created_at: datetime = moment(nullable=False)
+    not_before: datetime = moment(nullable=False)
+    sent_at: datetime | None = moment()
+
+
+class OperationKey(SQLModel, table=True):
+    """A command that a workflow has answered, so that a repetition gets the same answer."""
+
+    __tablename__ = "operation_key"
+
+    pipeline_id: int = reference("pipeline.id", primary_key=True)
+    key: str = Field(primary_key=True)
+    answer: dict[str, Any] = document()
+    created_at: datetime = moment(nullable=False)
+
+
+class Push(SQLModel, table=True):
+    """Refs that a push is about to move: written before git runs, so that no moved ref lacks its pipeline."""
+
+    __table_args__ = (COUNTING,)
+
+    id: int | None = key()
+    project_id: int = reference("project.id", index=True)
+    user_id: int = reference("account.id")
+    updates: list[dict[str, str]] = document(list)
+    options: list[str] = document(list)
+    done_at: datetime | None = moment()
+    created_at: datetime = moment(nullable=False)

@@ -1,0 +1,144 @@
+"""Job rows: snapshots for decisions, and the one place that writes their status."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.config.plan import RetryPolicy, When
+from domain.pipeline import Job as Snapshot
+from domain.status import COMPLETE, Status, sources_of
+from domain.verdict import Verdict
+from models.columns import Record, table_of
+from models.pipelines import Job, QueueEntry, QueueTag
+
+job = table_of(Job)
+queue_entry = table_of(QueueEntry)
+queue_tag = table_of(QueueTag)
+
+SNAPSHOT = (
+    job.c.id,
+    job.c.name,
+    job.c.stage_position,
+    job.c.status,
+    job.c.when,
+    job.c.allow_failure,
+    job.c.needs,
+    job.c.retry,
+    job.c.attempt,
+    job.c.start_in,
+    job.c.due_at,
+    job.c.enqueue,
+    job.c.folded,
+    job.c.hand_out,
+    job.c.failure_reason,
+    job.c.exit_code,
+    job.c.auto_retry,
+)
+
+
+def snapshot(row: Record) -> Snapshot:
+    """A job as decisions see it: one whose verdict is not folded yet still runs."""
+    status = Status(row.status)
+    return Snapshot(
+        id=row.id,
+        name=row.name,
+        stage=row.stage_position,
+        status=status if row.folded else Status.RUNNING,
+        when=When(row.when),
+        allow_failure=row.allow_failure,
+        needs=None if row.needs is None else tuple(row.needs),
+        retry=_policy(row.retry),
+        attempt=row.attempt,
+        start_in=row.start_in,
+        due_at=row.due_at,
+        enqueue=row.enqueue,
+    )
+
+
+def _policy(document: dict[str, Any]) -> RetryPolicy:
+    return RetryPolicy(document.get("max", 0), tuple(document.get("when", ())), tuple(document.get("exit_codes", ())))
+
+
+def verdict_of(row: Record) -> Verdict:
+    """The verdict that a row holds."""
+    return Verdict(
+        job_id=row.id,
+        status=Status(row.status),
+        hand_out=row.hand_out,
+        reason=row.failure_reason,
+        exit_code=row.exit_code,
+        allow_failure=row.allow_failure,
+        auto_retry=row.auto_retry,
+    )
+
+
+async def latest_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
+    """The latest attempt of every job of a pipeline, in the order of the configuration."""
+    statement = (
+        select(*SNAPSHOT).where(job.c.pipeline_id == pipeline_id, ~job.c.retried).order_by(job.c.position, job.c.id)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def set_status(
+    connection: AsyncConnection, ids: Iterable[int], to: Status, now: datetime, **values: Any
+) -> list[int]:
+    """Move the jobs that the transition table lets move to `to`; give back the ids of those that moved.
+
+    Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both.
+    """
+    wanted = sorted(ids)
+    if not wanted:
+        return []
+    statement = (
+        update(job)
+        .where(job.c.id.in_(wanted), job.c.status.in_(sources_of(to)))
+        .values(status=to, **_times(to, now), **values)
+        .returning(job.c.id, job.c.project_id, job.c.tags)
+    )
+    moved = (await connection.execute(statement)).all()
+    if to is Status.PENDING:
+        await _enqueue(connection, moved)
+    return [row.id for row in moved]
+
+
+def _times(to: Status, now: datetime) -> dict[str, datetime | None]:
+    if to is Status.PENDING:
+        return {"queued_at": now, "started_at": None, "finished_at": None}
+    if to is Status.CREATED:
+        return {"queued_at": None, "started_at": None, "finished_at": None}
+    if to is Status.RUNNING:
+        return {"started_at": now}
+    if to is Status.CANCELING:
+        return {"canceling_at": now}
+    return {"finished_at": now} if to in COMPLETE else {}
+
+
+async def _enqueue(connection: AsyncConnection, rows: Sequence[Record]) -> None:
+    if not rows:
+        return
+    await connection.execute(
+        insert(queue_entry),
+        [
+            {"job_id": row.id, "project_id": row.project_id, "tagged": bool(row.tags), "ref_protected": False}
+            for row in rows
+        ],
+    )
+    tags = [{"job_id": row.id, "tag": tag} for row in rows for tag in set(row.tags)]
+    if tags:
+        await connection.execute(insert(queue_tag), tags)
+
+
+async def dequeue(connection: AsyncConnection, ids: Sequence[int]) -> None:
+    """Take jobs out of the queue."""
+    await connection.execute(delete(queue_tag).where(queue_tag.c.job_id.in_(ids)))
+    await connection.execute(delete(queue_entry).where(queue_entry.c.job_id.in_(ids)))
+
+
+async def stuck_canceling(connection: AsyncConnection, before: datetime) -> list[int]:
+    """Jobs that were asked to stop before that moment and still have not."""
+    statement = select(job.c.id).where(job.c.status == Status.CANCELING, job.c.canceling_at < before)
+    return list((await connection.execute(statement)).scalars())

@@ -1,0 +1,108 @@
+"""Leases: who holds a job, counted in ticks of a clock that only runs while we really served.
+
+Reference: design, "Leases count time in which we served".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Float, cast, func, insert, literal_column, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.status import Status
+from models.columns import Record, table_of
+from models.pipelines import Lease, LeaseClock
+from models.repositories.job_rows import job, set_status
+
+lease = table_of(Lease)
+clock = table_of(LeaseClock)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A tick that was written. `outage` is how long none was written before it, in seconds."""
+
+    ticks: int
+    outage: float
+
+
+def _database_time(dialect: str) -> object:
+    """Seconds since 1970 by the database's clock: the only clock that leases know."""
+    if dialect == "sqlite":
+        return cast(literal_column("(julianday('now') - 2440587.5) * 86400.0"), Float)
+    return cast(func.extract("epoch", func.clock_timestamp()), Float)
+
+
+async def tick(connection: AsyncConnection, every: float) -> Tick | None:
+    """Count one tick unless another process has just done so (then None)."""
+    now: float = (await connection.execute(select(_database_time(connection.dialect.name)))).scalar_one()  # type: ignore[call-overload]
+    row = (await connection.execute(select(clock.c.ticks, clock.c.ticked_at))).first()
+    if row is None:
+        await connection.execute(insert(clock).values(id=1, ticks=1, ticked_at=now))
+        return Tick(1, 0.0)
+    written = await connection.execute(
+        update(clock)
+        .where(clock.c.id == 1, clock.c.ticks == row.ticks, clock.c.ticked_at <= now - every * 0.9)
+        .values(ticks=row.ticks + 1, ticked_at=now)
+    )
+    if written.rowcount == 0:
+        return None
+    return Tick(row.ticks + 1, max(0.0, now - row.ticked_at - every))
+
+
+async def extend_all(connection: AsyncConnection, ticks: int) -> None:
+    """After an outage every lease lives so many ticks longer."""
+    await connection.execute(update(lease).values(contact=lease.c.contact + ticks))
+
+
+async def touch(connection: AsyncConnection, job_id: int, hand_out: int) -> bool:
+    """Note a call for a job; false if this hand-out does not hold it any more."""
+    ticks = select(clock.c.ticks).scalar_subquery()
+    written = await connection.execute(
+        update(lease)
+        .where(lease.c.job_id == job_id, lease.c.hand_out == hand_out)
+        .values(taken_up=True, contact=func.coalesce(_greatest(connection, lease.c.contact, ticks), 0))
+    )
+    return bool(written.rowcount)
+
+
+def _greatest(connection: AsyncConnection, left: object, right: object) -> object:
+    """An extension after an outage must not be lost by a call, so contact never goes back."""
+    name = "max" if connection.dialect.name == "sqlite" else "greatest"
+    return getattr(func, name)(left, func.coalesce(right, 0))
+
+
+async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> Sequence[Record]:
+    """Leases without a call for more than `ticks`, oldest first."""
+    now = (await connection.execute(select(clock.c.ticks))).scalar() or 0
+    statement = (
+        select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status)
+        .join(job, job.c.id == lease.c.job_id)
+        .where(lease.c.contact < now - ticks, lease.c.taken_up == taken_up)
+        .order_by(lease.c.contact, lease.c.job_id)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def held(connection: AsyncConnection) -> int:
+    """How many jobs runners hold."""
+    return int((await connection.execute(select(func.count()).select_from(lease))).scalar_one())
+
+
+async def unresponsive(connection: AsyncConnection, job_ids: Sequence[int], ticks: int) -> set[int]:
+    """Those of the jobs whose runner has been silent for more than `ticks`."""
+    now = (await connection.execute(select(clock.c.ticks))).scalar() or 0
+    statement = select(lease.c.job_id).where(lease.c.job_id.in_(job_ids), lease.c.contact < now - ticks)
+    return set((await connection.execute(statement)).scalars())
+
+
+async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: datetime) -> list[int]:
+    """Hand-outs that nobody took up: the jobs wait for a runner again."""
+    moved: list[int] = []
+    for row in rows:
+        done = await set_status(connection, [row.job_id], Status.PENDING, now, runner_id=None, system_id="")
+        if done:
+            await connection.execute(lease.delete().where(lease.c.job_id == row.job_id))
+        moved += done
+    return moved

@@ -1,0 +1,114 @@
+"""The outbox: what SQL has to tell Temporal, written in the transaction of its cause.
+
+Rows are taken unsent, never by a cursor; each backs off by itself (design, "Rules of the seam").
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.pipelines import Outbox, Pipeline
+
+outbox = table_of(Outbox)
+pipeline = table_of(Pipeline)
+
+START: Final = "start"
+OUTCOME: Final = "outcome"
+COMMAND: Final = "command"
+
+_LONGEST_PAUSE: Final = timedelta(seconds=30)
+
+
+async def put(
+    connection: AsyncConnection,
+    kind: str,
+    pipeline_id: int,
+    now: datetime,
+    *,
+    job_ids: Sequence[int | None] = (None,),
+    payload: dict[str, Any] | None = None,
+) -> None:
+    """Write a row for each job (or one for the pipeline)."""
+    if not job_ids:
+        return
+    await connection.execute(
+        insert(outbox),
+        [
+            {
+                "kind": kind,
+                "pipeline_id": pipeline_id,
+                "job_id": job_id,
+                "payload": payload or {},
+                "attempts": 0,
+                "error": "",
+                "created_at": now,
+                "not_before": now,
+            }
+            for job_id in job_ids
+        ],
+    )
+
+
+async def unsent(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
+    """Rows that are due, oldest first, that no other relay is sending."""
+    statement = (
+        select(outbox.c.id, outbox.c.kind, outbox.c.pipeline_id, outbox.c.job_id, outbox.c.payload, outbox.c.attempts)
+        .add_columns(outbox.c.created_at)
+        .where(outbox.c.sent_at.is_(None), outbox.c.not_before <= now)
+        .order_by(outbox.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True, of=outbox)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def mark_sent(connection: AsyncConnection, ids: Iterable[int], now: datetime) -> None:
+    """Temporal took these rows; outcomes stay until they are folded, everything else is done."""
+    wanted = list(ids)
+    await connection.execute(delete(outbox).where(outbox.c.id.in_(wanted), outbox.c.kind != OUTCOME))
+    await connection.execute(update(outbox).where(outbox.c.id.in_(wanted)).values(sent_at=now))
+
+
+async def back_off(connection: AsyncConnection, row_id: int, attempts: int, error: str, now: datetime) -> None:
+    """Try this row again later: after 0.5 s, 1 s, 2 s ... 30 s."""
+    pause = min(timedelta(seconds=0.5 * 2 ** min(attempts, 10)), _LONGEST_PAUSE)
+    await connection.execute(
+        update(outbox)
+        .where(outbox.c.id == row_id)
+        .values(attempts=attempts + 1, error=error[:500], not_before=now + pause)
+    )
+
+
+async def retire(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
+    """The outcomes of these jobs are folded: forget their rows."""
+    if job_ids:
+        await connection.execute(delete(outbox).where(outbox.c.job_id.in_(job_ids), outbox.c.kind == OUTCOME))
+
+
+async def forget(connection: AsyncConnection, row_id: int) -> None:
+    """Drop a row whose effect is already there."""
+    await connection.execute(delete(outbox).where(outbox.c.id == row_id))
+
+
+async def next_due(connection: AsyncConnection) -> datetime | None:
+    """When the earliest unsent row is due."""
+    statement = select(outbox.c.not_before).where(outbox.c.sent_at.is_(None)).order_by(outbox.c.not_before).limit(1)
+    found: datetime | None = (await connection.execute(statement)).scalar()
+    return found
+
+
+async def unfolded_since(connection: AsyncConnection, moment: datetime) -> list[int]:
+    """Pipelines with an outcome that Temporal took before `moment` and that no decision has recorded."""
+    statement = select(outbox.c.pipeline_id).where(outbox.c.kind == OUTCOME, outbox.c.sent_at < moment).distinct()
+    return list((await connection.execute(statement)).scalars())
+
+
+async def hold(connection: AsyncConnection, ids: Sequence[int], now: datetime) -> None:
+    """Keep rows from other relays for a moment; if this one dies they are due again soon."""
+    if ids:
+        later = now + timedelta(seconds=8)
+        await connection.execute(update(outbox).where(outbox.c.id.in_(ids)).values(not_before=later))

@@ -1,0 +1,218 @@
+"""Pipelines: created whole in one transaction, and read."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.config.plan import JobPlan, Plan
+from domain.errors import NotFound
+from domain.messages import PipelineFacts
+from domain.status import COMPLETE, Status
+from models.columns import Record, table_of
+from models.pipelines import Pipeline, Stage
+from models.repositories import outbox
+from models.repositories.job_rows import job
+from models.tables import Project
+
+pipeline = table_of(Pipeline)
+stage = table_of(Stage)
+project = table_of(Project)
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRequest:
+    """What starts a pipeline. `user_id` is always the authenticated caller."""
+
+    project_id: int
+    user_id: int
+    ref: str
+    sha: str
+    source: str
+    tag: bool = False
+    before_sha: str = "0" * 40
+    commit: Mapping[str, str] = field(default_factory=dict)
+    variables: tuple[Mapping[str, str], ...] = ()
+
+
+async def create(connection: AsyncConnection, request: PipelineRequest, plan: Plan, now: datetime) -> int:
+    """Write pipeline, stages, jobs (`created`) and the outbox row that starts the workflow; give back the id."""
+    timeout = (
+        await connection.execute(select(project.c.timeout).where(project.c.id == request.project_id))
+    ).scalar_one()
+    pipeline_id = await _insert_pipeline(connection, request, Status.CREATED, now)
+    rows = [
+        {"pipeline_id": pipeline_id, "position": position, "name": name, "status": Status.CREATED}
+        for position, name in enumerate(plan.stages)
+    ]
+    stage_ids = list(
+        (await connection.execute(insert(stage).returning(stage.c.id, sort_by_parameter_order=True), rows)).scalars()
+    )
+    jobs = [
+        _job_row(request, pipeline_id, stage_ids, plan.stages.index(item.stage), position, item, timeout, now)
+        for position, item in enumerate(plan.jobs)
+    ]
+    await connection.execute(insert(job), jobs)
+    await connection.execute(update(job).where(job.c.pipeline_id == pipeline_id).values(first_id=job.c.id))
+    await outbox.put(connection, outbox.START, pipeline_id, now)
+    return pipeline_id
+
+
+async def create_ended(
+    connection: AsyncConnection,
+    request: PipelineRequest,
+    status: Status,
+    now: datetime,
+    *,
+    reason: str = "",
+    errors: str = "",
+) -> int:
+    """Write a pipeline without jobs: it could not be made, or was not wanted. No workflow is started for it."""
+    return await _insert_pipeline(
+        connection, request, status, now, failure_reason=reason, yaml_errors=errors, finished_at=now
+    )
+
+
+async def _insert_pipeline(
+    connection: AsyncConnection, request: PipelineRequest, status: Status, now: datetime, **values: Any
+) -> int:
+    iid = await connection.execute(
+        update(project)
+        .where(project.c.id == request.project_id)
+        .values(pipeline_count=project.c.pipeline_count + 1)
+        .returning(project.c.pipeline_count)
+    )
+    statement = insert(pipeline).values(
+        iid=iid.scalar_one(),
+        project_id=request.project_id,
+        user_id=request.user_id,
+        ref=request.ref,
+        tag=request.tag,
+        sha=request.sha,
+        before_sha=request.before_sha,
+        source=request.source,
+        status=status,
+        commit=dict(request.commit),
+        variables=[dict(variable) for variable in request.variables],
+        yaml_errors=values.pop("yaml_errors", ""),
+        failure_reason=values.pop("failure_reason", ""),
+        run=0,
+        tick=0,
+        created_at=now,
+        updated_at=now,
+        **values,
+    )
+    made: int = (await connection.execute(statement.returning(pipeline.c.id))).scalar_one()
+    return made
+
+
+def _job_row(
+    request: PipelineRequest,
+    pipeline_id: int,
+    stage_ids: Sequence[int],
+    stage_position: int,
+    position: int,
+    item: JobPlan,
+    timeout: int,
+    now: datetime,
+) -> dict[str, Any]:
+    return {
+        "pipeline_id": pipeline_id,
+        "stage_id": stage_ids[stage_position],
+        "project_id": request.project_id,
+        "user_id": request.user_id,
+        "name": item.name,
+        "position": position,
+        "stage_position": stage_position,
+        "stage_name": item.stage,
+        "attempt": 1,
+        "retried": False,
+        "status": Status.CREATED,
+        "when": item.when,
+        "allow_failure": item.allow_failure,
+        "needs": None if item.needs is None else [need.job for need in item.needs],
+        "retry": item.retry,
+        "auto_retry": True,
+        "enqueue": False,
+        "start_in": item.start_in,
+        "plan": item,
+        "variables": [],
+        "tags": list(item.tags),
+        "timeout": item.timeout or timeout,
+        "exit_codes_allowed": list(item.allow_failure_exit_codes),
+        "hand_out": 0,
+        "system_id": "",
+        "cancel_gracefully": False,
+        "folded": True,
+        "failure_reason": "",
+        "log_incomplete": False,
+        "created_at": now,
+    }
+
+
+async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | None = None) -> Record:
+    """One pipeline. Raises `NotFound`, also when it is another project's."""
+    statement = select(pipeline).where(pipeline.c.id == pipeline_id)
+    if project_id is not None:
+        statement = statement.where(pipeline.c.project_id == project_id)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound(f"404 Pipeline {pipeline_id} Not Found")
+    return row
+
+
+def of_project(project_id: int, filters: Mapping[str, Any]) -> Select[Any]:
+    """Statement for the pipelines of a project, newest first; `filters` are equalities on columns."""
+    statement = select(pipeline).where(pipeline.c.project_id == project_id).order_by(pipeline.c.id.desc())
+    for name, value in filters.items():
+        statement = statement.where(pipeline.c[name] == value)
+    return statement
+
+
+async def stages_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
+    """The stages of a pipeline, in order."""
+    statement = select(stage).where(stage.c.pipeline_id == pipeline_id).order_by(stage.c.position)
+    return (await connection.execute(statement)).all()
+
+
+async def facts_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> dict[int, PipelineFacts]:
+    """What Temporal shows of these pipelines."""
+    statement = (
+        select(
+            pipeline.c.id,
+            pipeline.c.ref,
+            pipeline.c.sha,
+            pipeline.c.source,
+            pipeline.c.status,
+            pipeline.c.commit,
+            project.c.full_path,
+        )
+        .join(project, project.c.id == pipeline.c.project_id)
+        .where(pipeline.c.id.in_(list(pipeline_ids)))
+    )
+    return {
+        row.id: PipelineFacts(
+            pipeline_id=row.id,
+            project=row.full_path,
+            ref=row.ref,
+            source=row.source,
+            status=row.status,
+            sha=row.sha,
+            title=row.commit.get("title", ""),
+        )
+        for row in (await connection.execute(statement)).all()
+    }
+
+
+async def unfinished(connection: AsyncConnection, before: datetime, limit: int = 1000) -> list[int]:
+    """Pipelines that are not complete and were last touched before `before`, oldest first."""
+    statement = (
+        select(pipeline.c.id)
+        .where(pipeline.c.status.not_in(COMPLETE), pipeline.c.updated_at < before)
+        .order_by(pipeline.c.id)
+        .limit(limit)
+    )
+    return list((await connection.execute(statement)).scalars())

@@ -1,0 +1,59 @@
+"""What rows point to, read for a whole list at once: people, runners, pipelines, artifacts, organisations."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.pipelines import Pipeline
+from models.repositories import artifacts
+from models.tables import Organisation, Runner, User
+
+user = table_of(User)
+runner = table_of(Runner)
+pipeline = table_of(Pipeline)
+organisation = table_of(Organisation)
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """The rows behind a list of jobs, by id; artifacts by job id."""
+
+    users: Mapping[int, Record]
+    runners: Mapping[int, Record]
+    pipelines: Mapping[int, Record]
+    artifacts: Mapping[int, Sequence[Record]]
+
+
+async def of_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> Relations:
+    """Everything that these jobs point to."""
+    by_job: defaultdict[int, list[Record]] = defaultdict(list)
+    for row in await artifacts.of_jobs(connection, [row.id for row in rows]):
+        by_job[row.job_id].append(row)
+    return Relations(
+        users=await users(connection, (row.user_id for row in rows)),
+        runners=await _by_id(connection, runner, (row.runner_id for row in rows)),
+        pipelines=await _by_id(connection, pipeline, (row.pipeline_id for row in rows)),
+        artifacts=by_job,
+    )
+
+
+async def users(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
+    """People by id."""
+    return await _by_id(connection, user, ids)
+
+
+async def organisations(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
+    """Organisations by id."""
+    return await _by_id(connection, organisation, ids)
+
+
+async def _by_id(connection: AsyncConnection, table: Table, ids: Iterable[int | None]) -> dict[int, Record]:
+    wanted = {key for key in ids if key is not None}
+    if not wanted:
+        return {}
+    rows = (await connection.execute(select(table).where(table.c.id.in_(wanted)))).all()
+    return {row.id: row for row in rows}

@@ -1,0 +1,107 @@
+"""Registered runners and their managers (processes)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.pipelines import Job
+from models.tables import Runner, RunnerManager
+
+runner = table_of(Runner)
+manager = table_of(RunnerManager)
+job = table_of(Job)
+
+_CONTACT_EVERY: Final = timedelta(seconds=30)
+"""A contact is written at most so often: polls shall cost no write."""
+
+
+async def create(connection: AsyncConnection, token_hash: str, now: datetime, **values: Any) -> int:
+    """Register a runner."""
+    defaults = {
+        "runner_type": "instance_type",
+        "description": "",
+        "tags": [],
+        "run_untagged": True,
+        "locked": False,
+        "paused": False,
+        "ref_protected": False,
+        "maintenance_note": "",
+    }
+    statement = insert(runner).values(**{**defaults, **values}, token_hash=token_hash, created_at=now)
+    made: int = (await connection.execute(statement.returning(runner.c.id))).scalar_one()
+    return made
+
+
+async def by_token(connection: AsyncConnection, token_hash: str) -> Record | None:
+    """The runner behind a token, or None."""
+    return (await connection.execute(select(runner).where(runner.c.token_hash == token_hash))).first()
+
+
+async def get(connection: AsyncConnection, runner_id: int) -> Record | None:
+    """A runner by id, or None."""
+    return (await connection.execute(select(runner).where(runner.c.id == runner_id))).first()
+
+
+async def everyone(connection: AsyncConnection) -> Sequence[Record]:
+    """Every runner, newest first."""
+    return (await connection.execute(select(runner).order_by(runner.c.id.desc()))).all()
+
+
+async def contact_is_due(connection: AsyncConnection, runner_id: int, system_id: str, now: datetime) -> bool:
+    """Whether a contact of this manager should be written."""
+    statement = select(manager.c.contacted_at).where(manager.c.runner_id == runner_id, manager.c.system_id == system_id)
+    last = (await connection.execute(statement)).scalar()
+    return last is None or now - last >= _CONTACT_EVERY
+
+
+async def contact(
+    connection: AsyncConnection, runner_id: int, system_id: str, info: dict[str, Any], address: str, now: datetime
+) -> None:
+    """Note that a manager of a runner called."""
+    known = await connection.execute(
+        update(manager)
+        .where(manager.c.runner_id == runner_id, manager.c.system_id == system_id)
+        .values(info=info, ip_address=address, contacted_at=now)
+    )
+    if known.rowcount == 0:
+        await connection.execute(
+            insert(manager).values(
+                runner_id=runner_id,
+                system_id=system_id,
+                info=info,
+                ip_address=address,
+                created_at=now,
+                contacted_at=now,
+            )
+        )
+    await connection.execute(update(runner).where(runner.c.id == runner_id).values(contacted_at=now))
+
+
+async def change(connection: AsyncConnection, runner_id: int, **values: Any) -> None:
+    """Write columns of a runner, as its administrator wants them."""
+    if values:
+        await connection.execute(update(runner).where(runner.c.id == runner_id).values(**values))
+
+
+async def set_token(connection: AsyncConnection, runner_id: int, token_hash: str) -> None:
+    """Replace a runner's token."""
+    await connection.execute(update(runner).where(runner.c.id == runner_id).values(token_hash=token_hash))
+
+
+async def remove(connection: AsyncConnection, runner_id: int) -> None:
+    """Unregister a runner; jobs keep running under their own tokens."""
+    await connection.execute(update(job).where(job.c.runner_id == runner_id).values(runner_id=None))
+    await connection.execute(delete(manager).where(manager.c.runner_id == runner_id))
+    await connection.execute(delete(runner).where(runner.c.id == runner_id))
+
+
+async def remove_manager(connection: AsyncConnection, runner_id: int, system_id: str) -> bool:
+    """Forget one process of a runner; false when it is unknown."""
+    gone = await connection.execute(
+        delete(manager).where(manager.c.runner_id == runner_id, manager.c.system_id == system_id)
+    )
+    return bool(gone.rowcount)

@@ -1,0 +1,109 @@
+"""Logs of jobs: appended in order by offset, checked by CRC-32, moved to the store when the job has ended.
+
+Offset check and append are one `UPDATE ... WHERE size = :start AND generation = :g`; the verdict freezes the log.
+"""
+
+import zlib
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import OutOfOrder
+from models.columns import Record, table_of
+from models.pipelines import Trace, TraceChunk
+from models.repositories.job_rows import job
+
+trace = table_of(Trace)
+chunk = table_of(TraceChunk)
+
+
+async def append(connection: AsyncConnection, job_id: int, start: int, content: bytes) -> int:
+    """Add bytes at offset `start`; give back the new size. Raises `OutOfOrder` with the size there is."""
+    row = await head(connection, job_id)
+    if row.size != start:
+        raise OutOfOrder(f"The log of job {job_id} has {row.size} bytes; a chunk came for offset {start}.", row.size)
+    size = start + len(content)
+    written = await connection.execute(
+        update(trace)
+        .where(trace.c.job_id == job_id, trace.c.size == start, trace.c.generation == row.generation, ~trace.c.frozen)
+        .values(size=size, crc=zlib.crc32(content, row.crc))
+    )
+    if written.rowcount == 0:
+        now = await head(connection, job_id)
+        raise OutOfOrder(f"The log of job {job_id} has {now.size} bytes; a chunk came for offset {start}.", now.size)
+    await connection.execute(
+        insert(chunk).values(job_id=job_id, generation=row.generation, start=start, content=content)
+    )
+    return size
+
+
+async def head(connection: AsyncConnection, job_id: int) -> Record:
+    """Generation, size, checksum and state of a log; an empty one where no runner has taken the job yet."""
+    row = (await connection.execute(select(trace).where(trace.c.job_id == job_id))).first()
+    return row if row is not None else Trace(job_id=job_id)
+
+
+async def restart(connection: AsyncConnection, job_id: int) -> None:
+    """Begin a new generation: the runner sends the whole log again, and the old one is kept until that is right."""
+    await connection.execute(
+        update(trace).where(trace.c.job_id == job_id).values(generation=trace.c.generation + 1, size=0, crc=0)
+    )
+
+
+async def keep_longest(connection: AsyncConnection, job_id: int) -> None:
+    """No generation is right: keep the one with the most bytes."""
+    length = func.sum(func.length(chunk.c.content)).label("length")
+    statement = (
+        select(chunk.c.generation, length)
+        .where(chunk.c.job_id == job_id)
+        .group_by(chunk.c.generation)
+        .order_by(length.desc(), chunk.c.generation.desc())
+        .limit(1)
+    )
+    row = (await connection.execute(statement)).first()
+    if row is not None:
+        parts = await read(connection, job_id, row.generation, 0, int(row.length))
+        crc = 0
+        for part in parts:
+            crc = zlib.crc32(part, crc)
+        await connection.execute(
+            update(trace)
+            .where(trace.c.job_id == job_id)
+            .values(generation=row.generation, size=int(row.length), crc=crc)
+        )
+
+
+async def read(connection: AsyncConnection, job_id: int, generation: int, start: int, limit: int) -> list[bytes]:
+    """At most about `limit` bytes of a log from offset `start`, as they were sent."""
+    statement = (
+        select(chunk.c.start, chunk.c.content)
+        .where(chunk.c.job_id == job_id, chunk.c.generation == generation)
+        .where(chunk.c.start + func.length(chunk.c.content) > start, chunk.c.start < start + limit)
+        .order_by(chunk.c.start)
+    )
+    rows = (await connection.execute(statement)).all()
+    return [row.content[max(0, start - row.start) : start + limit - row.start] for row in rows]
+
+
+async def to_store(connection: AsyncConnection, limit: int) -> Sequence[Record]:
+    """Logs of ended jobs that are still in the database."""
+    statement = (
+        select(trace, job.c.project_id)
+        .join(job, job.c.id == trace.c.job_id)
+        .where(~trace.c.stored, trace.c.frozen)
+        .order_by(trace.c.job_id)
+        .limit(limit)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def stored(connection: AsyncConnection, job_id: int, generation: int, size: int) -> None:
+    """The object was read back and is right: drop the chunks up to its length."""
+    written = await connection.execute(
+        update(trace)
+        .where(trace.c.job_id == job_id, trace.c.generation == generation, trace.c.size == size, trace.c.frozen)
+        .values(stored=True)
+    )
+    if written.rowcount:
+        await connection.execute(delete(chunk).where(chunk.c.job_id == job_id))

@@ -1,0 +1,1 @@
+"""Pods and the front that routes to them."""

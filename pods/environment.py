@@ -1,0 +1,48 @@
+"""The environment of a child process: what it inherits, and the settings exactly as its parent has them."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic_settings import BaseSettings
+
+from pods.process import MARK
+from settings import Settings
+
+SECRET = frozenset({"PERDURE_SIGNING_KEY", "PERDURE_DATABASE_URL", "PERDURE_OBJECT_STORE"})
+"""What only the API may know: a runner hands its environment to the jobs it runs."""
+
+
+def variables(settings: Settings) -> dict[str, str]:
+    """Every setting as its environment variable; paths are made absolute. Unset ones (None) are left out."""
+    return {name: text for name, text in _walk(settings) if text is not None}
+
+
+def child_environment(settings: Settings, *, secrets: bool) -> dict[str, str]:
+    """The whole environment of a child; without `secrets` it cannot sign tokens nor reach database and store."""
+    own = {name for name, _ in _walk(settings)} | {MARK}
+    inherited = {name: value for name, value in os.environ.items() if name not in own}
+    chosen = variables(settings)
+    return inherited | {name: text for name, text in chosen.items() if secrets or name not in SECRET}
+
+
+def _walk(settings: BaseSettings) -> list[tuple[str, str | None]]:
+    prefix = settings.model_config.get("env_prefix", "")
+    found: list[tuple[str, str | None]] = []
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, BaseSettings):
+            found += _walk(value)
+        else:
+            found.append((f"{prefix}{name}".upper(), _text(value)))
+    return found
+
+
+def _text(value: object) -> str | None:
+    match value:
+        case None | str():
+            return value
+        case Path():
+            return str(value.resolve())
+        case _:
+            return json.dumps(value)

@@ -1,0 +1,133 @@
+"""Processes that may outlive whoever started them: who they are, whether they live, when they end, how they are ended.
+
+A pid alone means nothing, because the system gives it to the next process. So a process is known by pid and start time
+together, and no signal goes to one that does not match both.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+
+import psutil
+
+MARK = "PERDURE_SUPERVISED"
+"""Environment variable of supervised processes, `<home>:<name>`: it finds those whose record was never written."""
+CLOCK_SLACK = 2.0
+"""Seconds by which two readings of one start time may differ: the system derives it from the wall clock."""
+LOOK_EVERY = 0.2
+"""How often a process is looked at where the system cannot report its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A process; `create_time` is seconds since 1970."""
+
+    pid: int
+    create_time: float
+
+
+def identity_of(pid: int) -> Identity | None:
+    """The process that has this pid now; None if there is none or it has ended and waits to be reaped."""
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return None
+            return Identity(pid, process.create_time())
+    except psutil.Error:
+        return None
+
+
+def is_alive(identity: Identity) -> bool:
+    """Does this very process still run?"""
+    now = identity_of(identity.pid)
+    return now is not None and abs(now.create_time - identity.create_time) <= CLOCK_SLACK
+
+
+def is_marked(identity: Identity, mark: str) -> bool:
+    """Does this very process still run, and was it started with `MARK` set to `mark`?"""
+    try:
+        return is_alive(identity) and psutil.Process(identity.pid).environ().get(MARK) == mark
+    except (psutil.Error, OSError):
+        return False
+
+
+def find_marked(mark: str, argv: tuple[str, ...]) -> Identity | None:
+    """The living process that was started as `argv` with `MARK` set to `mark`, leading a session of its own."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            # Descendants inherit the mark, so the mark alone would find a job's daemon as well.
+            leads = os.getsid(process.pid) == process.pid
+            if leads and process.environ().get(MARK) == mark and tuple(process.cmdline()) == argv:
+                return identity_of(process.pid)
+    return None
+
+
+def send(identity: Identity, number: signal.Signals) -> bool:
+    """Send a signal to this very process; False if it does not run any more."""
+    if not hasattr(os, "pidfd_open"):
+        if not is_alive(identity):
+            return False
+        os.kill(identity.pid, number)
+        return True
+    try:
+        handle = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        # The handle stays with the process it was opened for, so nothing can slip in after the comparison.
+        if not is_alive(identity):
+            return False
+        signal.pidfd_send_signal(handle, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+async def exited(identity: Identity) -> None:
+    """Return when the process has ended; it need not be a child of this one."""
+    if not hasattr(os, "pidfd_open"):
+        while is_alive(identity):  # noqa: ASYNC110  # such a system reports the end of children only
+            await asyncio.sleep(LOOK_EVERY)
+        return
+    try:
+        handle = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    try:
+        if is_alive(identity):
+            loop.add_reader(handle, ended.set)
+            await ended.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+def end_group(identity: Identity, mark: str) -> None:
+    """Kill what a supervised process left behind in its process group.
+
+    A pool worker of a killed process would otherwise hold its listening socket, and the next start would fail.
+    """
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            member = os.getpgid(process.pid) == identity.pid == os.getsid(process.pid)
+            if member and process.pid != identity.pid and process.environ().get(MARK) == mark:
+                process.kill()
+
+
+async def end(identity: Identity, grace: float) -> None:
+    """End the process: SIGTERM, and SIGKILL if it still runs after `grace` seconds. Returns when it has ended."""
+    if not send(identity, signal.SIGTERM):
+        return
+    try:
+        async with asyncio.timeout(grace):
+            await exited(identity)
+    except TimeoutError:
+        send(identity, signal.SIGKILL)
+        await exited(identity)

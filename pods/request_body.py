@@ -1,0 +1,85 @@
+"""The body of a request on its way through the front: small ones in memory, large ones chunk by chunk."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+
+from aiohttp import web
+
+SMALL = 64 * 1024
+"""Bodies and answers up to this many bytes are taken whole."""
+
+
+class ClientGone(Exception):
+    """The client broke off or sent a body that is none; there is nobody to answer."""
+
+
+class ClientTooSlow(Exception):
+    """The client did not send its body in time."""
+
+
+class RequestBody:
+    """A body that is read at most once from the client.
+
+    `whole` has the bytes of a small body. A large one, or one of unknown length, is streamed: the client sends it only
+    when the API's connection stands, and it cannot be repeated.
+    """
+
+    def __init__(self, request: web.BaseRequest, idle: float) -> None:
+        """Take the request; `idle` is how many seconds the client may be silent."""
+        self._request = request
+        self._idle = idle
+        self._expects = request.headers.get("Expect", "").lower() == "100-continue"
+        self.empty = not request.can_read_body
+        self.whole: bytes | None = None
+        self.touched = False
+        self.failure: Exception | None = None
+
+    async def take_small(self) -> None:
+        """Read the body if it says that it is small; raises ClientGone or ClientTooSlow."""
+        length = self._request.content_length
+        if self.empty or length is None or length > SMALL:
+            return
+        with self._failures():
+            await self._invite()
+            async with asyncio.timeout(self._idle):
+                self.whole = await self._request.content.read()
+
+    @property
+    def repeatable(self) -> bool:
+        """Can the same bytes be sent once more?"""
+        return self.empty or self.whole is not None or not self.touched
+
+    def payload(self) -> bytes | AsyncIterator[bytes] | None:
+        """What the HTTP client shall send."""
+        if self.empty:
+            return None
+        return self.whole if self.whole is not None else self._chunks()
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        self.touched = True
+        with self._failures():
+            await self._invite()
+            while True:
+                async with asyncio.timeout(self._idle):
+                    chunk = await self._request.content.readany()
+                if not chunk:
+                    return
+                yield chunk
+
+    async def _invite(self) -> None:
+        """Tell a client that waits for `100 Continue` to go on."""
+        if self._expects:
+            await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._request.writer.output_size = 0
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            self.failure = ClientTooSlow(f"no byte of the body came for {self._idle:g} s")
+            raise self.failure from error
+        except (web.RequestPayloadError, ConnectionError) as error:
+            self.failure = ClientGone(str(error))
+            raise self.failure from error

@@ -1,0 +1,128 @@
+"""What a home folder knows of its processes: `run/<name>.json`, `run/supervisor.lock` and `logs/<name>.log`."""
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from domain.errors import Refused
+from pods.process import Identity
+
+SUPERVISOR = "supervisor"
+LOG_LIMIT = 10 * 1024 * 1024
+"""A log that is longer when its process starts is put aside; the one before it is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A process that was started: who it is, the command it was started by, how often it had to be started again."""
+
+    name: str
+    pid: int
+    create_time: float
+    argv: tuple[str, ...]
+    restarts: int = 0
+
+    @property
+    def identity(self) -> Identity:
+        """The process it speaks of."""
+        return Identity(self.pid, self.create_time)
+
+
+class RunFolder:
+    """The `run` and `logs` folders of one home."""
+
+    def __init__(self, home: Path) -> None:
+        """Make both folders."""
+        self.home = home.resolve()
+        self.run = self.home / "run"
+        self.logs = self.home / "logs"
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.run.mkdir(exist_ok=True)
+        self.logs.mkdir(exist_ok=True)
+
+    def mark(self, name: str) -> str:
+        """What `pods.process.MARK` is set to in the environment of child `name`."""
+        return f"{self.home}:{name}"
+
+    def read(self, name: str) -> RunRecord | None:
+        """The record of `name`; None if there is none or it cannot be read."""
+        try:
+            data = json.loads((self.run / f"{name}.json").read_text())
+            return RunRecord(
+                name=str(data["name"]),
+                pid=int(data["pid"]),
+                create_time=float(data["create_time"]),
+                argv=tuple(str(word) for word in data["argv"]),
+                restarts=int(data["restarts"]),
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, record: RunRecord) -> None:
+        """Replace the record of a process as a whole; raises OSError."""
+        write_atomically(self.run / f"{record.name}.json", json.dumps(asdict(record)) + "\n")
+
+    def forget(self, name: str) -> None:
+        """Remove a record."""
+        (self.run / f"{name}.json").unlink(missing_ok=True)
+
+    def log_path(self, name: str) -> Path:
+        """Where the output of `name` goes."""
+        return self.logs / f"{name}.log"
+
+    def open_log(self, name: str) -> IO[bytes]:
+        """The log of `name`, open for appending; a long one is put aside as `<name>.log.1` first."""
+        path = self.log_path(name)
+        if path.exists() and path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(".log.1"))
+        return path.open("ab")
+
+    def log_tail(self, name: str, lines: int = 15) -> str:
+        """The last lines of a log, for an error message."""
+        try:
+            with self.log_path(name).open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - 64 * 1024))
+                text = log.read().decode(errors="replace")
+        except OSError:
+            return ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    @contextlib.contextmanager
+    def sole_supervisor(self) -> Iterator[None]:
+        """Be the only supervisor of this home; raises Refused if there is one. The lock ends with the process."""
+        with (self.run / f"{SUPERVISOR}.lock").open("ab") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise Refused(
+                    f"A supervisor of {self.home} is running already. See `perdure status`; `perdure down` stops it."
+                ) from error
+            yield
+
+    @contextlib.contextmanager
+    def one_at_a_time(self, task: str) -> Iterator[None]:
+        """Wait until no other process does `task` in this home, and keep others from it."""
+        with (self.run / f"{task}.lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write a file so that every reader, and every crash, sees the old text or the new one; raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

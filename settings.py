@@ -1,0 +1,169 @@
+"""One frozen settings object, read once at each entry point and passed down.
+
+Every field can be set by an environment variable: `PERDURE_` and the field's name in capitals. Durations are seconds,
+sizes are bytes.
+"""
+
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class TimeLimits(BaseSettings):
+    """How long anything may wait before it is given up; `docs/architecture.md` lists them with their reasons."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
+
+    lease_tick: float = 5.0
+    """Leases count these ticks, and only those in which the server really served."""
+    hand_out_window: float = 60.0
+    """A job handed out without any call for it within this time goes back to the queue."""
+    runner_unresponsive: float = 90.0
+    """A runner that is silent for so long is shown as unresponsive."""
+    runner_lost: float = 180.0
+    """A runner that is silent for so long loses its job."""
+    outage_bonus_min: float = 120.0
+    """After an outage of length D each lease gets max(this, min(D, `outage_bonus_max`)) more."""
+    outage_bonus_max: float = 600.0
+    canceling: float = 1800.0
+    """A job that does not end after a cancel request is ended by us."""
+    long_poll: float = 25.0
+    """How long a runner's request for a job is held; 0 answers at once."""
+    trace_interval: int = 3
+    """How often a runner sends its log."""
+    queue_rescan: float = 10.0
+    """A held request looks into the queue again after this time even if nothing woke it."""
+    reconcile_every: float = 60.0
+    """How often unfinished pipelines are compared with Temporal."""
+    outbox_not_found: float = 60.0
+    """How long an outcome is offered again to a workflow that does not know its activity, before it is reconciled."""
+    command_answer: float = 5.0
+    """How long an API call waits for the workflow's answer before it says 202."""
+
+
+class SizeLimits(BaseSettings):
+    """How large anything may be; the error of each names the limit."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
+
+    artifact_bytes: int = 100 * 1024 * 1024
+    trace_bytes: int = 100 * 1024 * 1024
+    trace_patch_bytes: int = 2 * 1024 * 1024
+    json_bytes: int = 1024 * 1024
+    config_bytes: int = 2 * 1024 * 1024
+
+
+class FrontLimits(BaseSettings):
+    """What the front tells callers while the API is away, and how long it waits for either side."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_FRONT_", frozen=True)
+
+    retry_poll: int = Field(default=5, ge=0)
+    """`Retry-After` of a request for a job, a log chunk and everything that has no figure of its own."""
+    retry_put: int = Field(default=30, ge=0)
+    """`Retry-After` of a job's update."""
+    retry_upload: int = Field(default=60, ge=0)
+    """`Retry-After` of an artifact upload."""
+    hold: float = 300.0
+    """How long artifact downloads and git wait for the API to come back before they get a 503."""
+    probe_every: float = 0.25
+    """How often a held request is tried again."""
+    connect: float = 5.0
+    """How long a connection to the API may take."""
+    answer: float = 600.0
+    """How long the API may be silent within one request; a runner waits as long for an answer to begin."""
+    poll_margin: float = 20.0
+    """How much longer than `long_poll` a request for a job may stay without an answer."""
+    client_idle: float = 300.0
+    """How long a client may neither send its body nor take its answer."""
+    keepalive: float = 120.0
+    """How long an idle connection of a client is kept, and how long its request header may take. Longer than the 90 s
+    after which a runner closes an idle connection itself, so that no request meets a connection being closed."""
+    api_keepalive: float = 4.0
+    """How long an idle connection to the API is kept; shorter than the API's own limit, for the same reason."""
+
+
+class Settings(BaseSettings):
+    """Everything a Perdure process is told from outside. Relative paths start at the working directory."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
+
+    home: Path = Path(".perdure")
+    """State of the embedded mode: database, keys, repositories, objects, logs."""
+    pod: str = "default"
+    pod_number: int = Field(default=0, ge=0, le=8191)
+    """Which block of 2^40 ids is this pod's."""
+
+    database_url: str = ""
+    """SQLAlchemy address; empty means SQLite in `home`."""
+    object_store: str = ""
+    """`file:///path` or `s3://bucket/prefix`; empty means files in `home`."""
+    repositories: Path | None = None
+    """Folder of the bare git repositories; empty means `home/repositories`."""
+    signing_key: str = ""
+    """PEM of the Ed25519 key that signs tokens; empty means one is made in `home/keys`."""
+
+    temporal_address: str = ""
+    """Use this Temporal server instead of an embedded one."""
+    temporal_namespace: str = "default"
+    task_queue: str = "pipelines"
+    worker_deployment: str = ""
+    """Name of the worker deployment to pin workflows to; empty means no worker versioning."""
+    worker_build: str = ""
+
+    host: str = "127.0.0.1"
+    front_port: int = 8929
+    api_port: int = 8930
+    temporal_port: int = 8931
+    temporal_ui_port: int = 8932
+    temporal_http_port: int = 8933
+    temporal_metrics_port: int = 8934
+    external_url: str = ""
+    """Address that users and runners see; empty means the front's."""
+    front_check: str = ""
+    """Address on the front that leads back to this API: leases tick only while it answers. Empty: no check."""
+    api_role: str = Field(default="all", pattern="^(all|api|worker)$")
+    """What one process does: `all` (embedded), `api` or `worker` (production)."""
+
+    times: TimeLimits = Field(default_factory=TimeLimits)
+    sizes: SizeLimits = Field(default_factory=SizeLimits)
+    front: FrontLimits = Field(default_factory=FrontLimits)
+
+    up_timeout: float = 90.0
+    """How long `perdure up` waits until everything answers."""
+
+    log_level: str = "INFO"
+    log_json: bool = False
+
+    @cached_property
+    def database(self) -> str:
+        """The SQLAlchemy address in force."""
+        return self.database_url or f"sqlite+aiosqlite:///{self.home.resolve() / 'perdure.db'}"
+
+    @cached_property
+    def store(self) -> str:
+        """The object store's address in force."""
+        return self.object_store or (self.home.resolve() / "objects").as_uri()
+
+    @cached_property
+    def repository_root(self) -> Path:
+        """The folder of the bare repositories in force."""
+        return (self.repositories or self.home / "repositories").resolve()
+
+    @cached_property
+    def url(self) -> str:
+        """The address that users and runners see, without a trailing slash."""
+        return (self.external_url or f"http://{self.host}:{self.front_port}").rstrip("/")
+
+    @cached_property
+    def url_host(self) -> str:
+        """Host name of `url`, without port."""
+        return urlsplit(self.url).hostname or self.host
+
+    @cached_property
+    def temporal(self) -> str:
+        """`host:port` of the Temporal server in force."""
+        return self.temporal_address or f"{self.host}:{self.temporal_port}"

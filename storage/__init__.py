@@ -1,0 +1,1 @@
+"""Logs and artifacts in an object store."""

@@ -1,0 +1,130 @@
+"""`perdure up`, `status` and `down` with a stand-in for the API."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import urllib.request
+
+import pytest
+
+from fleet.config import load_config
+from pods.process import is_alive
+from pods.run_folder import SUPERVISOR, RunFolder
+from tests.pods.test_supervisor import wait_until
+
+
+def pids(perdure) -> dict[str, int]:
+    """Name and pid of every living child."""
+    folder = RunFolder(perdure.home)
+    records = [folder.read(name) for name in ("front", "api", "runner")]
+    return {record.name: record.pid for record in records if record and is_alive(record.identity)}
+
+
+def test_up_status_kill_up_down(perdure):
+    up = perdure("up", "--json")
+    assert up.returncode == 0, up.stderr
+    logs = str(perdure.home / "logs")
+    assert json.loads(up.stdout) == {"url": perdure.url, "temporal_ui": None, "logs": logs}
+    with urllib.request.urlopen(f"{perdure.url}/-/front/api") as answer:
+        assert answer.status == 200
+
+    status = perdure("status", "--json")
+    found = json.loads(status.stdout)
+    assert (status.returncode, found["running"], found["url"], found["temporal_ui"]) == (0, True, perdure.url, None)
+    assert [child["name"] for child in found["children"]] == ["front", "api", "runner"]
+    assert all(child["alive"] and child["ready"] and child["since"] for child in found["children"])
+    before = pids(perdure)
+    assert {child["name"]: child["pid"] for child in found["children"]} == before
+
+    config = perdure.home / "runner" / "config.toml"
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert [(entry.url, entry.token) for entry in load_config(config).runners] == [(perdure.url, "glrt-stand-in")]
+
+    # A second `up` changes nothing; with other settings it refuses instead of pretending.
+    again = perdure("up")
+    assert (again.returncode, pids(perdure)) == (0, before)
+    assert perdure.url in again.stdout
+    other = perdure("up", PERDURE_LONG_POLL="1")
+    assert other.returncode == 1
+    assert "PERDURE_LONG_POLL" in other.stderr
+
+    # The supervisor dies: the children live, and the next `up` adopts them.
+    folder = RunFolder(perdure.home)
+    supervisor = folder.read(SUPERVISOR)
+    assert supervisor is not None
+    os.kill(supervisor.pid, signal.SIGKILL)
+    wait_until(lambda: not is_alive(supervisor.identity))
+    orphaned = perdure("status", "--json")
+    assert (orphaned.returncode, json.loads(orphaned.stdout)["running"]) == (1, False)
+    assert perdure("up").returncode == 0
+    assert pids(perdure) == before
+
+    # Down stops them also without a supervisor.
+    adopter = folder.read(SUPERVISOR)
+    assert adopter is not None
+    os.kill(adopter.pid, signal.SIGKILL)
+    records = [folder.read(name) for name in before]
+    assert perdure("down").returncode == 0
+    assert [is_alive(record.identity) for record in records if record] == [False] * 3
+    assert (perdure.home / "credentials.json").exists()
+    assert perdure("status").returncode == 1
+
+
+def test_busy_port_is_named_with_its_holder_and_its_setting(perdure):
+    with socket.create_server(("127.0.0.1", perdure.front_port)):
+        up = perdure("up")
+    assert up.returncode == 1
+    assert up.stdout == ""
+    for word in (f"Port {perdure.front_port}", "front", f"pid {os.getpid()}", "PERDURE_FRONT_PORT"):
+        assert word in up.stderr
+    assert not (perdure.home / "run" / "supervisor.json").exists()
+
+
+def test_part_that_does_not_answer_is_named_with_the_end_of_its_log(perdure):
+    perdure.home.mkdir()
+    (perdure.home / "broken").touch()
+    up = perdure("up", PERDURE_UP_TIMEOUT="2")
+    assert up.returncode == 124
+    assert f"api does not answer http://127.0.0.1:{perdure.api_port}/-/ready" in up.stderr
+    assert "front does not" not in up.stderr
+    assert "perdure down" in up.stderr
+
+
+def test_foreground_stays_until_it_is_told_to_end(perdure):
+    process = subprocess.Popen(
+        perdure.command("up", "--foreground"), env=perdure.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    assert perdure.url in process.stdout.readline().decode()
+    assert perdure("up", "--foreground").returncode == 1
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert perdure("status").returncode == 1
+
+
+def test_status_of_a_home_that_is_down(perdure):
+    status = perdure("status")
+    assert status.returncode == 1
+    assert "is down" in status.stdout
+    assert "\x1b[" not in status.stdout
+    found = json.loads(perdure("status", "--json").stdout)
+    assert found["running"] is False
+    assert [(child["pid"], child["alive"], child["ready"]) for child in found["children"]] == [(None, False, False)] * 2
+
+
+def test_down_of_a_home_that_is_down_is_well(perdure):
+    assert perdure("down").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["PERDURE_FRONT_PORT", "PERDURE_LEASE_TICK", "PERDURE_FRONT_HOLD"])
+def test_wrong_setting_is_a_usage_error_that_names_it(perdure, name):
+    status = perdure("status", **{name: "many"})
+    assert status.returncode == 2
+    assert status.stderr.startswith(f"Error: A setting is wrong. {name}: ")
+
+
+def test_unknown_command_is_a_usage_error(perdure):
+    assert perdure("dance").returncode == 2

@@ -1,0 +1,1 @@
+"""Tests of what runs Perdure in production: the front and the container set."""

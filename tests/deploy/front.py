@@ -1,0 +1,103 @@
+"""A real nginx with the rendered configuration, in a folder of its own, and small APIs behind it."""
+
+import asyncio
+import os
+import shutil
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+ROOT = Path(__file__).resolve().parents[2]
+RENDER = ROOT / "deploy" / "nginx" / "render.py"
+STARTED_WITHIN = 10.0
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def nginx_binary() -> str:
+    """Path of nginx. Without one the test is skipped, or fails where CI=true: there it must be installed."""
+    found = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("not run: nginx")
+        pytest.skip("not run: nginx")
+    return found
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+async def listening(port: int) -> None:
+    """Return when something accepts connections on `port`; TimeoutError after 10 s."""
+    async with asyncio.timeout(STARTED_WITHIN):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except ConnectionRefusedError:
+                await asyncio.sleep(0.02)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
+
+
+@asynccontextmanager
+async def front(folder: Path, *apis: str, resolver: str = "") -> AsyncIterator[str]:
+    """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`."""
+    nginx, port = nginx_binary(), free_port()
+    arguments = ["--listen", f"127.0.0.1:{port}"]
+    for api in apis:
+        arguments += ["--api", api]
+    if resolver:
+        arguments += ["--resolver", resolver]
+    render = await asyncio.create_subprocess_exec(sys.executable, str(RENDER), *arguments, str(folder))
+    assert await render.wait() == 0
+    process = await asyncio.create_subprocess_exec(
+        nginx, "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"
+    )
+    try:
+        await listening(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+@asynccontextmanager
+async def api(handler: Handler, port: int = 0) -> AsyncIterator[str]:
+    """Serve every method and path with `handler`; yields host:port."""
+    application = web.Application(client_max_size=0)
+    application.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(application, shutdown_timeout=1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port)
+    await site.start()
+    try:
+        yield f"127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def cutting_api(requests: list[str]) -> AsyncIterator[str]:
+    """Note the first line of each request, then close without a byte of answer; yields host:port."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        requests.append(head.split(b"\r\n")[0].decode())
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"

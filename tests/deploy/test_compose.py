@@ -1,0 +1,114 @@
+"""The container set: valid by its schema, with settings that exist, without a password in it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from settings import FrontLimits, Settings, SizeLimits, TimeLimits
+from workflows import search_attributes
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+EXAMPLE = ROOT / "deploy" / "production.env.example"
+DOCKERFILE = ROOT / "Dockerfile"
+ONE_SHOT = {"migrate", "bucket", "search-attributes"}
+
+
+def compose() -> dict[str, Any]:
+    """The file as a container engine reads it, anchors resolved."""
+    content: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
+    return content
+
+
+def test_the_file_is_valid_by_the_compose_schema() -> None:
+    """By the schema that check-jsonschema ships; no network is used."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", [COMPOSE, EXAMPLE, DOCKERFILE], ids=lambda path: path.name)
+def test_every_setting_named_exists(path: Path) -> None:
+    """A misspelt variable would be ignored without a word."""
+    models = (Settings, TimeLimits, SizeLimits, FrontLimits)
+    known = {f"{model.model_config['env_prefix']}{name}".upper() for model in models for name in model.model_fields}
+    named = set(re.findall(r"\bPERDURE_[A-Z_]+", path.read_text()))
+    assert named
+    assert named <= known
+
+
+def test_the_example_names_every_variable_that_must_be_set() -> None:
+    """Who fills in the example has everything; nothing in it is without use."""
+    text = COMPOSE.read_text()
+    offered = set(re.findall(r"^([A-Z_]+)=", EXAMPLE.read_text(), re.MULTILINE))
+    assert set(re.findall(r"\$\{([A-Z_]+):\?", text)) <= offered
+    assert offered <= set(re.findall(r"\$\{([A-Z_]+)", text))
+
+
+def test_no_secret_is_written_down() -> None:
+    """Every value whose name tells a secret comes from outside, and an empty secret stops the start."""
+    found = 0
+    for service in compose()["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if re.search(r"PASSWORD|_PWD|SECRET|SIGNING_KEY|DATABASE_URL|MC_HOST", name):
+                found += 1
+                assert re.search(r"\$\{[A-Z_]+:\?", value), name
+    assert found >= 9
+
+
+def test_lasting_services_come_back_and_one_shots_do_not() -> None:
+    """A killed process is started again; a migration that failed stays failed and is seen."""
+    services = compose()["services"]
+    assert {name for name, service in services.items() if service["restart"] == "no"} == ONE_SHOT
+    assert {service["restart"] for name, service in services.items() if name not in ONE_SHOT} == {"unless-stopped"}
+
+
+def test_conditions_can_come_true() -> None:
+    """Who waits for health waits for a service that has a check; who waits for an end waits for a one-shot."""
+    services = compose()["services"]
+    waits = [item for service in services.values() for item in service.get("depends_on", {}).items()]
+    assert waits
+    for name, wait in waits:
+        if wait["condition"] == "service_healthy":
+            assert "test" in services[name]["healthcheck"], name
+        else:
+            assert name in ONE_SHOT
+
+
+def test_the_two_roles_share_everything_but_their_role() -> None:
+    """API and worker see the same database, store, Temporal and keys."""
+    services = compose()["services"]
+    api, worker = services["api"]["environment"], services["worker"]["environment"]
+    assert (api.pop("PERDURE_API_ROLE"), worker.pop("PERDURE_API_ROLE")) == ("api", "worker")
+    assert worker.items() <= api.items()
+    assert api.keys() - worker.keys() == {"PERDURE_HOST", "PERDURE_API_PORT"}
+
+
+def test_the_front_fills_every_placeholder_of_its_template() -> None:
+    """A placeholder that stays would keep nginx from starting."""
+    template = (ROOT / "deploy" / "nginx" / "perdure.conf.template").read_text()
+    environment = compose()["services"]["front"]["environment"]
+    assert set(re.findall(r"\$\{(FRONT_[A-Z]+)\}", template)) == {name for name in environment if name[:6] == "FRONT_"}
+    assert environment["FRONT_API"] == "api:" + compose()["services"]["api"]["environment"]["PERDURE_API_PORT"]
+
+
+def test_the_image_holds_every_package_that_the_wheel_holds() -> None:
+    """`.dockerignore` lets in by name; a new package must be named there too."""
+    packages = re.search(r"only-include = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL)
+    assert packages is not None
+    let_in = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
+    assert let_in == {*re.findall(r'"([^"]+)"', packages[1]), "pyproject.toml", "uv.lock"}
+
+
+def test_every_search_attribute_is_made() -> None:
+    """A pipeline whose attribute Temporal does not know could not be started."""
+    command = compose()["services"]["search-attributes"]["command"]
+    names = [argument.removeprefix("--name=") for argument in command if argument.startswith("--name=")]
+    types = [argument.removeprefix("--type=") for argument in command if argument.startswith("--type=")]
+    wanted = {key.name: key.indexed_value_type.name.title() for key in search_attributes.ALL}
+    assert dict(zip(names, types, strict=True)) == wanted

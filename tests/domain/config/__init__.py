@@ -1,0 +1,1 @@
+"""Tests of the reader and compiler of `.gitlab-ci.yml`."""

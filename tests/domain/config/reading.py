@@ -1,0 +1,31 @@
+"""Compiling short texts in tests: the job of a plan, or the messages of a refusal."""
+
+from textwrap import dedent
+
+from domain.config.compile import compile_config
+from domain.config.plan import JobPlan, Plan
+from domain.errors import ConfigInvalid, ConfigIssue
+
+
+def plan(text: str) -> Plan:
+    """Compile an indented text."""
+    return compile_config(dedent(text))
+
+
+def job(keywords: str, name: str = "alpha") -> JobPlan:
+    """The plan of one job with a script and these keywords, in flow style without braces."""
+    return plan(f"{name}: {{script: x, {keywords}}}").jobs[0]
+
+
+def issues(text: str) -> tuple[ConfigIssue, ...]:
+    """Everything that is wrong with a text that is wrong."""
+    try:
+        made = plan(text)
+    except ConfigInvalid as error:
+        return error.issues
+    raise AssertionError(f"This should have been refused: {made}")
+
+
+def messages(text: str) -> list[str]:
+    """The messages of `issues`."""
+    return [issue.message for issue in issues(text)]

@@ -1,0 +1,60 @@
+"""A protocol server, a client with short waits, and a way to run one job."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.backoff import Backoff
+from fleet.client import RunnerClient
+from fleet.delivery import DeliveryTimes
+from fleet.executors.workspace import Slot
+from fleet.features import runner_info
+from fleet.job import read_job
+from fleet.job_run import JobRun, RunLimits
+from fleet.stages import StageTimes
+from fleet.state import JobStore
+from tests.fleet.server import ProtocolServer
+
+SHORT = Backoff(first=0.005, ceiling=0.02, retry_after_limit=0.03)
+LIMITS = RunLimits(
+    delivery=DeliveryTimes(first=0.02, interval=0.03, heartbeat=0.1),
+    stages=StageTimes(grace=0.5, after_script=20, source_pause=0.01),
+)
+
+RunJob = Callable[..., Awaitable[JobRun]]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ProtocolServer]:
+    server = ProtocolServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+async def client(server: ProtocolServer) -> AsyncIterator[RunnerClient]:
+    async with RunnerClient(
+        server.url, "glrt-abcdefghijkl", system_id="s_0123456789ab", info=runner_info(), backoff=SHORT
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> JobStore:
+    store = JobStore(tmp_path / "state")
+    store.lock()
+    yield store
+    store.unlock()
+
+
+@pytest.fixture
+def slot(tmp_path: Path) -> Slot:
+    return Slot(tmp_path / "builds", "abcdefghi", 0)
+
+
+@pytest.fixture
+def make_run(client: RunnerClient, store: JobStore, slot: Slot) -> Callable[[dict[str, Any]], JobRun]:
+    return lambda payload, limits=LIMITS: JobRun(read_job(payload), slot, client, store, limits)

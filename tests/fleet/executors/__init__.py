@@ -1,0 +1,1 @@
+"""Tests of the shell executor with real processes and real git."""

@@ -1,0 +1,110 @@
+"""Archives: what comes back is what went in, and nothing goes where it must not."""
+
+import gzip
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from domain.errors import Invalid
+from fleet.archives import pack_gzip, pack_zip, real_file, unpack_zip
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+def hostile(file: Path, name: str, content: bytes = b"x", mode: int = stat.S_IFREG | 0o644) -> Path:
+    with zipfile.ZipFile(file, "w") as archive:
+        info = zipfile.ZipInfo(name)
+        info.create_system = 3
+        info.external_attr = mode << 16
+        archive.writestr(info, content)
+    return file
+
+
+def test_round_trip(tmp_path: Path, root: Path) -> None:
+    (root / "bin").mkdir()
+    (root / "bin/tool").write_bytes(b"#!/bin/sh\n")
+    (root / "bin/tool").chmod(0o755)
+    (root / "link").symlink_to("bin/tool")
+    (root / "empty").touch()
+    pack_zip(root, ["bin/tool", "link", "empty"], tmp_path / "a.zip")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "empty").write_text("is replaced")
+    assert unpack_zip(tmp_path / "a.zip", other) == []
+    assert (other / "bin/tool").stat().st_mode & 0o777 == 0o755
+    assert (other / "link").readlink() == Path("bin/tool")
+    assert (other / "empty").read_text() == ""
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil", "..\\evil", "C:evil"])
+def test_paths_that_lead_out_are_refused(tmp_path: Path, root: Path, name: str) -> None:
+    with pytest.raises(Invalid, match="nothing was unpacked"):
+        unpack_zip(hostile(tmp_path / "a.zip", name), root)
+    assert list(root.iterdir()) == []
+    assert not (tmp_path / "evil").exists()
+
+
+def test_nothing_is_written_through_a_link_that_is_there(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (root / "out").symlink_to(tmp_path / "outside")
+    with pytest.raises(Invalid, match="through a link"):
+        unpack_zip(hostile(tmp_path / "a.zip", "out/evil"), root)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_link_in_place_of_a_file_is_replaced(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "outside.txt").write_text("mine")
+    (root / "file").symlink_to(tmp_path / "outside.txt")
+    unpack_zip(hostile(tmp_path / "a.zip", "file", b"new"), root)
+    assert (tmp_path / "outside.txt").read_text() == "mine"
+    assert (root / "file").read_text() == "new"
+
+
+def test_links_that_lead_out_are_left_out(tmp_path: Path, root: Path) -> None:
+    archive = hostile(tmp_path / "a.zip", "link", b"/etc/passwd", stat.S_IFLNK | 0o777)
+    assert unpack_zip(archive, root) == ["link"]
+    assert not (root / "link").is_symlink()
+
+
+def test_a_link_of_the_archive_cannot_carry_its_files_out(tmp_path: Path, root: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        link = zipfile.ZipInfo("dir")
+        link.create_system = 3
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, str(tmp_path))
+        archive.writestr("dir/evil", "x")
+    assert unpack_zip(tmp_path / "a.zip", root) == ["dir"]
+    assert (root / "dir/evil").exists()
+    assert not (tmp_path / "evil").exists()
+
+
+def test_setuid_is_not_restored(tmp_path: Path, root: Path) -> None:
+    unpack_zip(hostile(tmp_path / "a.zip", "tool", mode=stat.S_IFREG | stat.S_ISUID | 0o755), root)
+    assert (root / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+def test_not_a_zip(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"<html>")
+    with pytest.raises(Invalid, match="cannot be read"):
+        unpack_zip(tmp_path / "a.zip", root)
+
+
+def test_gzip_holds_every_file(tmp_path: Path, root: Path) -> None:
+    (root / "a.xml").write_text("<a/>")
+    (root / "b.xml").write_text("<b/>")
+    pack_gzip(root, ["a.xml", "b.xml"], tmp_path / "r.gz")
+    assert gzip.decompress((tmp_path / "r.gz").read_bytes()) == b"<a/><b/>"
+
+
+def test_reports_do_not_follow_links_out(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (root / "report.xml").symlink_to(tmp_path / "secret")
+    with pytest.raises(Invalid, match="inside the project"):
+        real_file(root, "report.xml")

@@ -1,0 +1,92 @@
+"""The log file: size and checksum of what is on disk, limit, sections."""
+
+import resource
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain.errors import StorageFull
+from fleet.masking import Masker
+from fleet.trace import Trace
+
+
+def test_checksum_is_of_what_was_written(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "log", Masker(["secret"]))
+    trace.write_output(b"a secret\n" * 1000)
+    trace.flush()
+    stored = (tmp_path / "log").read_bytes()
+    assert b"secret" not in stored
+    assert (trace.output.crc, trace.output.size) == (zlib.crc32(stored), len(stored))
+    assert trace.read(2, 8) == stored[2:10]
+    assert trace.read(trace.size, 10) == b""
+    trace.close()
+
+
+def test_existing_file_is_continued(tmp_path: Path) -> None:
+    first = Trace(tmp_path / "log", Masker(()))
+    first.write_output(b"before\n")
+    first.close()
+    second = Trace(tmp_path / "log", Masker(()))
+    second.write_output(b"after\n")
+    assert second.output.size == 13
+    assert second.output.crc == zlib.crc32(b"before\nafter\n")
+    second.remove()
+    assert not (tmp_path / "log").exists()
+
+
+def test_limit_cuts_the_script_but_not_the_runner(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "log", Masker(()), limit=10)
+    trace.write_output(b"0123456789abcdef")
+    trace.write_output(b"more")
+    trace.write_line("Job succeeded")
+    trace.close()
+    text = (tmp_path / "log").read_text()
+    assert text.startswith("0123456789")
+    assert "abcdef" not in text
+    assert "more" not in text
+    assert "limit of 10 bytes" in text
+    assert text.endswith("Job succeeded\n")
+
+
+def test_sections(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "log", Masker(()), sections=True, now=lambda: 1700000000.5)
+    with trace.section("get_sources", "Getting source"):
+        trace.write_output(b"fetched\n")
+    trace.close()
+    text = (tmp_path / "log").read_bytes()
+    assert text.startswith(b"section_start:1700000000:get_sources\r\x1b[0K\x1b[0K\x1b[36;1mGetting source\x1b[0;m\n")
+    assert text.endswith(b"fetched\nsection_end:1700000000:get_sources\r\x1b[0K")
+
+
+def test_without_sections_only_the_title_is_written(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "log", Masker(()))
+    with trace.section("get_sources", "Getting source"):
+        pass
+    trace.close()
+    assert "section_" not in (tmp_path / "log").read_text()
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file may grow over 4 KiB: the nearest thing to a full disk that needs no disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_full_disk_is_told(tmp_path: Path, small_files: None) -> None:
+    trace = Trace(tmp_path / "log", Masker(()))
+    with pytest.raises(StorageFull, match="make room"):
+        trace.write_output(b"x" * 5000)
+    assert trace.size == (tmp_path / "log").stat().st_size == 4096
+    assert trace.output.crc == zlib.crc32(b"x" * 4096)
+    trace.close()
+
+
+def test_log_is_private(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "log", Masker(()))
+    trace.close()
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600

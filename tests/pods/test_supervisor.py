@@ -1,0 +1,258 @@
+"""The supervisor with small children: restart, adoption, back-off, order, one per home."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pods.process import identity_of, is_alive
+from pods.run_folder import RunFolder, RunRecord
+from pods.supervisor import BackOff
+from tests.pods.upstreams import free_port
+
+FOREVER = "import signal; print('up'); signal.pause()"
+
+
+def wait_until(condition: Callable[[], object], limit: float = 10.0) -> None:
+    """Wait until `condition` holds; fails after `limit` seconds."""
+    deadline = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        time.sleep(0.01)
+
+
+class Home:
+    """A home folder with a supervisor of small children."""
+
+    def __init__(self, folder: Path, table: list[dict[str, object]]) -> None:
+        """Nothing is started yet."""
+        self.folder = RunFolder(folder)
+        self.table = table
+        self.supervisors: list[subprocess.Popen[bytes]] = []
+
+    def supervise(self) -> subprocess.Popen[bytes]:
+        """Start a supervisor."""
+        argv = [sys.executable, "-m", "tests.pods.small_supervisor", str(self.folder.home), json.dumps(self.table)]
+        process = subprocess.Popen(argv, stderr=subprocess.PIPE)
+        self.supervisors.append(process)
+        return process
+
+    def living(self, name: str, but: int = 0) -> RunRecord:
+        """The record of a child that lives, with another pid than `but`; waits for it."""
+        found: list[RunRecord] = []
+
+        def lives() -> bool:
+            record = self.folder.read(name)
+            if record and record.pid != but and is_alive(record.identity):
+                found.append(record)
+            return bool(found)
+
+        wait_until(lives)
+        return found[0]
+
+    def kill_everything(self) -> None:
+        """End what this home started: supervisors first, then children by record."""
+        for process in self.supervisors:
+            process.kill()
+            process.communicate()
+        for row in self.table:
+            record = self.folder.read(str(row["name"]))
+            if record and is_alive(record.identity):
+                os.kill(record.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def make_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
+    """Make a home with a table of children; everything it started is ended afterwards."""
+    homes: list[Home] = []
+
+    def make(*rows: dict[str, object]) -> Home:
+        homes.append(Home(tmp_path / f"home{len(homes)}", list(rows)))
+        return homes[-1]
+
+    yield make
+    for home in homes:
+        home.kill_everything()
+
+
+def test_killed_child_is_back_within_a_second(make_home):
+    home = make_home({"name": "a", "code": FOREVER})
+    home.supervise()
+    first = home.living("a")
+    wait_until(lambda: home.folder.log_tail("a") == "up")
+    os.kill(first.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    second = home.living("a", but=first.pid)
+    assert time.monotonic() - killed < 1.0
+    assert (first.restarts, second.restarts) == (0, 1)
+    wait_until(lambda: home.folder.log_tail("a") == "up\nup")
+
+
+def test_children_survive_the_supervisor_and_are_adopted(make_home):
+    home = make_home({"name": "a", "code": FOREVER}, {"name": "b", "code": FOREVER})
+    first = home.supervise()
+    before = {name: home.living(name) for name in "ab"}
+    first.kill()
+    first.wait()
+    assert all(is_alive(record.identity) for record in before.values())
+    # A record that was never written must not lead to a second process.
+    home.folder.forget("b")
+    second = home.supervise()
+    assert {name: home.living(name).pid for name in "ab"} == {name: record.pid for name, record in before.items()}
+    os.kill(before["a"].pid, signal.SIGKILL)
+    home.living("a", but=before["a"].pid)
+    second.terminate()
+    assert second.wait(timeout=10) == 0
+    assert not is_alive(before["b"].identity)
+    assert list(home.folder.run.glob("*.json")) == []
+
+
+def test_child_with_other_arguments_is_replaced(make_home):
+    home = make_home({"name": "a", "code": FOREVER})
+    first = home.supervise()
+    old = home.living("a")
+    first.kill()
+    first.wait()
+    home.table[0]["code"] = FOREVER + "  # changed"
+    home.supervise()
+    new = home.living("a", but=old.pid)
+    assert new.argv[-1].endswith("# changed")
+    assert not is_alive(old.identity)
+
+
+def test_stranger_with_the_recorded_pid_is_neither_adopted_nor_signalled(make_home):
+    home = make_home({"name": "a", "code": FOREVER})
+    with subprocess.Popen([sys.executable, "-u", "-c", FOREVER], stdout=subprocess.DEVNULL) as stranger:
+        identity = identity_of(stranger.pid)
+        assert identity is not None
+        argv = (sys.executable, "-u", "-c", FOREVER)
+        home.folder.write(RunRecord("a", identity.pid, identity.create_time, argv))
+        supervisor = home.supervise()
+        home.living("a", but=stranger.pid)
+        supervisor.terminate()
+        supervisor.wait(timeout=10)
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+def test_child_that_dies_again_and_again_is_tried_ever_more_slowly(make_home):
+    home = make_home({"name": "a", "code": "print('try'); raise SystemExit(3)"})
+    supervisor = home.supervise()
+    assert supervisor.stderr is not None
+    ends = (line.decode().strip() for line in supervisor.stderr if b"has ended" in line)
+    assert [next(ends).rpartition(" in ")[2] for _ in range(3)] == ["0 s", "1 s", "2 s"]
+    assert home.folder.log_tail("a").splitlines() == ["try"] * 3
+
+
+def test_child_that_cannot_be_started_is_tried_again(make_home):
+    home = make_home({"name": "a", "code": FOREVER})
+    home.folder.log_path("a").mkdir()
+    supervisor = home.supervise()
+    assert supervisor.stderr is not None
+    assert any(b"cannot be started" in line for line in supervisor.stderr)
+    home.folder.log_path("a").rmdir()
+    home.living("a")
+
+
+def test_back_off_doubles_up_to_its_limit_and_starts_over_after_a_long_life():
+    back_off = BackOff()
+    assert [back_off.after(0.1) for _ in range(8)] == [0, 1, 2, 4, 8, 16, 30, 30]
+    assert [back_off.after(life) for life in (30, 0.1, 0.1)] == [0, 1, 2]
+
+
+def test_one_supervisor_per_home(make_home):
+    home = make_home({"name": "a", "code": FOREVER})
+    home.supervise()
+    child = home.living("a")
+    second = home.supervise()
+    text = second.communicate(timeout=10)[1].decode()
+    assert second.returncode != 0
+    assert "is running already" in text
+    assert home.living("a").pid == child.pid
+
+
+def test_start_waits_for_what_comes_first_and_stop_is_in_reverse_order(make_home, tmp_path):
+    port, story = free_port(), tmp_path / "story"
+    tell = f"open({str(story)!r}, 'a').write"
+    listens = (
+        "import signal, socket, sys\n"
+        f"{tell}('first starts\\n')\n"
+        f"s = socket.create_server(('127.0.0.1', {port}))\n"
+        f"signal.signal(signal.SIGTERM, lambda *_: ({tell}('first stops\\n'), sys.exit()))\n"
+        "while True: s.accept()\n"
+    )
+    connects = (
+        "import signal, socket, sys\n"
+        f"socket.create_connection(('127.0.0.1', {port}))\n"
+        f"signal.signal(signal.SIGTERM, lambda *_: ({tell}('second stops\\n'), sys.exit()))\n"
+        f"{tell}('second starts\\n')\n"
+        "while True: signal.pause()\n"
+    )
+    home = make_home(
+        {"name": "first", "code": listens, "port": port}, {"name": "second", "code": connects, "after": ["first"]}
+    )
+    supervisor = home.supervise()
+    wait_until(lambda: story.exists() and "second starts" in story.read_text())
+    supervisor.terminate()
+    assert supervisor.wait(timeout=10) == 0
+    assert story.read_text().splitlines() == ["first starts", "second starts", "second stops", "first stops"]
+
+
+def test_child_is_started_when_its_file_appears(make_home, tmp_path):
+    home = make_home({"name": "a", "code": FOREVER}, {"name": "b", "code": FOREVER, "only_if": str(tmp_path / "go")})
+    home.supervise()
+    home.living("a")
+    assert home.folder.read("b") is None
+    (tmp_path / "go").touch()
+    home.living("b")
+
+
+def test_what_a_killed_child_leaves_in_its_group_is_killed(make_home, tmp_path):
+    note = tmp_path / "pid"
+    code = (
+        "import os, signal, time\n"
+        "pid = os.fork()\n"
+        f"if pid: open({str(note)!r} + str(os.getpid()), 'w').write(str(pid))\n"
+        "signal.pause()\n"
+    )
+    home = make_home({"name": "a", "code": code})
+    home.supervise()
+    first = home.living("a")
+    left = Path(f"{note}{first.pid}")
+    wait_until(lambda: left.exists() and left.read_text())
+    os.kill(first.pid, signal.SIGKILL)
+    home.living("a", but=first.pid)
+    wait_until(lambda: identity_of(int(left.read_text())) is None)
+
+
+def test_long_log_is_put_aside(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path)
+    monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
+    for text in (b"first", b"2nd"):
+        with folder.open_log("a") as log:
+            log.write(text)
+    assert (folder.logs / "a.log.1").read_bytes() == b"first"
+    assert folder.log_path("a").read_bytes() == b"2nd"
+
+
+def test_unreadable_record_counts_as_none(tmp_path):
+    folder = RunFolder(tmp_path)
+    (folder.run / "a.json").write_text('{"name": "a", "pid": ')
+    assert folder.read("a") is None
+
+
+def test_zombie_is_not_alive():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    identity = identity_of(child.pid)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        wait_until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+    assert identity is None or not is_alive(identity)
+    child.wait()

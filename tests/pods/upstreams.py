@@ -1,0 +1,64 @@
+"""Upstreams that a front is put in front of: a well-behaved one, and one that answers with given bytes."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from aiohttp import web
+
+from settings import FrontLimits, Settings
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def front_settings(**limits: float) -> Settings:
+    """Settings with free ports; `limits` are fields of FrontLimits."""
+    return Settings(front_port=free_port(), api_port=free_port(), front=FrontLimits(**limits))
+
+
+@contextlib.asynccontextmanager
+async def http_upstream(port: int, handler: Handler) -> AsyncIterator[None]:
+    """An aiohttp server on `port`."""
+    server = web.Server(handler, handler_cancellation=True, auto_decompress=False)
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def raw_upstream(port: int, answer: bytes) -> AsyncIterator[list[bytes]]:
+    """A server that reads one request header, sends `answer` and hangs up; yields the headers it got."""
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            seen.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", port)
+    try:
+        yield seen
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+async def until(condition: Callable[[], bool], limit: float = 5.0) -> None:
+    """Wait until `condition` holds; fails after `limit` seconds."""
+    async with asyncio.timeout(limit):
+        while not condition():  # noqa: ASYNC110  # a condition in another process has no event
+            await asyncio.sleep(0.01)

@@ -1,0 +1,1 @@
+"""Tests of `storage`: real files, a real S3 protocol."""

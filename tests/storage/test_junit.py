@@ -1,0 +1,99 @@
+"""JUnit reports as test tools write them, and those that attack their reader."""
+
+import gzip
+import time
+
+import pytest
+
+from domain.errors import Invalid, TooLarge
+from storage.junit import MESSAGE_LIMIT, UNPACKED_LIMIT, CaseStatus, parse_junit
+
+PYTEST = b"""<?xml version="1.0" encoding="utf-8"?>
+<testsuites><testsuite name="pytest" errors="0" failures="9" tests="99" time="1.5">
+<properties><property name="a" value="b"/></properties>
+<testcase classname="tests.test_a" name="test_ok" time="0.25" file="tests/test_a.py"/>
+<testcase classname="tests.test_a" name="test_bad" time="1,000.5">
+  <failure message="assert 1 == 2">assert 1 == 2
+  where it stands</failure></testcase>
+<testcase classname="tests.test_a" name="test_skip" time="nan"><skipped message="no docker"/></testcase>
+<testcase name="test_error" time="-3"><failure message="first"/><error message="boom">trace \xc3\xa4</error></testcase>
+<system-out>noise</system-out>
+</testsuite>
+<testsuite name="outer"><testsuite name="inner"><testcase name="deep"/></testsuite></testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize("data", [PYTEST, gzip.compress(PYTEST)], ids=["plain", "gzip"])
+def test_report(data: bytes):
+    report = parse_junit(data)
+    assert (report.total, report.failed, report.errored, report.skipped) == (5, 1, 1, 1)
+    assert report.seconds == 1000.75
+    ok, bad, skipped, broken, deep = report.cases
+    assert (ok.name, ok.classname, ok.file, ok.seconds) == ("test_ok", "tests.test_a", "tests/test_a.py", 0.25)
+    assert (ok.status, ok.message, ok.suite) == (CaseStatus.SUCCESS, "", "pytest")
+    assert (bad.status, bad.message) == (CaseStatus.FAILED, "assert 1 == 2\n  where it stands")
+    assert (skipped.status, skipped.message, skipped.seconds) == (CaseStatus.SKIPPED, "no docker", 0)
+    assert (broken.status, broken.message, broken.seconds) == (CaseStatus.ERROR, "boom\ntrace ä", 0)
+    assert (deep.suite, deep.status) == ("inner", CaseStatus.SUCCESS)
+    assert [(suite.name, suite.counts.total) for suite in report.suites] == [("pytest", 4), ("inner", 1)]
+
+
+def test_several_reports_in_one_upload():
+    one = b'<testsuite name="a"><testcase name="x"/></testsuite>'
+    two = b'<testsuite name="b"><testcase name="y"><failure/></testcase></testsuite>'
+    report = parse_junit(gzip.compress(one) + gzip.compress(two))
+    assert [(case.suite, case.name) for case in report.cases] == [("a", "x"), ("b", "y")]
+    assert (report.total, report.failed) == (2, 1)
+
+
+def test_name_space_and_empty_report():
+    assert parse_junit(b'<testsuite xmlns="urn:x"><testcase name="a"/></testsuite>').total == 1
+    assert parse_junit(b"<testsuites/>").cases == ()
+
+
+def test_long_message_is_cut():
+    data = b"<testsuite><testcase><failure>" + b"x" * 1_000_000 + b"</failure></testcase></testsuite>"
+    assert len(parse_junit(data).cases[0].message) == MESSAGE_LIMIT
+
+
+LAUGHS = b'<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
+FILE = b'<!DOCTYPE l [<!ENTITY x SYSTEM "file:///etc/passwd">]><testsuite name="&x;"/>'
+REMOTE = b'<!DOCTYPE testsuite SYSTEM "http://127.0.0.1:1/x.dtd"><testsuite/>'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (LAUGHS, "document type or entities"),
+        (FILE, "document type or entities"),
+        (REMOTE, "document type or entities"),
+        (b'<!DOCTYPE l [<!ENTITY % p SYSTEM "file:///x"> %p;]><testsuite/>', "document type or entities"),
+        (b"<testsuite>\n<testcase>\n</testsuite>", "broken XML at line 3, column 3"),
+        (b"", "broken XML at line 1"),
+        (b"\0\0", "broken XML"),
+        (b"<html/>", "root is <html>"),
+        (b"<testsuite>" * 40, "32 deep"),
+        (b'<?xml version="1.0" encoding="no-such"?><testsuite/>', "report"),
+        (gzip.compress(b"<testsuite/>")[:-3], "ends too early"),
+        (b"\x1f\x8bnonsense", "broken gzip"),
+    ],
+)
+def test_hostile_and_broken_reports_are_refused(data: bytes, message: str):
+    started = time.monotonic()
+    with pytest.raises(Invalid, match=message):
+        parse_junit(data)
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b" " * (UNPACKED_LIMIT + 1), "more than 10485760 bytes"),
+        (gzip.compress(b" " * (UNPACKED_LIMIT + 1)), "when unpacked"),
+        (gzip.compress(b"<testsuite/>" + b" " * 6_000_000) * 2, "when unpacked"),
+        (b"<testsuite>" + b"<testcase/>" * 100_001 + b"</testsuite>", "more than 100000 test cases"),
+    ],
+    ids=["plain", "gzip", "members", "cases"],
+)
+def test_limits(data: bytes, message: str):
+    with pytest.raises(TooLarge, match=message):
+        parse_junit(data)

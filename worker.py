@@ -1,0 +1,221 @@
+"""Composition root of a server process: `python -m worker` serves the API, runs workflows, or does both.
+
+Nothing here waits for Temporal at the start: the API serves without it, and joins as soon as it answers.
+"""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+
+import httpx
+import structlog
+import uvicorn
+import uvloop
+from temporalio.service import RPCError
+
+from activities.loops.archiver import Archiver
+from activities.loops.reconciler import Reconciler
+from activities.loops.relay import Relay
+from activities.loops.sweeper import Sweeper
+from activities.pipelines import PipelineActivities
+from activities.temporal_worker import connect, make_worker, prepare_namespace
+from api.app import create_app
+from api.push import finish_abandoned
+from api.services import Services
+from api.startup import close_services, open_services
+from domain.errors import Invalid, PerdureError
+from models.clock import system_clock
+from models.repositories import installations
+from settings import Settings
+from workflows.handles import Pipelines
+
+RECONNECT = 0.5
+"""Seconds between two attempts to reach Temporal."""
+
+log = structlog.get_logger()
+
+
+class Process:
+    """One server process: its services, its loops and its web server."""
+
+    def __init__(self, services: Services) -> None:
+        """Run with these services."""
+        self._services = services
+        self._settings = services.settings
+        self._failed: BaseException | None = None
+
+    async def run(self) -> int:
+        """Serve until a signal or a fatal fault; the result is the exit code."""
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        tasks = [self._guarded(loop(), stop) for loop in self._loops()]
+        await stop.wait()
+        self._services.drain.begun = True
+        await self._services.notifications.stop()
+        for task in reversed(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return 1 if self._failed is not None else 0
+
+    def _loops(self) -> list[Callable[[], Awaitable[None]]]:
+        role = self._settings.api_role
+        loops: list[Callable[[], Awaitable[None]]] = [self._join_temporal]
+        if role in {"all", "api"}:
+            loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
+        return loops
+
+    def _guarded(self, work: Awaitable[None], stop: asyncio.Event) -> "asyncio.Task[None]":
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception as error:
+                self._failed = error
+                text = str(error) if isinstance(error, PerdureError) else repr(error)
+                log.error(  # noqa: TRY400  # a known error needs no trace
+                    "the process cannot go on", error=text, exc_info=not isinstance(error, PerdureError)
+                )
+            finally:
+                stop.set()
+
+        return asyncio.create_task(guarded())
+
+    async def _serve(self) -> None:
+        config = uvicorn.Config(
+            create_app(self._services),
+            host=self._settings.host,
+            port=self._settings.api_port,
+            http="httptools",
+            access_log=False,
+            log_config=None,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=5,
+        )
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve())
+        try:
+            await asyncio.shield(serving)
+        finally:
+            server.should_exit = True
+            await serving
+
+    def _sweeper(self) -> Sweeper:
+        services = self._services
+        return Sweeper(services.database, services.notifications, services.clock, self._settings.times, self._reachable)
+
+    def _archiver(self) -> Archiver:
+        return Archiver(self._services.database, self._services.store, self._services.notifications)
+
+    async def _reachable(self) -> bool:
+        """Whether the front reaches us."""
+        if not self._settings.front_check:
+            return True
+        try:
+            async with httpx.AsyncClient(timeout=2) as client:
+                return (await client.get(self._settings.front_check)).status_code == httpx.codes.OK
+        except httpx.HTTPError:
+            return False
+
+    async def _finish_pushes(self) -> None:
+        """Pushes that a killed process left half done get their pipelines."""
+        first = True
+        while True:
+            await finish_abandoned(self._services, all_of_them=first and self._services.database.is_sqlite)
+            first = False
+            await asyncio.sleep(60)
+
+    async def _join_temporal(self) -> None:
+        """Work with Temporal for as long as it is there, and come back to it when it was away."""
+        while True:
+            try:
+                await self._work_with_temporal()
+            except Invalid:
+                raise
+            except (RPCError, RuntimeError, OSError) as error:
+                log.warning("Temporal is away", address=self._settings.temporal, error=str(error)[:200])
+                await asyncio.sleep(RECONNECT)
+
+    async def _work_with_temporal(self) -> None:
+        services, settings = self._services, self._settings
+        client = await connect(settings)
+        async with services.database.write() as connection:
+            mine = await installations.ensure(connection, settings.pod, settings.pod_number, services.clock())
+        await prepare_namespace(client, mine.installation_id)
+        pipelines = Pipelines(client, settings.task_queue)
+        services.temporal.connected = services.holders.pipelines = pipelines
+        parts: list[Awaitable[None]] = []
+        if settings.api_role in {"all", "worker"}:
+            activities = PipelineActivities(services.database, services.notifications, services.clock)
+            relay = Relay(services.database, pipelines, services.notifications, services.clock, settings)
+            reconciler = Reconciler(
+                services.database, pipelines, services.notifications, services.clock, settings.times
+            )
+            parts = [make_worker(client, activities, settings).run(), relay.run(), reconciler.run()]
+        log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
+        if not parts:
+            await asyncio.Event().wait()
+        await _first_to_end(parts)
+
+
+async def _first_to_end(parts: list[Awaitable[None]]) -> None:
+    """Run all; when one ends, end the others and raise its error."""
+    tasks = [asyncio.ensure_future(part) for part in parts]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Server(uvicorn.Server):
+    """A web server that leaves signals to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals belong to the whole process."""
+        yield
+
+
+def configure_logging(settings: Settings) -> None:
+    """Lines for people, or JSON for machines."""
+    renderer = structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        wrapper_class=structlog.make_filtering_bound_logger(settings.log_level),
+    )
+
+
+async def serve(settings: Settings) -> int:
+    """Run one server process to its end."""
+    services = await open_services(settings, system_clock)
+    try:
+        return await Process(services).run()
+    finally:
+        await close_services(services)
+
+
+def main() -> None:
+    """Entry point of `perdure-worker` and `python -m worker`."""
+    settings = Settings()
+    configure_logging(settings)
+    try:
+        code = uvloop.run(serve(settings))
+    except PerdureError as error:
+        sys.stderr.write(f"perdure-worker: {error}\n")
+        code = 1
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Deterministic loops around the domain."""

@@ -1,0 +1,111 @@
+"""Typed calls on pipeline workflows, for those outside: start, complete a job, ask for an operation."""
+
+from datetime import timedelta
+from typing import Final
+
+from temporalio.client import Client, WithStartWorkflowOperation, WorkflowHandle
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+
+from domain.messages import Answer, Operation, PipelineFacts, PipelineInput
+from domain.verdict import Verdict
+from workflows import search_attributes
+from workflows.pipeline import PipelineWorkflow, activity_id, workflow_id
+
+RPC: Final = timedelta(seconds=5)
+
+
+def attributes(facts: PipelineFacts) -> TypedSearchAttributes:
+    """The search attributes of a pipeline's workflow."""
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(search_attributes.PROJECT, facts.project[:255]),
+            SearchAttributePair(search_attributes.REF, facts.ref[:255]),
+            SearchAttributePair(search_attributes.SOURCE, facts.source),
+            SearchAttributePair(search_attributes.STATUS, facts.status),
+            SearchAttributePair(search_attributes.PIPELINE_ID, facts.pipeline_id),
+        ]
+    )
+
+
+def summary(facts: PipelineFacts) -> str:
+    """One line for lists in the Temporal Web UI (400 bytes at most)."""
+    line = f"{facts.project[:120]} · {facts.ref[:80]} · {facts.sha[:8]} · {facts.title}"
+    return line.encode()[:390].decode(errors="ignore")
+
+
+class Pipelines:
+    """Pipeline workflows of one Temporal namespace."""
+
+    def __init__(self, client: Client, task_queue: str) -> None:
+        """Use a connected client."""
+        self._client = client
+        self._queue = task_queue
+
+    def handle(self, pipeline_id: int) -> WorkflowHandle[PipelineWorkflow, str]:
+        """The workflow of a pipeline, whatever its run."""
+        return self._client.get_workflow_handle_for(PipelineWorkflow.run, workflow_id(pipeline_id))
+
+    async def start(self, facts: PipelineFacts) -> None:
+        """Start a pipeline once. Raises `WorkflowAlreadyStartedError` when it was started before."""
+        await self._client.start_workflow(
+            PipelineWorkflow.run,
+            PipelineInput(facts.pipeline_id),
+            id=workflow_id(facts.pipeline_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            search_attributes=attributes(facts),
+            static_summary=summary(facts),
+            rpc_timeout=RPC,
+        )
+
+    async def signal(self, facts: PipelineFacts, name: str, operation: Operation) -> None:
+        """Send a signal; a pipeline whose workflow is closed or unknown is started again with it."""
+        await self._client.start_workflow(
+            PipelineWorkflow.run,
+            PipelineInput(facts.pipeline_id),
+            id=workflow_id(facts.pipeline_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            search_attributes=attributes(facts),
+            static_summary=summary(facts),
+            start_signal=name,
+            start_signal_args=[operation],
+            rpc_timeout=RPC,
+        )
+
+    async def ask(self, facts: PipelineFacts, name: str, operation: Operation, timeout: timedelta) -> Answer:
+        """Send an update and wait for its answer; starts a closed pipeline again."""
+        start = WithStartWorkflowOperation(
+            PipelineWorkflow.run,
+            PipelineInput(facts.pipeline_id),
+            id=workflow_id(facts.pipeline_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            search_attributes=attributes(facts),
+            static_summary=summary(facts),
+        )
+        answer: Answer = await self._client.execute_update_with_start_workflow(
+            name, operation, start_workflow_operation=start, result_type=Answer, id=operation.key, rpc_timeout=timeout
+        )
+        return answer
+
+    async def complete(self, pipeline_id: int, verdict: Verdict) -> None:
+        """Ring the bell: the activity that waits for a job gets its verdict, always as a completion."""
+        activity = self._client.get_async_activity_handle(
+            workflow_id=workflow_id(pipeline_id), run_id=None, activity_id=activity_id(verdict.job_id)
+        )
+        await activity.complete(verdict, rpc_timeout=RPC)
+
+    async def show_holder(self, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
+        """Let the Temporal Web UI show which runner holds a job; nothing depends on it."""
+        activity = self._client.get_async_activity_handle(
+            workflow_id=workflow_id(pipeline_id), run_id=None, activity_id=activity_id(job_id)
+        )
+        await activity.heartbeat({"runner": holder, "hand_out": hand_out}, rpc_timeout=RPC)
