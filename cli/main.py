@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from cli.exit_codes import ExitCode, exit_code
+from cli.ports import embedded
 from domain.errors import Invalid, PerdureError
 from settings import FrontLimits, Settings
 
@@ -119,7 +120,7 @@ def supervisor() -> None:
 def read_settings() -> Settings:
     """The settings from the environment; raises Invalid with the name of every wrong variable."""
     try:
-        return Settings()
+        return embedded(Settings())
     except ValidationError as error:
         prefixes = {part.__name__: part.model_config.get("env_prefix", "") for part in (Settings, FrontLimits)}
         prefix = prefixes.get(error.title, "PERDURE_")

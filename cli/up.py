@@ -33,19 +33,34 @@ def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
     Raises Refused (a port is busy, other settings are in force), Unavailable (the supervisor ended) or TimedOut.
     """
     folder = RunFolder(settings.home)
+    if not foreground:
+        bring_up(settings)
+        _announce(settings, folder, as_json=as_json)
+        return ExitCode.OK
     children = stack(settings)
     _refuse_other_settings(settings, children, folder)
-    running = supervisor_runs(folder)
-    if running and foreground:
+    if supervisor_runs(folder):
         raise Refused("Perdure is up already, in the background. Run `perdure down` first.")
+    refuse_busy_ports(children, folder)
+    process = _start_supervisor(settings, folder, foreground=True)
+
+    def come_up() -> None:
+        _come_up(settings, children, folder, process)
+        _announce(settings, folder, as_json=as_json)
+
+    return _stay(process, come_up)
+
+
+def bring_up(settings: Settings) -> None:
+    """Start what does not run yet, in the background, and wait until all of it answers; raises as `up` does."""
+    folder = RunFolder(settings.home)
+    children = stack(settings)
+    _refuse_other_settings(settings, children, folder)
     process = None
-    if not running:
+    if not supervisor_runs(folder):
         refuse_busy_ports(children, folder)
-        process = _start_supervisor(settings, folder, foreground=foreground)
-    if process and foreground:
-        return _stay(process, lambda: _come_up(settings, children, folder, process, as_json=as_json))
-    _come_up(settings, children, folder, process, as_json=as_json)
-    return ExitCode.OK
+        process = _start_supervisor(settings, folder, foreground=False)
+    _come_up(settings, children, folder, process)
 
 
 def supervisor_runs(folder: RunFolder) -> bool:
@@ -54,14 +69,11 @@ def supervisor_runs(folder: RunFolder) -> bool:
     return record is not None and is_alive(record.identity)
 
 
-def _come_up(
-    settings: Settings, children: Sequence[Child], folder: RunFolder, process: Process | None, *, as_json: bool
-) -> None:
+def _come_up(settings: Settings, children: Sequence[Child], folder: RunFolder, process: Process | None) -> None:
     deadline = time.monotonic() + settings.up_timeout
     _wait(children, folder, process, deadline, settings.up_timeout)
     ensure_runner(settings)
     _wait(children, folder, process, deadline, settings.up_timeout)
-    _announce(settings, folder, as_json=as_json)
 
 
 def _start_supervisor(settings: Settings, folder: RunFolder, *, foreground: bool) -> Process:

@@ -17,9 +17,10 @@ from domain.operations import (
     retry_job,
     retry_pipeline,
     revived,
+    unschedule_job,
 )
 from domain.pipeline import Job, Pipeline
-from domain.status import COMPLETE, Status
+from domain.status import COMPLETE, OPEN, Status
 from domain.transitions import Transition, apply_transitions, next_transitions
 from domain.verdict import Verdict, retries_itself
 
@@ -34,6 +35,7 @@ JOB_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, int], Changes]]] = {
     "cancel_job": cancel_job,
     "retry_job": retry_job,
     "play_job": play_job,
+    "unschedule_job": unschedule_job,
 }
 
 
@@ -103,13 +105,14 @@ def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, 
             attempts.append(Attempt(job.id))
             changed.append(_placeholder(job))
         else:
-            changed.append(replace(job, status=verdict.status, allow_failure=verdict.allow_failure))
+            allowed = job.allow_failure or verdict.allow_failure  # one given by hand in Temporal knows nothing of it
+            changed.append(replace(job, status=verdict.status, allow_failure=allowed))
     return pipeline.with_jobs(changed), tuple(attempts)
 
 
 def _placeholder(job: Job, *, enqueue: bool = True) -> Job:
     """Stands for a row that is still to be made: nothing can be decided about it, and what needs it waits."""
-    return replace(job, id=-abs(job.id), status=Status.CREATED, enqueue=enqueue, due_at=None)
+    return replace(job, id=-job.id, status=Status.CREATED, enqueue=enqueue, due_at=None)
 
 
 def _obey(pipeline: Pipeline, commands: tuple[Command, ...]) -> tuple[Pipeline, Changes, tuple[Answer, ...]]:
@@ -125,9 +128,10 @@ def _obey(pipeline: Pipeline, commands: tuple[Command, ...]) -> tuple[Pipeline, 
         total = Changes(
             total.transitions + changes.transitions, total.attempts + changes.attempts, total.cancel + changes.cancel
         )
-        started = tuple(t.job_id for t in changes.transitions if t.to is Status.PENDING)
+        started = [t.job_id for t in changes.transitions if t.to is Status.PENDING]
+        started += [-attempt.job_id for attempt in changes.attempts]
         answers.append(
-            Answer(command.key, command.name, command.job_id, jobs=started, variables=dict(command.variables))
+            Answer(command.key, command.name, command.job_id, jobs=tuple(started), variables=dict(command.variables))
         )
     return pipeline, total, tuple(answers)
 
@@ -144,12 +148,12 @@ def _with_changes(pipeline: Pipeline, changes: Changes) -> Pipeline:
     pipeline = apply_transitions(pipeline, changes.transitions)
     enqueue = {attempt.job_id: attempt.enqueue for attempt in changes.attempts}
     renewed = [_placeholder(job, enqueue=enqueue[job.id]) for job in pipeline.jobs if job.id in enqueue]
-    ended = [
-        replace(job, status=Status.CANCELED)
+    stopping = [
+        replace(job, auto_retry=False, status=job.status if job.status in OPEN else Status.CANCELED)
         for job in pipeline.jobs
-        if job.id in changes.cancel and job.status not in {Status.PENDING, Status.RUNNING}
+        if job.id in changes.cancel
     ]
-    return pipeline.with_jobs(renewed).with_jobs(ended)
+    return pipeline.with_jobs(renewed).with_jobs(stopping)
 
 
 def _settle(
@@ -161,7 +165,7 @@ def _settle(
     while True:
         wave: list[Transition] = []
         for transition in next_transitions(pipeline, now):
-            if transition.job_id < 0 or (transition.to is Status.PENDING and room <= 0):
+            if transition.to is Status.PENDING and room <= 0:
                 continue
             room -= transition.to is Status.PENDING
             wave.append(transition)

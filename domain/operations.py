@@ -34,7 +34,7 @@ class Changes:
 
 def _find(pipeline: Pipeline, job_id: int) -> Job:
     job = pipeline.job(job_id)
-    if job is None:
+    if job is None or not job.has_row:
         raise NotFound(f"Job {job_id} is not the latest attempt of any job of pipeline {pipeline.id}.")
     return job
 
@@ -57,11 +57,19 @@ def retry_job(pipeline: Pipeline, job_id: int) -> Changes:
 
 def retry_pipeline(pipeline: Pipeline) -> Changes:
     """A new attempt of every failed or canceled job; manual ones go back to manual; skipped ones get another chance."""
-    jobs = [job for job in pipeline.jobs if job.status in {Status.FAILED, Status.CANCELED}]
+    jobs = [job for job in pipeline.jobs if job.status in {Status.FAILED, Status.CANCELED} and job.has_row]
     skipped = tuple(Transition(job.id, Status.CREATED) for job in pipeline.jobs if job.status is Status.SKIPPED)
     if not jobs and not skipped:
         raise Refused(f"Pipeline {pipeline.id} has no failed, canceled or skipped job to retry.")
     return Changes(skipped, tuple(Attempt(job.id, enqueue=False) for job in jobs))
+
+
+def unschedule_job(pipeline: Pipeline, job_id: int) -> Changes:
+    """Let a scheduled job wait for a person instead of its time."""
+    job = _find(pipeline, job_id)
+    if job.status is not Status.SCHEDULED:
+        raise Refused(f"Job {job_id} is {job.status}; only a scheduled job can be unscheduled.")
+    return Changes((Transition(job_id, Status.MANUAL),))
 
 
 def cancel_job(pipeline: Pipeline, job_id: int) -> Changes:

@@ -16,7 +16,10 @@ class Job:
     """The latest attempt of a job, as far as decisions need to know it.
 
     `stage` is the position of its stage. `needs` is None for a job that waits for the stages before it. `enqueue` makes
-    a manual or delayed job start at once (it was retried). `start_in` is seconds.
+    a manual or delayed job start at once (it was retried). `start_in` is seconds. `auto_retry` is false once somebody
+    has asked to stop it: it then makes no further attempt by itself.
+
+    A negative id stands for the next attempt of job `-id`, whose row is still to be made.
     """
 
     id: int
@@ -31,6 +34,12 @@ class Job:
     start_in: int | None = None
     due_at: datetime | None = None
     enqueue: bool = False
+    auto_retry: bool = True
+
+    @property
+    def has_row(self) -> bool:
+        """Whether the row is made; nothing can be decided about an attempt that has none."""
+        return self.id > 0
 
 
 @dataclass(frozen=True, slots=True)

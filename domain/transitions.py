@@ -34,7 +34,8 @@ ACCEPTED: Final[Mapping[When, tuple[frozenset[Status], frozenset[Status]]]] = {
 def next_transitions(pipeline: Pipeline, now: datetime) -> tuple[Transition, ...]:
     """Every transition that follows from the state without any further event, in stage order.
 
-    A job that is skipped here may rule out others in the same call. Jobs never change twice in one call.
+    A job that is skipped here may rule out others in the same call. Jobs never change twice in one call. An attempt
+    without a row stays as it is.
     """
     found: dict[str, Transition] = {}
     statuses = {job.name: job.status for job in pipeline.jobs}
@@ -80,7 +81,7 @@ def _transition(
 ) -> Transition | None:
     if job.status is Status.SCHEDULED and job.due_at is not None and job.due_at <= now:
         return Transition(job.id, Status.PENDING)
-    if job.status is not Status.CREATED:
+    if job.status is not Status.CREATED or not job.has_row:
         return None
     by_needs = job.needs is not None
     if by_needs:
@@ -91,14 +92,7 @@ def _transition(
         return None
     if prior not in ACCEPTED[job.when][by_needs]:
         return Transition(job.id, Status.SKIPPED)
-    if by_needs and any(_undecided(statuses[need.name], need) for need in pipeline.needed_by(job)):
-        return None  # one skipped need decides the fold at once, but `always` still runs after all of them
     return _accepted(job, now)
-
-
-def _undecided(status: Status, need: Job) -> bool:
-    """Whether a need may still end in any way."""
-    return status not in COMPLETE and not (status is Status.MANUAL and need.allow_failure)
 
 
 def _accepted(job: Job, now: datetime) -> Transition:

@@ -79,7 +79,7 @@ def allows_failure(static: bool, exit_codes: tuple[int, ...], exit_code: int | N
 
 def retries_itself(job: Job, verdict: Verdict) -> bool:
     """Whether a failed attempt is followed by another one without anybody asking."""
-    if verdict.status is not Status.FAILED or not verdict.auto_retry:
+    if verdict.status is not Status.FAILED or not (verdict.auto_retry and job.auto_retry):
         return False
     return job.attempt <= _further_attempts(job.retry, verdict)
 

@@ -120,7 +120,8 @@ class Delivery:
         return True
 
     async def _send_new(self) -> None:
-        while self._offset < self._trace.size and not self._ended.is_set():
+        end = self._trace.size
+        while self._offset < end and not self._ended.is_set():
             reply = await self._patch()
             self._live(reply)
             if reply.answer not in (Answer.ACCEPTED, Answer.WRONG_OFFSET):

@@ -1,18 +1,26 @@
-"""Bodies of runner calls: JSON objects, read leniently because runners of many versions send them."""
+"""Bodies of runner calls: JSON objects or forms, read leniently because runners of many versions send them."""
 
-from typing import Any
+from typing import Any, Final
+from urllib.parse import parse_qsl
 
 import orjson
 from fastapi import Request
 
 from domain.errors import Invalid, TooLarge
 
+_FORM: Final = "application/x-www-form-urlencoded"
+_FALSE: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
+_MOST_FIELDS: Final = 1_000
+
 
 async def json_object(request: Request, limit: int) -> dict[str, Any]:
-    """The JSON object of a body; an empty body is an empty object. Raises `Invalid`, `TooLarge`."""
+    """The JSON object of a body, or its form; an empty body is an empty object. Raises `Invalid`, `TooLarge`."""
     raw = await limited_body(request, limit, "PERDURE_JSON_BYTES")
     if not raw:
         return {}
+    # curl says "form" of everything that it is given to send, JSON included.
+    if request.headers.get("content-type", "").partition(";")[0] == _FORM and not raw.lstrip().startswith(b"{"):
+        return _form(raw)
     try:
         document = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -20,6 +28,21 @@ async def json_object(request: Request, limit: int) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise Invalid("400 Bad request: the body must be a JSON object.")
     return document
+
+
+def _form(raw: bytes) -> dict[str, Any]:
+    """Fields of a form: strings; of a repeated one the last, of `name[]` a list of all."""
+    try:
+        pairs = parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise Invalid(f"400 Bad request: the body is not a form ({error}).") from error
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name.endswith("[]"):
+            fields.setdefault(name.removesuffix("[]"), []).append(value)
+        else:
+            fields[name] = value
+    return fields
 
 
 async def limited_body(request: Request, limit: int, setting: str) -> bytes:
@@ -40,3 +63,11 @@ def text(document: dict[str, Any], name: str, default: str = "") -> str:
     """A string of the body, or the default when it is absent or of another type."""
     value = document.get(name)
     return value if isinstance(value, str) else default
+
+
+def flag(document: dict[str, Any], name: str, *, default: bool) -> bool:
+    """A yes or no of the body; forms say it in words."""
+    value = document.get(name)
+    if value is None:
+        return default
+    return value.lower() not in _FALSE if isinstance(value, str) else bool(value)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.runner.body import json_object, text
+from api.runner.body import flag, json_object, text
 from api.runner.runner_access import authenticated_runner, note_contact
 from auth.secret_token import RUNNER, RUNNER_BY_REGISTRATION, digest, routable_token
 from domain.errors import Forbidden, Invalid, NotFound
@@ -40,12 +40,14 @@ def _wishes(body: dict[str, Any]) -> dict[str, Any]:
     raw = body.get("tag_list") or ""
     tags = raw if isinstance(raw, list) else str(raw).split(",")
     tags = sorted({str(tag).strip() for tag in tags if str(tag).strip()})
-    run_untagged = bool(body.get("run_untagged", True))
+    run_untagged = flag(body, "run_untagged", default=True)
     if not run_untagged and not tags:
         raise Invalid("400 Bad request: tags list can not be empty when runner is not allowed to pick untagged jobs")
     if len(tags) > _MOST_TAGS:
         raise Invalid(f"400 Bad request: too many tags specified, at most {_MOST_TAGS} are allowed")
     timeout = body.get("maximum_timeout") or None
+    if isinstance(timeout, str) and timeout.isdecimal():
+        timeout = int(timeout)
     if timeout is not None and (not isinstance(timeout, int) or timeout < _SHORTEST_TIMEOUT):
         raise Invalid("400 Bad request: maximum_timeout needs to be at least 10 minutes")
     return {
@@ -53,8 +55,8 @@ def _wishes(body: dict[str, Any]) -> dict[str, Any]:
         "maintenance_note": text(body, "maintenance_note"),
         "tags": tags,
         "run_untagged": run_untagged,
-        "locked": bool(body.get("locked", False)),
-        "paused": bool(body.get("paused", False)),
+        "locked": flag(body, "locked", default=False),
+        "paused": flag(body, "paused", default=False),
         "ref_protected": text(body, "access_level") == "ref_protected",
         "maximum_timeout": timeout,
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Invalid
-from fleet.executors.survivors import start_time
+from fleet.executors.survivors import KILL_WAIT, has_members, start_time
 
 GATE = 'read -r go || exit 125; exec "$@" </dev/null'
 READ_SIZE = 64 * 1024
@@ -79,11 +79,11 @@ async def end_group(group: int, grace: float) -> None:
     if not _signal_group(group, signal.SIGTERM):
         return
     deadline = time.monotonic() + grace
-    while time.monotonic() < deadline:
-        if not _signal_group(group, 0):
-            return
+    # Zombies of a machine whose first process reaps none would keep the group for ever: only the living count.
+    while has_members(group) and time.monotonic() < deadline + KILL_WAIT:
+        if time.monotonic() >= deadline:
+            _signal_group(group, signal.SIGKILL)
         await asyncio.sleep(0.05)
-    _signal_group(group, signal.SIGKILL)
 
 
 async def _start(command: Command, gate: int, out: int) -> asyncio.subprocess.Process:
@@ -164,8 +164,8 @@ class _Output:
             self.failed.exception()
 
 
-def _signal_group(group: int, number: int) -> bool:
-    """Send a signal (0 only asks) and tell whether the group has a process; one of another user counts."""
+def _signal_group(group: int, number: signal.Signals) -> bool:
+    """Send a signal and tell whether the group has a process; one of another user counts."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:

@@ -11,6 +11,9 @@ import psutil
 MARK: Final = "PERDURE_JOB_MARK"
 """Environment variable whose value tells the processes of one job from all others."""
 
+KILL_WAIT: Final = 5.0
+"""Seconds to wait for a killed process; one that hangs in the kernel is left to it."""
+
 SAME_START: Final = 0.05
 """Two start times (seconds) so near are the same: the kernel counts in hundredths."""
 
@@ -22,6 +25,15 @@ def start_time(pid: int) -> float:
         return 0.0 if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
     except psutil.Error:
         return 0.0
+
+
+def has_members(group: int) -> bool:
+    """Whether a process group has a process that is no zombie."""
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError):
+            if os.getpgid(pid) == group and start_time(pid):
+                return True
+    return False
 
 
 def find_survivors(mark: str, group: int = 0, group_started: float = 0.0) -> list[psutil.Process]:
@@ -39,12 +51,14 @@ def find_survivors(mark: str, group: int = 0, group_started: float = 0.0) -> lis
 
 
 async def end_processes(processes: list[psutil.Process], grace: float) -> None:
-    """SIGTERM to all, SIGKILL after `grace` seconds to those still there; returns when all are gone."""
+    """SIGTERM to all, SIGKILL after `grace` seconds to those still there; returns when they are gone."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.terminate()
     deadline = time.monotonic() + grace
     while processes := [process for process in processes if _alive(process)]:
+        if time.monotonic() >= deadline + KILL_WAIT:
+            return
         if time.monotonic() >= deadline:
             for process in processes:
                 with contextlib.suppress(psutil.Error):

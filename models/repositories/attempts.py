@@ -17,10 +17,8 @@ _COPIED = (
 ).split()
 
 
-async def add_attempts(
-    connection: AsyncConnection, attempts: tuple[Attempt, ...], now: datetime
-) -> tuple[Snapshot, ...]:
-    """Make the next attempt of each job and mark the old row as retried; give back the new rows."""
+async def add_attempts(connection: AsyncConnection, attempts: tuple[Attempt, ...], now: datetime) -> None:
+    """Make the next attempt of each job and mark the old row as retried."""
     for attempt in attempts:
         old = job.alias()
         fresh = {
@@ -43,18 +41,17 @@ async def add_attempts(
         source = select(*values).where(old.c.id == attempt.job_id, ~old.c.retried)
         await connection.execute(insert(job).from_select(columns, source))
         await connection.execute(update(job).where(job.c.id == attempt.job_id).values(retried=True))
-    return await attempts_of(connection, attempts)
 
 
-async def attempts_of(connection: AsyncConnection, attempts: Sequence[Attempt]) -> tuple[Snapshot, ...]:
-    """The rows that follow those that `attempts` name."""
+async def attempts_of(connection: AsyncConnection, attempts: Sequence[Attempt]) -> dict[int, Snapshot]:
+    """The rows that follow those that `attempts` name, by the id of the row that each follows."""
     if not attempts:
-        return ()
+        return {}
     old = job.alias()
     statement = (
-        select(*SNAPSHOT)
+        select(*SNAPSHOT, old.c.id.label("previous"))
         .join(old, (old.c.first_id == job.c.first_id) & (old.c.attempt + 1 == job.c.attempt))
         .where(old.c.id.in_([attempt.job_id for attempt in attempts]))
         .order_by(job.c.id)
     )
-    return tuple(snapshot(row) for row in (await connection.execute(statement)).all())
+    return {row.previous: snapshot(row) for row in (await connection.execute(statement)).all()}

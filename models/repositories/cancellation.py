@@ -6,7 +6,7 @@ What no runner holds is canceled; what a runner holds is `canceling` if the runn
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, case, delete, literal, or_, update
+from sqlalchemy import and_, case, delete, literal, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import LIVE, OPEN, Status
@@ -40,13 +40,9 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
     await connection.execute(delete(lease).where(lease.c.job_id.in_(ended)))
     await connection.execute(update(trace).where(trace.c.job_id.in_(ended)).values(frozen=True))
     await outbox.put(connection, outbox.OUTCOME, pipeline_id, now, job_ids=[row.id for row in rows if not row.folded])
-    await _stop_retries(connection, pipeline_id, ids)
+    await _stop_retries(connection, ids)
 
 
-async def _stop_retries(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int]) -> None:
+async def _stop_retries(connection: AsyncConnection, ids: Sequence[int]) -> None:
     """A failure that came in just before the cancel must not start another attempt after it."""
-    await connection.execute(
-        update(job)
-        .where(job.c.pipeline_id == pipeline_id, or_(job.c.id.in_(ids), ~job.c.folded))
-        .values(auto_retry=False)
-    )
+    await connection.execute(update(job).where(job.c.id.in_(sorted(ids))).values(auto_retry=False))

@@ -4,7 +4,7 @@ Lock order: jobs by id, stages, pipeline. The guard on (`run`, `tick`) is checke
 the last one, so that a zombie attempt of an activity, or an old run after a reset, changes nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.messages import Answer, Decision, Loaded, Recorded
+from domain.pipeline import Job as Attempt
 from domain.pipeline import Pipeline as Snapshot
 from domain.status import COMPLETE, OPEN, Status, composite, settled
 from domain.verdict import Verdict
@@ -74,18 +75,16 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     await _fold(connection, decision.verdicts, now)
     for to, group in groupby(decision.transitions, key=lambda transition: transition.to):
         await _move(connection, to, list(group), now)
-    for answer in decision.answers:
+    await add_attempts(connection, decision.attempts, now)
+    made = await attempts_of(connection, decision.attempts)
+    answers = tuple(replace(answer, jobs=_rows_of(answer.jobs, made)) for answer in decision.answers)
+    for answer in answers:
         await _keep_answer(connection, decision.pipeline_id, answer, now)
-    attempts = await add_attempts(connection, decision.attempts, now)
     if decision.cancel:
-        await cancel_jobs(connection, decision.pipeline_id, decision.cancel, now)
+        await cancel_jobs(connection, decision.pipeline_id, _rows_of(decision.cancel, made), now)
+        made = await attempts_of(connection, decision.attempts)
     rows, status = await _refold(connection, decision, Status(head.status), now)
-    return Recorded(
-        status=status,
-        statuses=_named(decision, rows),
-        attempts=attempts,
-        answers=_with_attempts(decision.answers, attempts),
-    )
+    return Recorded(status=status, statuses=_named(decision, rows), attempts=tuple(made.values()), answers=answers)
 
 
 async def _head(connection: AsyncConnection, pipeline_id: int) -> Record:
@@ -144,9 +143,9 @@ async def _answers(
     return tuple(Answer(key=row.key, **{**row.answer, "jobs": tuple(row.answer["jobs"])}) for row in rows)
 
 
-def _with_attempts(answers: tuple[Answer, ...], attempts: Sequence[Any]) -> tuple[Answer, ...]:
-    made = tuple(attempt.id for attempt in attempts)
-    return tuple(answer if answer.refused or answer.jobs else replace(answer, jobs=made) for answer in answers)
+def _rows_of(ids: Iterable[int], made: Mapping[int, Attempt]) -> tuple[int, ...]:
+    """Job ids with those of new rows in the place of negative ones (`domain.pipeline.Job`)."""
+    return tuple(job_id if job_id > 0 else made[-job_id].id for job_id in ids)
 
 
 async def _refold(
@@ -196,6 +195,6 @@ async def _as_it_is(connection: AsyncConnection, decision: Decision) -> Recorded
     return Recorded(
         status=Status(head.status),
         statuses=_named(decision, rows),
-        attempts=await attempts_of(connection, decision.attempts),
+        attempts=tuple((await attempts_of(connection, decision.attempts)).values()),
         answers=await _answers(connection, decision.pipeline_id, [answer.key for answer in decision.answers]),
     )

@@ -55,6 +55,7 @@ def snapshot(row: Record) -> Snapshot:
         start_in=row.start_in,
         due_at=row.due_at,
         enqueue=row.enqueue,
+        auto_retry=row.auto_retry,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Float, cast, func, insert, literal_column, select, update
+from sqlalchemy import Float, and_, cast, delete, func, insert, literal_column, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
@@ -98,11 +98,15 @@ async def unresponsive(connection: AsyncConnection, job_ids: Sequence[int], tick
 
 
 async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: datetime) -> list[int]:
-    """Hand-outs that nobody took up: the jobs wait for a runner again."""
+    """Hand-outs that nobody took up: the jobs wait for a runner again; one taken up at the last moment stays.
+
+    A job that was asked to stop meanwhile keeps its lease, until it is ended as one that does not stop.
+    """
     moved: list[int] = []
     for row in rows:
-        done = await set_status(connection, [row.job_id], Status.PENDING, now, runner_id=None, system_id="")
-        if done:
-            await connection.execute(lease.delete().where(lease.c.job_id == row.job_id))
-        moved += done
+        if row.status != Status.RUNNING:
+            continue
+        untaken = and_(lease.c.job_id == row.job_id, lease.c.hand_out == row.hand_out, ~lease.c.taken_up)
+        if (await connection.execute(delete(lease).where(untaken))).rowcount:
+            moved += await set_status(connection, [row.job_id], Status.PENDING, now, runner_id=None, system_id="")
     return moved

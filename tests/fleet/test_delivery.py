@@ -71,9 +71,9 @@ async def test_the_server_sets_the_pace(client: RunnerClient, trace: Trace, serv
     server.faults["patch"].append(answer(202, X_GitLab_Trace_Update_Interval="60"))
     task = asyncio.create_task(delivery.run())
     trace.write_output(b"one\n")
-    await server.until(lambda: len(server.calls("PATCH")) == 1)
+    await server.until(lambda: len(server.calls("PUT")) == 1)
     trace.write_output(b"two\n")
-    await server.until(lambda: len(server.calls("PUT")) >= 2)
+    await server.until(lambda: len(server.calls("PUT")) == 3)
     assert len(server.calls("PATCH")) == 1
     delivery.end()
     await task

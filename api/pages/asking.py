@@ -1,0 +1,10 @@
+"""Where a button leads to when the operation behind it was asked for."""
+
+from fastapi.responses import RedirectResponse
+
+from api.operations import Asked
+
+
+def after(asked: Asked, address: str) -> RedirectResponse:
+    """Back to a page, with a notice when the answer is still to come."""
+    return RedirectResponse(address if asked.answer is not None else f"{address}?notice=kept", 303)

@@ -1,0 +1,56 @@
+"""The first page: projects with their newest pipelines."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response, StreamingResponse
+
+from api.deps import CallerDep, ServicesDep
+from api.pages.live import event_stream
+from api.pages.responses import live_page
+from api.pages.templates import Fragment, fragment
+from api.services import Services
+from auth.permissions import Caller
+from models.repositories import jobs
+from models.repositories.listings import ProjectFilter, newest_pipelines, projects
+from models.repositories.paging import slice_of
+
+PER_PAGE: Final = 50
+
+router = APIRouter()
+
+Number = Annotated[int, Query(ge=1, le=1_000_000)]
+
+
+async def draw(services: Services, caller: Caller, number: int) -> Fragment:
+    """The list."""
+    async with services.database.read() as connection:
+        wanted = ProjectFilter(caller.user_id, everything=caller.is_admin)
+        found = await slice_of(connection, projects(wanted), number, PER_PAGE)
+        newest = await newest_pipelines(connection, (row.id for row in found.rows))
+        warned = await jobs.warned(connection, (row.id for row in newest.values()))
+    return fragment(
+        "_projects.html",
+        caller=caller,
+        projects=found.rows,
+        newest=newest,
+        warned=warned,
+        number=number,
+        last=max(1, -(-found.total // PER_PAGE)),
+        url=services.settings.url,
+    )
+
+
+@router.get("/")
+async def home(request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1) -> Response:
+    """The page."""
+    live = await draw(services, caller, page)
+    return live_page("home.html", request, caller, live, "/-/events")
+
+
+@router.get("/-/events")
+async def home_events(
+    request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1
+) -> StreamingResponse:
+    """Its changes."""
+    return event_stream(request, services, lambda: draw(services, caller, page), "home")

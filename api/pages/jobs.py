@@ -1,0 +1,110 @@
+"""The page of a job: its facts, its attempts, its log, its buttons."""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response, StreamingResponse
+
+from api.deps import ProjectAccess, ServicesDep, access_to
+from api.pages.access import PageProjectDep
+from api.pages.asking import after
+from api.pages.job_log import first_window
+from api.pages.live import event_stream
+from api.pages.pipelines import may_run
+from api.pages.responses import live_page
+from api.pages.templates import Fragment, fragment
+from api.services import Services
+from api.v4.access import Id
+from api.v4.asking import ask_checked
+from api.v4.job_log import log_of
+from api.v4.origin import require_our_pages
+from api.v4.representation.pipelines import page_of
+from auth.permissions import Action
+from domain.messages import Operation
+from domain.operations import CANCELABLE, RETRIABLE
+from domain.status import Status
+from models.notifications import pipeline_topic
+from models.repositories import jobs, relations
+
+router = APIRouter(prefix="/{org}/{project}/-/jobs/{job_id}")
+
+
+async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragment:
+    """Everything about a job but its log, of which only the size is part. Raises `NotFound`."""
+    project = await access_to(services, project.caller, project.row.id)
+    async with services.database.read() as connection:
+        row = await jobs.get(connection, job_id, project.row.id)
+        around = await relations.of_jobs(connection, [row])
+        attempts = await jobs.attempts_of(connection, row.first_id)
+    log = await log_of(services, row)
+    state, allowed = Status(row.status), may_run(project) and not row.retried
+    pipeline = around.pipelines[row.pipeline_id]
+    return fragment(
+        "_job.html",
+        project=project.row,
+        job=row,
+        pipeline=pipeline,
+        pipeline_path=page_of(pipeline, project.row.full_path),
+        user=around.users[row.user_id],
+        runner=around.runners.get(row.runner_id),
+        artifacts=[item for item in around.artifacts.get(row.id, ()) if item.file_type == "archive"],
+        attempts=attempts,
+        log=log,
+        can_cancel=allowed and state in CANCELABLE,
+        can_retry=allowed and state in RETRIABLE,
+        can_play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
+    )
+
+
+@router.get("")
+async def job_page(request: Request, job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
+    """One attempt of a job."""
+    live = await draw(services, project, job_id)
+    async with services.database.read() as connection:
+        row = await jobs.get(connection, job_id, project.row.id)
+    path = f"/{project.row.full_path}/-/jobs/{job_id}"
+    window = await first_window(services, row)
+    return live_page(
+        "job.html",
+        request,
+        project.caller,
+        live,
+        f"{path}/events",
+        project=project.row,
+        path=path,
+        window=window,
+        id=job_id,
+    )
+
+
+@router.get("/events")
+async def job_events(request: Request, job_id: Id, services: ServicesDep, project: PageProjectDep) -> StreamingResponse:
+    """Changes of that page; a log that grew is one."""
+    async with services.database.read() as connection:
+        row = await jobs.get(connection, job_id, project.row.id)
+    return event_stream(request, services, lambda: draw(services, project, job_id), pipeline_topic(row.pipeline_id))
+
+
+@router.post("/retry", dependencies=[Depends(require_our_pages)])
+async def retry_job(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
+    """The retry button; leads to the new attempt."""
+    return await _ask(services, project, job_id, "retry_job")
+
+
+@router.post("/cancel", dependencies=[Depends(require_our_pages)])
+async def cancel_job(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
+    """The cancel button."""
+    return await _ask(services, project, job_id, "cancel_job")
+
+
+@router.post("/play", dependencies=[Depends(require_our_pages)])
+async def play_job(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
+    """The button of a manual or delayed job."""
+    return await _ask(services, project, job_id, "play_job")
+
+
+async def _ask(services: Services, project: ProjectAccess, job_id: int, name: str) -> Response:
+    project.require(Action.RUN)
+    async with services.database.read() as connection:
+        row = await jobs.get(connection, job_id, project.row.id)
+    asked = await ask_checked(services, row.pipeline_id, name, Operation("", job_id))
+    shown = asked.answer.jobs[0] if asked.answer is not None and asked.answer.jobs else job_id
+    return after(asked, f"/{project.row.full_path}/-/jobs/{shown}")

@@ -1,0 +1,65 @@
+"""Live pages: server-sent events with a part of the page, drawn anew when something has changed.
+
+A notification is only a hint; every two seconds we look anyway. The id of an event is the version of the part, so a
+browser that comes back gets exactly what it does not have yet, from whatever process answers.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+
+from api.pages.templates import Fragment
+from api.services import Services
+from domain.errors import PerdureError
+
+RECHECK: Final = 2.0
+"""Seconds after which we look again even if nothing woke us."""
+_PAUSE: Final = 0.3
+"""Seconds after a change: a pipeline in full flight is not drawn more often."""
+_QUIET_ROUNDS: Final = 7
+"""After so many looks without a change a comment shows proxies that the connection lives."""
+_COME_BACK: Final = b"retry: 2000\n\n"
+
+Draw = Callable[[], Awaitable[Fragment]]
+
+
+def event_stream(request: Request, services: Services, draw: Draw, topic: str = "") -> StreamingResponse:
+    """The events of one page; `topic` is the notification that hints at a change."""
+    known = request.headers.get("last-event-id") or request.query_params.get("version", "")
+    return StreamingResponse(
+        events(services, draw, topic, known),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def events(services: Services, draw: Draw, topic: str, known: str) -> AsyncIterator[bytes]:
+    """Events until the process drains, or the reader may not see the page any more."""
+    yield _COME_BACK
+    quiet = 0
+    while not services.drain.begun:
+        waiter = services.notifications.subscribe(topic)
+        try:
+            part = await draw()
+            quiet += 1
+            if part.version != known:
+                yield event(part)
+                known, quiet = part.version, 0
+            elif quiet % _QUIET_ROUNDS == 0:
+                yield b": still here\n\n"
+            await asyncio.wait([waiter], timeout=RECHECK)
+        except PerdureError:
+            return
+        finally:
+            if not waiter.done():
+                services.notifications.leave(topic, waiter)
+        await asyncio.sleep(_PAUSE)
+
+
+def event(part: Fragment) -> bytes:
+    """A part of a page as one event; the newlines of HTML become lines of data."""
+    lines = "".join(f"data: {line}\n" for line in part.html.splitlines())
+    return f"event: part\nid: {part.version}\n{lines}\n".encode()

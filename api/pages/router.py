@@ -1,0 +1,9 @@
+"""The pages as one router; include it last, its paths are the most general ones."""
+
+from fastapi import APIRouter
+
+from api.pages import assets, home, job_log, jobs, pipelines, sign_in
+
+router = APIRouter(include_in_schema=False)
+for part in (assets, sign_in, home, pipelines, jobs, job_log):
+    router.include_router(part.router)

@@ -1,0 +1,52 @@
+"""`python -m bench`: run the benchmarks, print a row a figure, succeed only if every bar holds."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import orjson
+import typer
+from rich.console import Console
+
+from bench import compiling, engine
+from bench.machine import commit, this_machine
+from bench.options import RUNS, Options
+from bench.rows import Row, all_hold, print_table
+
+BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
+    "compile": compiling.rows,
+    "engine": engine.rows,
+}
+"""Name to measurement; a further one is a module with `rows()`."""
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help=f"Some of {', '.join(BENCHMARKS)}; all by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print rows, machine and commit as JSON only.")] = False,
+    runs: Annotated[int, typer.Option(min=1, help="Interleaved runs of which the median counts.")] = RUNS,
+    front: Annotated[bool, typer.Option("--front", help="Send the runners through the front.")] = False,
+) -> None:
+    """Measure."""
+    unknown = sorted(set(names or ()) - set(BENCHMARKS))
+    if unknown:
+        raise typer.BadParameter(f"{', '.join(unknown)} is not a benchmark; there are {', '.join(BENCHMARKS)}.")
+    machine, options = this_machine(), Options(runs=runs, front=front)
+    rows = [row for name, measure in BENCHMARKS.items() if not names or name in names for row in measure(options)]
+    if as_json:
+        document = {
+            "rows": [row.as_json() for row in rows],
+            "machine": {"cores": machine.cores, "processor": machine.processor, "system": machine.system},
+            "commit": commit(ROOT),
+        }
+        print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    else:
+        print_table(rows, f"{machine}, commit {commit(ROOT)}", Console())
+    raise typer.Exit(0 if all_hold(rows) else 1)
+
+
+if __name__ == "__main__":
+    application = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    application.command()(bench)
+    application()

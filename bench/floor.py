@@ -1,0 +1,122 @@
+"""The floor: what Temporal and its SDK need for the same shapes when nothing else is done.
+
+    echo '{"address": ..., ...}' | python -m bench.floor
+
+One process, as ours is one: it starts the workflows, runs them, and completes every activity by its id, with as many
+callers at a time as the whole way has runners. Pollers, sandbox, converter and cache are those of our own worker.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import Final
+from uuid import uuid4
+
+import uvloop
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import PollerBehaviorAutoscaling, Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.temporal_worker import OUR_MODULES
+from bench.floor_workflow import FloorActivities, FloorWorkflow
+
+_QUEUE: Final = "bench-floor"
+_STARTERS: Final = 5
+"""So many workflows are started at the same time, as the whole way creates its pipelines."""
+_DEADLINE: Final = 180.0
+_WARM: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be done, and where."""
+
+    address: str
+    namespace: str
+    workflows: int
+    stages: int
+    jobs: int
+    """Jobs of one stage."""
+    callers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Seconds from the first start to the end of the last workflow; processor time of this process within them."""
+
+    seconds: float
+    cpu: float
+
+
+class Floor:
+    """One run."""
+
+    def __init__(self, client: Client, order: Order) -> None:
+        """Use a connected client."""
+        self._client = client
+        self._order = order
+        self._started: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def run(self) -> Outcome:
+        """Run a few workflows to warm up, then measure."""
+        activities = FloorActivities(lambda workflow, activity: self._started.put_nowait((workflow, activity)))
+        worker = Worker(
+            self._client,
+            task_queue=_QUEUE,
+            workflows=[FloorWorkflow],
+            activities=[activities.await_nothing],
+            workflow_runner=SandboxedWorkflowRunner(
+                restrictions=SandboxRestrictions.default.with_passthrough_modules(*OUR_MODULES, "bench")
+            ),
+            workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
+            activity_task_poller_behavior=PollerBehaviorAutoscaling(),
+            max_concurrent_workflow_tasks=20,
+            max_cached_workflows=2_000,
+        )
+        async with worker, asyncio.timeout(_DEADLINE):
+            callers = [asyncio.create_task(self._complete()) for _ in range(self._order.callers)]
+            await self._workflows(_WARM)
+            start, cpu = time.perf_counter(), time.process_time()
+            await self._workflows(self._order.workflows)
+            outcome = Outcome(time.perf_counter() - start, time.process_time() - cpu)
+            for caller in callers:
+                caller.cancel()
+        return outcome
+
+    async def _workflows(self, count: int) -> None:
+        turn = asyncio.Semaphore(_STARTERS)
+
+        async def one() -> None:
+            async with turn:
+                handle = await self._client.start_workflow(
+                    FloorWorkflow.run,
+                    args=[self._order.stages, self._order.jobs],
+                    id=f"floor-{uuid4()}",
+                    task_queue=_QUEUE,
+                )
+            await handle.result()
+
+        await asyncio.gather(*(one() for _ in range(count)))
+
+    async def _complete(self) -> None:
+        while True:
+            workflow, activity = await self._started.get()
+            handle = self._client.get_async_activity_handle(workflow_id=workflow, run_id=None, activity_id=activity)
+            await handle.complete()
+
+
+async def _measure(order: Order) -> Outcome:
+    client = await Client.connect(order.address, namespace=order.namespace, data_converter=pydantic_data_converter)
+    return await Floor(client, order).run()
+
+
+def main() -> None:
+    """Read the order, carry it out, print the outcome."""
+    print(json.dumps(asdict(uvloop.run(_measure(Order(**json.load(sys.stdin)))))))
+
+
+if __name__ == "__main__":
+    main()

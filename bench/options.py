@@ -1,0 +1,29 @@
+"""What a caller of the benchmarks chooses."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+RUNS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Sizes of the measurements; the defaults are those of the published figures."""
+
+    runs: int = RUNS
+    """Interleaved runs; their median counts."""
+    front: bool = False
+    """Whether runners go through the front, as they do in the embedded mode."""
+    pipelines: int = 50
+    stages: int = 2
+    jobs: int = 5
+    """Jobs of one stage."""
+    runners: int = 20
+    profile: str = ""
+    """Folder for a profile of our process; such a run says nothing about speed."""
+
+    @property
+    def all_jobs(self) -> int:
+        """Jobs of one run."""
+        return self.pipelines * self.stages * self.jobs

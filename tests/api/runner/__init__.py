@@ -1,0 +1,1 @@
+"""The runner protocol, call by call, over real SQL."""

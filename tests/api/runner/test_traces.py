@@ -1,0 +1,91 @@
+"""`PATCH /jobs/:id/trace`."""
+
+import zlib
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.repositories import traces
+from tests.api.runner.world import World
+
+
+async def test_chunks_are_appended_in_order(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    first = await world.patch(job, 0, b"hello ")
+    second = await world.patch(job, 6, b"world\n")
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert second.headers["range"] == "0-12"
+    assert second.headers["job-status"] == "running"
+    assert int(second.headers["x-gitlab-trace-update-interval"]) > 0
+
+
+@pytest.mark.parametrize("start", [0, 3, 7, 1000])
+async def test_a_chunk_out_of_order_is_refused_with_the_true_size(world: World, start: int) -> None:
+    await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"hello ")
+    answer = await world.patch(job, start, b"again")
+    assert (answer.status_code, answer.headers["range"]) == (416, "0-6")
+    async with world.services.database.read() as connection:
+        assert b"".join(await traces.read(connection, job["id"], 0, 0, 100)) == b"hello "
+
+
+@pytest.mark.parametrize("header", ["", "bytes", "a-b", "-5", "0"])
+async def test_a_chunk_without_a_place_is_a_clear_error(world: World, header: str) -> None:
+    await world.pipeline()
+    job = await world.job()
+    headers = {"JOB-TOKEN": job["token"], "Content-Range": header}
+    answer = await world.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=b"x", headers=headers)
+    assert answer.status_code == 400
+    assert "Content-Range" in answer.json()["message"]
+
+
+async def test_a_chunk_that_is_too_large_is_refused_and_names_the_setting(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    answer = await world.patch(job, 0, b"x" * 20_001)
+    assert answer.status_code == 413
+    assert "PERDURE_TRACE_PATCH_BYTES" in answer.json()["message"]
+
+
+async def test_a_log_beyond_the_limit_ends_its_job(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    for start in (0, 20_000):
+        assert (await world.patch(job, start, b"x" * 20_000)).status_code == 202
+    answer = await world.patch(job, 40_000, b"x" * 20_000)
+    assert (answer.status_code, answer.headers["job-status"]) == (403, "failed")
+    assert (await world.row(job["id"])).failure_reason == "trace_size_exceeded"
+
+
+async def test_the_verdict_freezes_the_log(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"all\n")
+    await world.put(job, "success", b"all\n")
+    late = await world.patch(job, 4, b"more\n")
+    assert (late.status_code, late.headers["job-status"]) == (403, "success")
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=12))
+async def test_whatever_arrives_the_stored_log_is_a_prefix_of_the_sent_one(
+    world: World, cuts: list[tuple[int, int]]
+) -> None:
+    log = bytes(range(32, 112))
+    await world.pipeline("one: {script: a}\n")
+    job = await world.job()
+    size = 0
+    for start, length in cuts:
+        piece = log[start : start + length]
+        answer = await world.patch(job, start, piece)
+        assert answer.status_code == (202 if start == size else 416)
+        size += len(piece) if start == size else 0
+        assert answer.headers["range"] == f"0-{size}"
+    async with world.services.database.read() as connection:
+        head = await traces.head(connection, job["id"])
+        stored = b"".join(await traces.read(connection, job["id"], head.generation, 0, 1000))
+    assert stored == log[: head.size]
+    assert head.crc == zlib.crc32(stored)

@@ -1,0 +1,117 @@
+"""A server without Temporal: its SQL and routes are real, and decisions are recorded as a workflow would."""
+
+import zlib
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import httpx
+
+from api.services import Services
+from auth.secret_token import digest
+from domain.config.compile import compile_config
+from domain.decisions import decide
+from domain.messages import Decision
+from models.repositories import accounts, decisions, pipelines, projects, runners
+from models.repositories.pipelines import PipelineRequest
+
+SHA = "5e1f0d0c0ffee0ddba11ca5cade5ba5eba11ad00"
+RUNNER_TOKEN = "glrt-a-runner-of-tests"
+TWO_JOBS = "build: {stage: build, script: make, artifacts: {paths: [out]}}\ncheck: {stage: test, script: make check}\n"
+
+_names = count(1)
+
+
+@dataclass
+class World:
+    """A project with a runner, and what a runner would send."""
+
+    services: Services
+    client: httpx.AsyncClient
+    project_id: int
+    user_id: int
+    runner_id: int
+
+    async def pipeline(self, config: str = TWO_JOBS, **request: Any) -> int:
+        """A pipeline whose first jobs are pending."""
+        wish = PipelineRequest(self.project_id, self.user_id, "main", SHA, "push", **request)
+        async with self.services.database.write() as connection:
+            pipeline_id = await pipelines.create(connection, wish, compile_config(config), self.services.clock())
+        await self.settle(pipeline_id)
+        return pipeline_id
+
+    async def settle(self, pipeline_id: int) -> Decision | None:
+        """Decide and record once, as the workflow does."""
+        now = self.services.clock()
+        async with self.services.database.read() as connection:
+            loaded = await decisions.load(connection, pipeline_id)
+        turn = decide(loaded.pipeline, loaded.verdicts, (), now)
+        if turn.decision is None:
+            return None
+        run = int(now.timestamp() * 1e6)
+        decision = Decision(
+            pipeline_id,
+            run,
+            next(_names),
+            turn.decision.verdicts,
+            turn.decision.transitions,
+            turn.decision.attempts,
+        )
+        async with self.services.database.write() as connection:
+            await decisions.record(connection, decision, now)
+        return decision
+
+    async def request(
+        self, token: str = RUNNER_TOKEN, headers: dict[str, str] | None = None, **body: Any
+    ) -> httpx.Response:
+        """Ask for a job."""
+        features = {"features": {"cancel_gracefully": True}}
+        document = {"token": token, "system_id": "s_tests", "info": features, **body}
+        return await self.client.post("/api/v4/jobs/request", json=document, headers=headers or {})
+
+    async def job(self) -> dict[str, Any]:
+        """Ask for a job and get one."""
+        answer = await self.request()
+        assert answer.status_code == 201, answer.text
+        document: dict[str, Any] = answer.json()
+        return document
+
+    async def patch(self, job: dict[str, Any], start: int, content: bytes) -> httpx.Response:
+        """Send a piece of log."""
+        headers = {"JOB-TOKEN": job["token"], "Content-Range": f"{start}-{start + len(content) - 1}"}
+        return await self.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=content, headers=headers)
+
+    async def put(self, job: dict[str, Any], state: str, log: bytes | None = None, **body: Any) -> httpx.Response:
+        """Say what became of a job; with the checksum of `log` when it is given."""
+        output = {} if log is None else {"checksum": f"crc32:{zlib.crc32(log):08x}", "bytesize": len(log)}
+        document = {"token": job["token"], "state": state, "output": output, **body}
+        return await self.client.put(f"/api/v4/jobs/{job['id']}", json=document)
+
+    async def upload(self, job: dict[str, Any], content: bytes, **query: str) -> httpx.Response:
+        """Hand in a file."""
+        files = {"file": ("artifacts.zip", content, "application/octet-stream")}
+        headers = {"JOB-TOKEN": job["token"]}
+        return await self.client.post(f"/api/v4/jobs/{job['id']}/artifacts", files=files, headers=headers, params=query)
+
+    async def row(self, job_id: int) -> Any:
+        """The row of a job."""
+        from sqlalchemy import select
+
+        from models.repositories.job_rows import job
+
+        async with self.services.database.read() as connection:
+            return (await connection.execute(select(job).where(job.c.id == job_id))).one()
+
+
+async def make_world(services: Services, client: httpx.AsyncClient) -> World:
+    """Fill an empty database: root's project and an instance runner."""
+    now = services.clock()
+    async with services.database.write() as connection:
+        user = await accounts.by_username(connection, "root")
+        assert user is not None
+        path = f"tests-{next(_names)}"
+        await projects.create_organisation(connection, path, "Tests", now)
+        owner = await projects.organisation_by(connection, path=path)
+        project_id = await projects.create_project(connection, owner, "app", "App", user.id, now)
+        runner_id = await runners.create(connection, digest(RUNNER_TOKEN), now, description="a runner of tests")
+    return World(services, client, project_id, user.id, runner_id)

@@ -1,0 +1,327 @@
+"""Whole jobs in real bash: what the server gets, whatever happens on the way."""
+
+import asyncio
+import gzip
+import io
+import stat
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.executors.survivors import find_survivors
+from fleet.executors.workspace import Slot
+from fleet.job_run import JobRun
+from fleet.state import JobStore
+from fleet.stop import Cause
+from tests.fleet.conftest import LIMITS
+from tests.fleet.jobs import archive, payload
+from tests.fleet.server import ProtocolServer, answer
+
+MakeRun = Callable[..., JobRun]
+
+WAIT = "trap 'echo cleaned; exit 1' TERM; touch started; echo waiting; while :; do sleep 0.02; done"
+"""A script that says when it runs and ends on SIGTERM only."""
+
+
+def log(server: ProtocolServer, job_id: int = 1) -> str:
+    return server.logs[job_id].decode()
+
+
+def members(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as files:
+        return {name: files.read(name) for name in files.namelist()}
+
+
+async def test_a_good_job(server: ProtocolServer, make_run: MakeRun, store: JobStore) -> None:
+    await make_run(payload(["echo hello | tr a-z A-Z", "pwd"])).run()
+    assert server.updates[1][0]["state"] == "running"
+    final = server.finals[1]
+    assert final["state"] == "success"
+    assert not {"exit_code", "failure_reason"} & final.keys()
+    assert final["output"]["bytesize"] == len(server.logs[1])
+    text = log(server)
+    assert "\x1b[32;1m$ echo hello | tr a-z A-Z\x1b[0;m\nHELLO\n" in text
+    assert "Job succeeded" in text
+    for section in ("prepare_executor", "get_sources", "step_script"):
+        assert f":{section}\r" in text
+    assert store.load() == []
+    assert list(store.logs.iterdir()) == []
+
+
+async def test_the_first_failing_command_ends_the_script(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(["echo before", "(exit 7) | cat", "echo after"])).run()
+    final = server.finals[1]
+    assert (final["state"], final["failure_reason"], final["exit_code"]) == ("failed", "script_failure", 7)
+    assert "before\n" in log(server)
+    assert "\nafter\n" not in log(server)
+    assert "exit status 7" in log(server)
+
+
+async def test_a_script_ended_by_a_signal(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(["kill -9 $$"])).run()
+    assert server.finals[1]["exit_code"] == 137
+
+
+async def test_environment(server: ProtocolServer, make_run: MakeRun, slot: Slot) -> None:
+    show = 'echo "[$CI_PROJECT_DIR][$CI_BUILDS_DIR][$CI_CONCURRENT_ID][$CI_SERVER][$CI_JOB_STATUS][$EXPANDED][$RAW]"'
+    job = payload(
+        [show, 'cat "$FILE"', 'stat -c %a "$FILE"', "env | sort | grep '^BAD' || true"],
+        variables={"EXPANDED": "$CI-$$-$NOPE", "BAD.NAME": "x"},
+        extra_variables=[
+            {"key": "RAW", "value": "$CI", "raw": True},
+            {"key": "FILE", "value": "line 1\nline 2\n", "file": True},
+        ],
+    )
+    await make_run(job).run()
+    folder = slot.builds_dir / "abcdefghi/0/project-1-empty"
+    assert f"[{folder}][{slot.builds_dir}][0][yes][running][true-$-][$CI]\n" in log(server)
+    assert "line 1\nline 2\n" in log(server)
+    assert "\n600\n" in log(server)
+    assert "variable 'BAD.NAME' is left out" in log(server)
+    assert not list(folder.parent.glob("*.tmp"))
+
+
+async def test_secrets_are_masked(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload(
+        ['printf "%s" "${SECRET:0:5}"; sleep 0.05; echo "${SECRET:5}"', "echo $SECRET", "echo glpat-abcdef", "echo $T"],
+        extra_variables=[{"key": "SECRET", "value": "hunter2-hunter2", "masked": True}],
+        variables={"T": "glcbt-1-secret"},
+    )
+    await make_run(job).run()
+    text = log(server)
+    assert server.finals[1]["state"] == "success"
+    assert "hunter2" not in text
+    assert "glpat-abcdef" not in text
+    assert "glcbt-1-secret" not in text
+    assert text.count("[MASKED]\n") >= 4
+
+
+async def test_multi_line_commands_are_shown_by_their_first_line(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(["if true; then\n  echo inside\nfi", "cat <<'EOF'\ntext\nEOF"])).run()
+    assert "$ if true; then # collapsed multi-line command" in log(server)
+    assert "inside\n" in log(server)
+    assert "text\n" in log(server)
+
+
+@pytest.mark.parametrize(("command", "status"), [("true", "success"), ("false", "failed")])
+async def test_after_script(server: ProtocolServer, make_run: MakeRun, command: str, status: str) -> None:
+    job = payload(["X=1", command], after_script=['echo "after [$CI_JOB_STATUS][${X:-unset}]"', "exit 3"])
+    await make_run(job).run()
+    assert f"after [{status}][unset]" in log(server)
+    assert server.finals[1]["state"] == status
+    assert "after_script failed with exit status 3" in log(server)
+
+
+async def test_after_script_has_its_own_limit(server: ProtocolServer, make_run: MakeRun) -> None:
+    limits = replace(LIMITS, stages=replace(LIMITS.stages, after_script=0.2))
+    await make_run(payload(["true"], after_script=["sleep 1000"]), limits).run()
+    assert server.finals[1]["state"] == "success"
+    assert "after_script was ended" in log(server)
+
+
+async def test_timeout(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload(["setsid sleep 1000 & echo begun", "sleep 1000"], after_script=["echo after"])
+    job["runner_info"]["timeout"] = 1
+    run = make_run(job)
+    await run.run()
+    final = server.finals[1]
+    assert (final["state"], final["failure_reason"]) == ("failed", "job_execution_timeout")
+    assert "exit_code" not in final
+    assert "took longer than 1 seconds" in log(server)
+    assert "after\n" in log(server)
+    assert find_survivors(run._record.mark) == []
+
+
+async def test_taken_back_before_it_starts(server: ProtocolServer, make_run: MakeRun, store: JobStore) -> None:
+    for fault in (answer(403), answer(404), answer(200, Job_Status="canceled")):
+        server.faults["update"].append(fault)
+        await make_run(payload(["touch /nowhere/x"])).run()
+    assert len(server.seen) == 3
+    assert store.load() == []
+
+
+async def test_odd_answers_to_the_acceptance_do_not_lose_the_job(server: ProtocolServer, make_run: MakeRun) -> None:
+    server.status[1] = "running"
+    server.faults["update"].append(answer(409))
+    await make_run(payload()).run()
+    assert server.finals[1]["state"] == "success"
+
+
+async def test_canceling_stops_the_script_and_runs_the_rest(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload([WAIT], after_script=['echo "after [$CI_JOB_STATUS]"'], artifacts=[archive("started", when="always")])
+    task = asyncio.create_task(make_run(job).run())
+    await server.until(lambda: b"waiting" in server.logs[1])
+    server.status[1] = "canceling"
+    await asyncio.wait_for(task, 20)
+    assert server.status[1] == "canceled"
+    assert server.finals[1]["failure_reason"] == "job_canceled"
+    assert "cleaned\n" in log(server)
+    assert "after [canceled]" in log(server)
+    assert len(server.uploads[1]) == 1
+
+
+async def test_canceling_at_the_acceptance_runs_nothing(server: ProtocolServer, make_run: MakeRun, slot: Slot) -> None:
+    server.status[1] = "canceling"
+    await make_run(payload(["echo ran"])).run()
+    assert server.finals[1]["failure_reason"] == "job_canceled"
+    assert "ran\n" not in log(server)
+
+
+@pytest.mark.parametrize("status", ["canceled", "failed"])
+async def test_abort_ends_everything_at_once(
+    server: ProtocolServer, make_run: MakeRun, store: JobStore, status: str
+) -> None:
+    run = make_run(payload([WAIT], after_script=["echo after"]))
+    task = asyncio.create_task(run.run())
+    await server.until(lambda: b"waiting" in server.logs[1])
+    server.status[1] = status
+    await asyncio.wait_for(task, 20)
+    assert 1 not in server.finals
+    assert find_survivors(run._record.mark) == []
+    assert store.load() == []
+
+
+async def test_interrupted(server: ProtocolServer, make_run: MakeRun) -> None:
+    run = make_run(payload([WAIT], after_script=["echo after"]))
+    task = asyncio.create_task(run.run())
+    await server.until(lambda: b"waiting" in server.logs[1])
+    run.stop.order(Cause.INTERRUPTED)
+    await asyncio.wait_for(task, 20)
+    assert server.finals[1]["failure_reason"] == "unknown_failure"
+    assert "after\n" not in log(server)
+
+
+async def test_a_server_restart_in_the_middle(server: ProtocolServer, make_run: MakeRun, slot: Slot) -> None:
+    script = ["echo one", "while [ ! -e go ]; do sleep 0.02; done", "echo two"]
+    task = asyncio.create_task(make_run(payload(script)).run())
+    await server.until(lambda: b"one\n" in server.logs[1])
+    await server.stop()
+    (slot.builds_dir / "abcdefghi/0/project-1-empty/go").touch()
+    await server.start()
+    await asyncio.wait_for(task, 20)
+    assert server.finals[1]["state"] == "success"
+    assert "one\n" in log(server)
+    assert "two\n" in log(server)
+
+
+async def test_artifacts(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload(
+        ["mkdir -p out/sub", "echo a > out/a.txt", "echo b > out/sub/b.txt", "echo '<x/>' > junit.xml", "echo r > raw"],
+        variables={"WHERE": "out"},
+        artifacts=[
+            archive("$WHERE/", "nothing*", exclude=["**/b.txt"], name="my-$WHERE"),
+            archive("junit.xml", artifact_type="junit", artifact_format="gzip", name="junit.xml", when="always"),
+            archive("raw", artifact_type="metrics", artifact_format="raw", name="raw"),
+            archive("out/", when="on_failure"),
+            archive("missing.txt", artifact_type="dotenv", artifact_format="gzip"),
+        ],
+    )
+    await make_run(job).run()
+    assert server.finals[1]["state"] == "success"
+    zipped, report, raw = server.uploads[1]
+    assert zipped.filename == "my-out.zip"
+    assert members(zipped.content) == {"out/a.txt": b"a\n"}
+    assert zipped.query == {"artifact_type": "archive", "artifact_format": "zip", "expire_in": "1 day"}
+    assert (report.filename, gzip.decompress(report.content)) == ("junit.xml.gz", b"<x/>\n")
+    assert (raw.filename, raw.content) == ("raw", b"r\n")
+    assert "WARNING: nothing*: no matching files" in log(server)
+    assert "WARNING: missing.txt: no matching files" in log(server)
+    assert ":upload_artifacts_on_success\r" in log(server)
+
+
+async def test_artifacts_of_a_failed_job(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload(["touch a", "false"], artifacts=[archive("a", when="on_failure"), archive("a")])
+    await make_run(job).run()
+    assert len(server.uploads[1]) == 1
+    assert server.finals[1]["exit_code"] == 1
+    assert ":upload_artifacts_on_failure\r" in log(server)
+
+
+@pytest.mark.parametrize("status", [403, 413])
+async def test_refused_upload_fails_the_job(server: ProtocolServer, make_run: MakeRun, status: int) -> None:
+    server.faults["upload"].append(answer(status))
+    await make_run(payload(["touch a"], artifacts=[archive("a")])).run()
+    final = server.finals[1]
+    assert (final["state"], final["failure_reason"]) == ("failed", "script_failure")
+    assert f"status {status}" in log(server)
+
+
+def zipped(**files: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as target:
+        for name, content in files.items():
+            target.writestr(name, content)
+    return buffer.getvalue()
+
+
+def dependency(job_id: int, filename: str = "artifacts.zip") -> dict[str, Any]:
+    return {"id": job_id, "token": "t", "name": f"job {job_id}", "artifacts_file": {"filename": filename, "size": 1}}
+
+
+async def test_dependencies(server: ProtocolServer, make_run: MakeRun) -> None:
+    server.archives.update({5: zipped(a="from 5", b="from 5"), 6: zipped(b="from 6")})
+    await make_run(payload(["cat a b"], dependencies=[dependency(5), dependency(6), dependency(7, "")])).run()
+    assert "from 5from 6" in log(server)
+    assert server.finals[1]["state"] == "success"
+
+
+async def test_missing_dependency_fails_the_job(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(["echo ran"], dependencies=[dependency(5)])).run()
+    assert server.finals[1]["failure_reason"] == "script_failure"
+    assert "artifacts of job 5 (5): download failed with status 404" in log(server)
+    assert "ran\n" not in log(server)
+
+
+async def test_hostile_dependency_fails_the_job(server: ProtocolServer, make_run: MakeRun, tmp_path: Path) -> None:
+    server.archives[5] = zipped(**{"../../../../../evil": "x"})
+    await make_run(payload(dependencies=[dependency(5)])).run()
+    assert server.finals[1]["state"] == "failed"
+    assert not (tmp_path / "evil").exists()
+
+
+async def test_untracked_artifacts(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload(["git init -q .", "touch new", "touch other"], artifacts=[archive(untracked=True, exclude=["other"])])
+    await make_run(job).run()
+    assert set(members(server.uploads[1][0].content)) == {"new"}
+
+
+async def test_a_job_that_cannot_be_placed_is_failed(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(variables={"GIT_STRATEGY": "teleport"})).run()
+    assert server.finals[1]["failure_reason"] == "runner_system_failure"
+    assert "GIT_STRATEGY 'teleport' is not known" in log(server)
+
+
+async def test_git_that_fails_is_tried_again_and_then_told(
+    server: ProtocolServer, make_run: MakeRun, tmp_path: Path
+) -> None:
+    info = {"repo_url": (tmp_path / "no.git").as_uri(), "ref": "main", "sha": "1" * 40, "refspecs": ["+refs/*:refs/*"]}
+    await make_run(payload(variables={"GIT_STRATEGY": "fetch"}, git_info=info)).run()
+    assert server.finals[1]["failure_reason"] == "runner_system_failure"
+    assert log(server).count("trying again") == 2
+
+
+async def test_none_keeps_the_folder(server: ProtocolServer, make_run: MakeRun) -> None:
+    for job_id in (1, 2):
+        job = payload(["cat kept || echo new > kept"], job_id=job_id, variables={"GIT_STRATEGY": "none"})
+        await make_run(job).run()
+    assert "new\n" in log(server, 2)
+
+
+async def test_log_limit(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(["head -c 100000 /dev/zero"]), replace(LIMITS, output=5000)).run()
+    assert len(server.logs[1]) < 7000
+    assert "exceeded limit of 5000 bytes" in log(server)
+    assert server.finals[1]["state"] == "success"
+
+
+async def test_the_records_on_disk_are_private(server: ProtocolServer, make_run: MakeRun, store: JobStore) -> None:
+    task = asyncio.create_task(make_run(payload([WAIT])).run())
+    await server.until(lambda: b"waiting" in server.logs[1])
+    files = [*store.jobs.iterdir(), *store.logs.iterdir()]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    server.status[1] = "canceled"
+    await asyncio.wait_for(task, 20)

@@ -1,0 +1,1 @@
+"""Runners that other people wrote, against our server."""
