@@ -25,6 +25,10 @@ class Api:
         headers = {"PRIVATE-TOKEN": token}
         self._client = httpx.Client(base_url=f"{url}/api/v4", headers=headers, timeout=_TIMEOUT, trust_env=False)
 
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
     def get(self, route: str, **parameters: Any) -> Any:
         """Read something."""
         return self._call("GET", route, params=parameters)
@@ -33,7 +37,14 @@ class Api:
         """Make or do something."""
         return self._call("POST", route, json=body)
 
+    def text(self, route: str) -> str:
+        """Read something that is not JSON."""
+        return self._answer("GET", route).text
+
     def _call(self, method: str, route: str, **options: Any) -> Any:
+        return self._answer(method, route, **options).json()
+
+    def _answer(self, method: str, route: str, **options: Any) -> httpx.Response:
         try:
             answer = self._client.request(method, route, **options)
         except httpx.HTTPError as error:
@@ -41,7 +52,7 @@ class Api:
                 f"{self._client.base_url} cannot be reached: {error}. Is `perdure up` running?"
             ) from error
         if answer.is_success:
-            return answer.json()
+            return answer
         text = f"{method} {answer.url}: {_message(answer)}"
         if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise Unavailable(text)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -84,7 +86,11 @@ class Scene:
 def set_up(settings: Settings) -> Scene:
     """Make user, organisation and project, or find those of an earlier demo."""
     credentials = json.loads((settings.home / "credentials.json").read_text())
-    root = Api(settings.url, credentials["token"])
+    with closing(Api(settings.url, credentials["token"])) as root:
+        return _set_up(settings, root)
+
+
+def _set_up(settings: Settings, root: Api) -> Scene:
     user_id = _user(root)
     token = root.post(f"/users/{user_id}/personal_access_tokens", name="demo", scopes=["api"])["token"]
     path = f"{ORGANISATION}%2F{PROJECT}"
@@ -106,20 +112,21 @@ def _user(root: Api) -> int:
     return int(found[0]["id"])
 
 
-def push(settings: Settings, scene: Scene) -> str:
-    """Push the example by the git command over HTTP; give back the commit."""
-    if not EXAMPLE.is_dir():
-        raise NotFound(f"{EXAMPLE} is missing: the demo runs from a checkout of Perdure.")
+def push(settings: Settings, scene: Scene, example: Path = EXAMPLE, options: Sequence[str] = ()) -> str:
+    """Push a folder as a fresh repository by the git command over HTTP, with push options; give back the commit."""
+    if not example.is_dir():
+        raise NotFound(f"{example} is missing: the demo runs from a checkout of Perdure.")
     scheme, _, rest = settings.url.partition("://")
     remote = f"{scheme}://{scene.username}:{scene.token}@{rest}/{ORGANISATION}/{PROJECT}.git"
     with tempfile.TemporaryDirectory(prefix="perdure-demo-") as folder:
         work = Path(folder) / PROJECT
-        shutil.copytree(EXAMPLE, work, ignore=_HIDDEN)
-        typer.echo(f"Pushing {EXAMPLE.name} to {settings.url}/{ORGANISATION}/{PROJECT}.git", err=True)
+        shutil.copytree(example, work, ignore=_HIDDEN)
+        typer.echo(f"Pushing {example.name} to {settings.url}/{ORGANISATION}/{PROJECT}.git", err=True)
         _git(work, "init", "--quiet", "--initial-branch=main")
         _git(work, "add", "--all")
-        _git(work, "commit", "--quiet", "--message", "Add the calculator", author=True)
-        _git(work, "push", "--quiet", "--force", remote, "main")
+        _git(work, "commit", "--quiet", "--message", f"Add {example.name}", author=True)
+        asked = [word for option in options for word in ("--push-option", option)]
+        _git(work, "push", "--quiet", "--force", *asked, remote, "main")
         return _git(work, "rev-parse", "HEAD").strip()
 
 

@@ -139,8 +139,11 @@ class Stages:
     async def _upload(self, verdict: Verdict) -> Verdict:
         success = verdict.state == "success"
         requests = wanted(self._job.artifacts, success)
-        if not requests or not self._goes_on():
+        if not requests:
             return verdict
+        if self._stop.cause is not None and self._stop.cause not in GRACEFUL:
+            # A success without its artifacts would be a lie to the jobs that need them.
+            return STOP_VERDICTS[self._stop.cause]
         name = "upload_artifacts_on_success" if success else "upload_artifacts_on_failure"
         with self._trace.section(name, f"Uploading artifacts for {'successful' if success else 'failed'} job"):
             complete = await self._stop.guard(self._artifacts.upload(requests), None, script=False)

@@ -62,16 +62,16 @@ class Server:
 
     async def ready(self) -> None:
         """Return when `/-/ready` says so (a worker: when it has joined Temporal)."""
-        await eventually(self._is_ready, f"the {self.role} process is ready", STARTED_WITHIN)
+        async with httpx.AsyncClient(trust_env=False) as client:
+            await eventually(lambda: self._is_ready(client), f"the {self.role} process is ready", STARTED_WITHIN)
 
-    async def _is_ready(self) -> bool:
+    async def _is_ready(self, client: httpx.AsyncClient) -> bool:
         if not self.program.running:
             raise RuntimeError(f"The server ended at its start:\n{self.program.output()}")
         if self.role == "worker":
             return JOINED in self.program.output()
         try:
-            async with httpx.AsyncClient(trust_env=False) as client:
-                return (await client.get(f"{self.url}/-/ready")).status_code == httpx.codes.OK
+            return (await client.get(f"{self.url}/-/ready")).status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
 

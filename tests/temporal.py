@@ -45,7 +45,14 @@ class TemporalServer:
     async def start(self) -> None:
         """Start it; returns when it answers for its namespace `default`."""
         await self._program.start()
-        await eventually(self._answers, f"Temporal answers on {self.address}", STARTED_WITHIN)
+        client = await Client.connect(self.address, lazy=True)
+
+        async def answers() -> bool:
+            if not self._program.running:
+                raise RuntimeError(f"Temporal ended at its start:\n{self._program.output()}")
+            return await _knows(client, "default")
+
+        await eventually(answers, f"Temporal answers on {self.address}", STARTED_WITHIN)
 
     async def kill(self) -> None:
         """End it with SIGKILL."""
@@ -54,11 +61,6 @@ class TemporalServer:
     async def stop(self) -> None:
         """End it."""
         await self._program.stop()
-
-    async def _answers(self) -> bool:
-        if not self._program.running:
-            raise RuntimeError(f"Temporal ended at its start:\n{self._program.output()}")
-        return await _knows(await Client.connect(self.address, lazy=True), "default")
 
 
 def _command() -> str:

@@ -1,21 +1,39 @@
-"""Waiting for something that nothing announces: look again until it is there, or fail with a word on what was missing."""
+"""Waiting for a condition, with a deadline: the only kind of waiting in these tests."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-Found = TypeVar("Found")
+from domain.errors import PerdureError
 
-PAUSE = 0.05
-"""Seconds between two looks."""
+T = TypeVar("T")
+
+_PAUSE = 0.05
 
 
-async def eventually(look: Callable[[], Awaitable[Found | None]], what: str, within: float = 20.0) -> Found:
-    """The first thing that `look` gives which is true; TimeoutError naming `what` when `within` seconds are over."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + within
+def until(condition: Callable[[], T], seconds: float) -> T:
+    """The first true value of `condition`; an error of ours counts as "not yet". Fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    last: object = None
+    while time.monotonic() < deadline:
+        try:
+            value = condition()
+        except PerdureError as error:
+            last = error
+        else:
+            if value:
+                return value
+            last = value
+        time.sleep(_PAUSE)
+    raise AssertionError(f"not true within {seconds} s; last seen: {last!r}")
+
+
+async def eventually(look: Callable[[], Awaitable[T | None]], what: str, within: float = 20.0) -> T:
+    """The first true value that `look` gives; TimeoutError naming `what` when `within` seconds are over."""
+    deadline = time.monotonic() + within
     while not (found := await look()):
-        if loop.time() > deadline:
-            raise TimeoutError(f"After {within:g} s still not: {what}.")
-        await asyncio.sleep(PAUSE)
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"After {within:g} s still not: {what}. Last seen: {found!r}")
+        await asyncio.sleep(_PAUSE)
     return found

@@ -19,7 +19,7 @@ Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]
 async def project_of(project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:
     """The project of a path: by id, or by its full path in one segment. Raises `NotFound`."""
     reference = decoded(project)
-    if reference.isdecimal() and not (reference.isascii() and int(reference) <= _LARGEST_ID):
+    if reference.isdigit() and not (reference.isascii() and int(reference) <= _LARGEST_ID):
         raise NotFound("404 Project Not Found")
     return await access_to(services, caller, reference)
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.messages import Answer, Decision, Loaded, Recorded
-from domain.pipeline import Job as Attempt
+from domain.pipeline import Job as JobSnapshot
 from domain.pipeline import Pipeline as Snapshot
 from domain.status import COMPLETE, OPEN, Status, composite, settled
 from domain.verdict import Verdict
@@ -118,9 +118,9 @@ async def _move(connection: AsyncConnection, to: Status, group: Sequence[Any], n
 
 
 async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: Answer, now: datetime) -> None:
-    if answer.variables and answer.job_id is not None and not answer.refused:
+    if answer.variables and answer.jobs:
         variables = [{"key": key, "value": value} for key, value in answer.variables.items()]
-        await connection.execute(update(job).where(job.c.id == answer.job_id).values(variables=variables))
+        await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(variables=variables))
     if answer.key:
         document = {"name": answer.name, "job_id": answer.job_id, "refused": answer.refused, "jobs": answer.jobs}
         await connection.execute(
@@ -143,7 +143,7 @@ async def _answers(
     return tuple(Answer(key=row.key, **{**row.answer, "jobs": tuple(row.answer["jobs"])}) for row in rows)
 
 
-def _rows_of(ids: Iterable[int], made: Mapping[int, Attempt]) -> tuple[int, ...]:
+def _rows_of(ids: Iterable[int], made: Mapping[int, JobSnapshot]) -> tuple[int, ...]:
     """Job ids with those of new rows in the place of negative ones (`domain.pipeline.Job`)."""
     return tuple(job_id if job_id > 0 else made[-job_id].id for job_id in ids)
 

@@ -52,7 +52,7 @@ token = "glrt-abcdefghijk"
 
 async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  (the condition is in another process)
+        while not condition():
             await asyncio.sleep(0.02)
 
 

@@ -106,14 +106,14 @@ async def test_a_runner_of_other_make_runs_a_pipeline(server: Server, foreign_py
         assert made["runner"]["description"] == "of other make"
         assert "Uploading artifacts" in log
 
-        code, broken, log = await runner.take_one(project, jobs["broken"])
-        assert (code, broken["status"]) == (1, "failed")
-        assert "about to fail" in log
-
         code, read, log = await runner.take_one(project, jobs["read greeting"])
         assert (code, read["status"]) == (0, "success")
         assert f"hello from make greeting at {pipeline['sha'][:8]}" in log
         assert [f"line {number} of a log" in log for number in range(1, 201)] == [True] * 200
+
+        code, broken, log = await runner.take_one(project, jobs["broken"])
+        assert (code, broken["status"]) == (1, "failed")
+        assert "about to fail" in log
 
         assert (await project.ended(pipeline["id"]))["status"] == "success"
 

@@ -20,7 +20,7 @@ def bash(script: str, folder: Path, **environment: str) -> Command:
 
 async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  (the condition is in another process)
+        while not condition():
             await asyncio.sleep(0.01)
 
 

@@ -1,0 +1,175 @@
+"""A running installation without Temporal: real application, real database, real repositories; people with tokens."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from temporalio.client import WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError
+
+from api.app import create_app
+from api.pages.errors import add_page_errors
+from api.services import Services
+from api.startup import close_services, open_services
+from api.v4.encoded_paths import EncodedPaths
+from auth.secret_token import PERSONAL, digest, plain_token
+from domain.decisions import decide
+from domain.messages import Answer, Command, Operation, PipelineFacts
+from models.clock import system_clock
+from models.repositories import accounts, decisions, projects
+from settings import Settings
+from tests.api.runner.world import World, make_world
+from tests.git.serving import git, new_work_tree
+from tests.ports import LOCAL, free_port
+from tests.waiting import eventually
+
+_ticks = count(1_000_000)
+
+
+@dataclass
+class Person:
+    """Somebody with a token."""
+
+    id: int
+    username: str
+    token: str
+
+
+class Clockwork:
+    """Answers commands as the workflow does: the same decision, recorded by the same SQL."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def ask(self, facts: PipelineFacts, name: str, operation: Operation, _timeout: timedelta) -> Answer:
+        now = self._services.clock()
+        async with self._services.database.read() as connection:
+            loaded = await decisions.load(connection, facts.pipeline_id)
+        command = Command(name, operation.key, operation.job_id, dict(operation.variables))
+        turn = decide(loaded.pipeline, loaded.verdicts, (command,), now)
+        assert turn.decision is not None
+        decision = replace(turn.decision, run=int(now.timestamp() * 1e6), tick=next(_ticks))
+        async with self._services.database.write() as connection:
+            recorded = await decisions.record(connection, decision, now)
+        (answer,) = recorded.answers
+        if answer.refused:
+            raise WorkflowUpdateFailedError(ApplicationError(answer.refused, type="Refused"))
+        return answer
+
+
+@dataclass
+class Site:
+    """The installation with one private project (`world`), its administrator root, and an anonymous client."""
+
+    services: Services
+    world: World
+    root: Person
+    folder: Path
+
+    def client(self, person: Person | None = None, **options: Any) -> httpx.AsyncClient:
+        """A client of the application, with the token of a person."""
+        headers = {"PRIVATE-TOKEN": person.token} if person is not None else {}
+        headers |= options.pop("headers", {})
+        transport = httpx.ASGITransport(application(self.services), raise_app_exceptions=False)
+        return httpx.AsyncClient(transport=transport, base_url=self.services.settings.url, headers=headers, **options)
+
+    async def person(self, username: str, level: int = 0) -> Person:
+        """A new person, with this access level in the project."""
+        now = self.services.clock()
+        async with self.services.database.write() as connection:
+            key = await accounts.create_user(connection, username, username.title(), f"{username}@example.com", now)
+            if level:
+                await projects.add_member(connection, self.world.project_id, key, level)
+        return await self.with_token(key, username)
+
+    async def with_token(self, key: int, username: str) -> Person:
+        """A person with a new token."""
+        token = plain_token(PERSONAL)
+        async with self.services.database.write() as connection:
+            await accounts.add_token(connection, key, "tests", digest(token), self.services.clock())
+        return Person(key, username, token)
+
+    async def path(self) -> str:
+        """Full path of the project."""
+        async with self.services.database.read() as connection:
+            row = await projects.find(connection, self.world.project_id)
+        assert row is not None
+        return str(row.full_path)
+
+    async def commit(self, files: dict[str, str]) -> str:
+        """Fill the project's repository; the sha of its `main`."""
+        await self.services.repositories.create(self.world.project_id, "main")
+        tree = self.folder / "tree"
+        sha = await new_work_tree(tree, files)
+        await git("push", "-q", self.services.repositories.path(self.world.project_id), "main", cwd=tree)
+        return sha
+
+    def connect_temporal(self) -> None:
+        """Let commands be answered."""
+        self.services.temporal.connected = Clockwork(self.services)  # type: ignore[assignment]
+
+    async def set_project(self, **values: Any) -> None:
+        """Write columns of the project."""
+        async with self.services.database.write() as connection:
+            await connection.execute(
+                projects.project.update().where(projects.project.c.id == self.world.project_id).values(**values)
+            )
+
+
+def application(services: Services) -> Any:
+    """The application, with what the REST API and the pages need around it."""
+    app = create_app(services)
+    add_page_errors(app)
+    app.add_middleware(EncodedPaths)
+    return app
+
+
+@asynccontextmanager
+async def open_site(folder: Path, database_url: str) -> AsyncIterator[Site]:
+    """An installation in `folder`."""
+    port = free_port()
+    home = folder / "home"
+    settings = Settings(home=home, database_url=database_url, external_url=f"http://{LOCAL}:{port}", api_port=port)
+    services = await open_services(settings, system_clock)
+    transport = httpx.ASGITransport(application(services))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
+            world = await make_world(services, client)
+            site = Site(services, world, Person(world.user_id, "root", ""), folder)
+            site.root = await site.with_token(world.user_id, "root")
+            yield site
+    finally:
+        await close_services(services)
+
+
+@asynccontextmanager
+async def serving(services: Services) -> AsyncIterator[str]:
+    """The application behind a real HTTP server; yields its address."""
+    config = uvicorn.Config(
+        application(services),
+        host=LOCAL,
+        port=services.settings.api_port,
+        log_level="warning",
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    running = asyncio.create_task(server.serve())
+
+    async def started() -> bool:
+        return server.started
+
+    await eventually(started, "the server has started")
+    try:
+        yield services.settings.url
+    finally:
+        server.should_exit = True
+        await running

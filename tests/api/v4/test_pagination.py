@@ -1,0 +1,44 @@
+"""Pages of lists and their headers."""
+
+import re
+
+from api.v4.pagination import Paging
+
+QUERY = (("status", "success"),)
+
+
+def test_a_page_in_the_middle_leads_both_ways():
+    headers = Paging(2, 10, "http://x/api/v4/projects", QUERY).headers(35)
+    assert headers["X-Total"] == "35"
+    assert headers["X-Total-Pages"] == "4"
+    assert (headers["X-Prev-Page"], headers["X-Page"], headers["X-Next-Page"]) == ("1", "2", "3")
+    links = dict(re.findall(r'<([^>]*)>; rel="(\w+)"', headers["Link"]))
+    assert {name: re.search(r"[?&]page=(\d+)", url)[1] for url, name in links.items()} == {
+        "prev": "1",
+        "next": "3",
+        "first": "1",
+        "last": "4",
+    }
+    assert all("status=success" in url and "per_page=10" in url for url in links)
+
+
+def test_the_only_page_leads_nowhere():
+    headers = Paging(1, 20, "http://x/api/v4/projects").headers(0)
+    assert (headers["X-Prev-Page"], headers["X-Next-Page"], headers["X-Total-Pages"]) == ("", "", "1")
+    assert 'rel="next"' not in headers["Link"]
+
+
+async def test_pipelines_come_in_pages_without_token_in_the_links(site):
+    ids = [await site.world.pipeline() for _ in range(5)]
+    path = f"/api/v4/projects/{site.world.project_id}/pipelines"
+    async with site.client() as client:
+        query = {"private_token": site.root.token, "per_page": "2", "source": "push"}
+        first = await client.get(path, params=query)
+        last = await client.get(path, params={**query, "page": "3"})
+        beyond = await client.get(path, params={**query, "page": "9"})
+    assert [item["id"] for item in first.json()] == [ids[4], ids[3]]
+    assert [item["id"] for item in last.json()] == [ids[0]]
+    assert beyond.json() == []
+    assert first.headers["x-total"] == beyond.headers["x-total"] == "5"
+    assert site.root.token not in first.headers["link"]
+    assert f"<{site.services.settings.url}{path}?source=push&page=2&per_page=2>" in first.headers["link"]

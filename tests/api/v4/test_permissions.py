@@ -1,0 +1,95 @@
+"""Who may do what over the REST API."""
+
+import pytest
+
+GUEST, REPORTER, DEVELOPER, MAINTAINER = 10, 20, 30, 40
+
+CALLS = [
+    ("GET", "", REPORTER, None),
+    ("GET", "/pipelines", REPORTER, None),
+    ("GET", "/pipelines/{pipeline}", REPORTER, None),
+    ("GET", "/pipelines/{pipeline}/jobs", REPORTER, None),
+    ("GET", "/pipelines/{pipeline}/test_report", REPORTER, None),
+    ("GET", "/pipelines/{pipeline}/variables", DEVELOPER, None),
+    ("GET", "/jobs", REPORTER, None),
+    ("GET", "/jobs/{job}", REPORTER, None),
+    ("GET", "/jobs/{job}/trace", REPORTER, None),
+    ("GET", "/members", REPORTER, None),
+    ("POST", "/pipelines/{pipeline}/cancel", DEVELOPER, None),
+    ("POST", "/jobs/{job}/cancel", DEVELOPER, None),
+    ("POST", "/pipeline", DEVELOPER, {"ref": "main"}),
+    ("POST", "/members", MAINTAINER, {"user_id": 1, "access_level": 30}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "level", "body"), CALLS)
+async def test_each_call_needs_its_level(site, method, path, level, body):
+    pipeline = await site.world.pipeline()
+    job = (await site.world.job())["id"]
+    await site.commit({"x": "1"})
+    address = f"/api/v4/projects/{site.world.project_id}{path.format(pipeline=pipeline, job=job)}"
+    people = {each: await site.person(f"level{each}", each) for each in (0, GUEST, REPORTER, DEVELOPER, MAINTAINER)}
+    for each, person in people.items():
+        async with site.client(person) as client:
+            answer = await client.request(method, address, json=body)
+        if each >= level:
+            assert answer.status_code not in {401, 403, 404}, answer.text
+        elif each < REPORTER:
+            assert (answer.status_code, answer.json()) == (404, {"message": "404 Project Not Found"})
+        else:
+            assert (answer.status_code, answer.json()) == (403, {"message": "403 Forbidden"})
+    async with site.client() as stranger:
+        assert (await stranger.request(method, address, json=body)).status_code == 404
+
+
+async def test_a_public_project_is_read_by_everybody_and_run_by_members(site):
+    await site.set_project(visibility="public")
+    pipeline = await site.world.pipeline()
+    address = f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}"
+    async with site.client() as stranger:
+        assert (await stranger.get(address)).status_code == 200
+        assert (await stranger.post(f"{address}/cancel")).status_code == 401
+    async with site.client(await site.person("passer")) as passer:
+        assert (await passer.post(f"{address}/cancel")).status_code == 403
+
+
+async def test_a_wrong_token_is_refused_everywhere(site):
+    async with site.client(headers={"PRIVATE-TOKEN": "glpat-wrong"}) as client:
+        for path in ("/version", "/projects", f"/projects/{site.world.project_id}", "/runners"):
+            answer = await client.get(f"/api/v4{path}")
+            assert (answer.status_code, answer.json()) == (401, {"message": "401 Unauthorized"})
+
+
+async def test_a_pipeline_of_another_project_is_not_found(site):
+    pipeline = await site.world.pipeline()
+    async with site.client(site.root) as client:
+        other = (await client.post("/api/v4/projects", json={"name": "other"})).json()
+        answer = await client.get(f"/api/v4/projects/{other['id']}/pipelines/{pipeline}")
+    assert answer.status_code == 404
+
+
+async def test_nobody_gives_more_than_he_has(site):
+    maintainer, friend = await site.person("maint", MAINTAINER), await site.person("friend")
+    path = f"/api/v4/projects/{site.world.project_id}/members"
+    async with site.client(maintainer) as client:
+        refused = await client.post(path, json={"user_id": friend.id, "access_level": 50})
+        given = await client.post(path, json={"user_id": friend.id, "access_level": 40})
+        again = await client.post(path, json={"user_id": friend.id, "access_level": 30})
+        strange = await client.post(path, json={"user_id": friend.id, "access_level": 31})
+    assert refused.status_code == 403
+    assert (given.status_code, given.json()["access_level"], given.json()["username"]) == (201, 40, "friend")
+    assert (again.status_code, again.json()) == (409, {"message": "Member already exists"})
+    assert strange.status_code == 400
+
+
+async def test_a_session_cannot_be_used_by_another_site(site):
+    from auth.session_token import COOKIE, issue_session
+
+    session = issue_session(site.services.key, site.root.id, site.services.clock())
+    pipeline = await site.world.pipeline()
+    address = f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}/cancel"
+    async with site.client(cookies={COOKIE: session}) as client:
+        for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {}, {"Sec-Fetch-Site": "same-site"}):
+            assert (await client.post(address, headers=headers)).status_code == 403, headers
+        own = await client.post(address, headers={"Origin": site.services.settings.url})
+    assert own.status_code == 202

@@ -1,0 +1,143 @@
+"""Pipelines over the REST API."""
+
+import pytest
+
+CONFIG = "build: {stage: build, script: make}\n"
+
+
+def address(site, rest="") -> str:
+    return f"/api/v4/projects/{site.world.project_id}{rest}"
+
+
+async def test_a_pipeline_is_made_for_a_branch(site):
+    sha = await site.commit({".gitlab-ci.yml": CONFIG})
+    async with site.client(site.root) as client:
+        body = {"ref": "main", "variables": [{"key": "DEPLOY", "value": "yes", "variable_type": "env_var"}]}
+        made = await client.post(address(site, "/pipeline"), json=body)
+        assert made.status_code == 201, made.text
+        pipeline = made.json()
+        jobs = (await client.get(address(site, f"/pipelines/{pipeline['id']}/jobs"))).json()
+        variables = (await client.get(address(site, f"/pipelines/{pipeline['id']}/variables"))).json()
+        latest = (await client.get(address(site, "/pipelines/latest"))).json()
+    assert (pipeline["sha"], pipeline["ref"], pipeline["source"], pipeline["tag"]) == (sha, "main", "api", False)
+    assert (pipeline["status"], pipeline["user"]["username"]) == ("created", "root")
+    assert pipeline["created_at"].endswith("Z")
+    assert len(pipeline["created_at"]) == len("2026-01-01T00:00:00.000Z")
+    assert pipeline["detailed_status"]["text"] == "Created"
+    assert [(job["name"], job["stage"], job["status"], job["attempt"]) for job in jobs] == [
+        ("build", "build", "created", 1)
+    ]
+    assert jobs[0]["commit"]["title"] == "First"
+    assert jobs[0]["pipeline"]["id"] == pipeline["id"] == latest["id"]
+    assert variables == [{"variable_type": "env_var", "raw": False, "key": "DEPLOY", "value": "yes"}]
+
+
+@pytest.mark.parametrize(
+    ("config", "ref", "words"),
+    [
+        (CONFIG, "nowhere", "Reference not found"),
+        (CONFIG, "ma", "Reference not found"),
+        (CONFIG, "a..b", "is not the name of a branch"),
+        (None, "main", "Missing CI config file"),
+        ("a: {scrip: 1}\nb: {stage: nowhere, script: x}\n", "main", ".gitlab-ci.yml:"),
+    ],
+)
+async def test_what_cannot_become_a_pipeline_is_explained(site, config, ref, words):
+    await site.commit({"README": "x"} if config is None else {".gitlab-ci.yml": config})
+    async with site.client(site.root) as client:
+        answer = await client.post(address(site, "/pipeline"), json={"ref": ref})
+        pipelines = (await client.get(address(site, "/pipelines"))).json()
+    assert answer.status_code == 400
+    assert words in str(answer.json()["message"])
+    assert pipelines == []
+
+
+async def test_every_fault_of_a_configuration_is_named(site):
+    await site.commit({".gitlab-ci.yml": "a: {stage: nowhere, script: x}\nb: {stage: neither, script: x}\n"})
+    async with site.client(site.root) as client:
+        answer = await client.post(address(site, "/pipeline"), json={"ref": "main"})
+    assert len(answer.json()["message"]["base"]) >= 2
+
+
+async def test_lists_are_filtered(site):
+    first = await site.world.pipeline()
+    second = await site.world.pipeline("x: {script: y}\n", tag=True)
+    async with site.client(site.root) as client:
+
+        async def ids(**query) -> list[int]:
+            answer = await client.get(address(site, "/pipelines"), params=query)
+            assert answer.status_code == 200, answer.text
+            return [item["id"] for item in answer.json()]
+
+        assert await ids() == [second, first]
+        assert await ids(sort="asc") == [first, second]
+        assert await ids(scope="tags") == [second]
+        assert await ids(ref="main", source="push") == [second, first]
+        assert await ids(sha="0" * 40) == []
+        assert await ids(status="success") == []
+        assert await ids(updated_after="2999-01-01T00:00:00Z") == []
+        assert await ids(updated_before="2999-01-01T00:00:00Z", order_by="updated_at") == [second, first]
+        naive = await client.get(address(site, "/pipelines"), params={"updated_after": "2020-01-01T00:00:00"})
+        wrong = await client.get(address(site, "/pipelines"), params={"order_by": "commit"})
+    assert (naive.status_code, wrong.status_code) == (400, 400)
+
+
+async def test_a_canceled_pipeline_is_shown_as_it_then_is_and_canceled_once(site):
+    site.connect_temporal()
+    pipeline = await site.world.pipeline()
+    async with site.client(site.root) as client:
+        canceled = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
+        # A verdict of an awaited job is folded by the next turn.
+        await site.world.settle(pipeline)
+        again = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
+        retried = await client.post(address(site, f"/pipelines/{pipeline}/retry"))
+    assert canceled.status_code == 200
+    assert canceled.json()["id"] == pipeline
+    assert again.status_code == 400
+    assert again.json()["message"] == "400 Bad request - Pipeline is not cancelable"
+    assert "nothing to cancel" in again.json()["reason"]
+    assert retried.status_code == 201
+    assert retried.json()["status"] in {"pending", "running"}
+
+
+async def test_without_temporal_a_command_is_kept_and_its_key_told(site):
+    pipeline = await site.world.pipeline()
+    async with site.client(site.root) as client:
+        answer = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
+    assert answer.status_code == 202
+    assert set(answer.json()) == {"key", "message"}
+    from sqlalchemy import select
+
+    from models.repositories.outbox import COMMAND, outbox
+
+    async with site.services.database.read() as connection:
+        (row,) = (await connection.execute(select(outbox).where(outbox.c.kind == COMMAND))).all()
+    assert row.payload["key"] == answer.json()["key"]
+
+
+async def test_a_test_report_has_one_suite_for_each_job(site):
+    pipeline = await site.world.pipeline()
+    job = await site.world.job()
+    case = {"name": "adds", "classname": "Calc", "file": "", "seconds": 0.5, "status": "failed", "message": "1 != 2"}
+    from models.repositories import artifacts
+
+    async with site.services.database.write() as connection:
+        await artifacts.put_report(
+            connection,
+            job_id=job["id"],
+            pipeline_id=pipeline,
+            total=3,
+            failed=1,
+            errored=0,
+            skipped=1,
+            seconds=0.75,
+            cases=[case],
+            error="",
+        )
+    async with site.client(site.root) as client:
+        report = (await client.get(address(site, f"/pipelines/{pipeline}/test_report"))).json()
+    assert (report["total_count"], report["success_count"], report["failed_count"]) == (3, 1, 1)
+    (suite,) = report["test_suites"]
+    assert (suite["name"], suite["skipped_count"], suite["suite_error"]) == ("build", 1, None)
+    assert suite["test_cases"][0]["system_output"] == "1 != 2"
+    assert suite["test_cases"][0]["execution_time"] == 0.5

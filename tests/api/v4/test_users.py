@@ -1,0 +1,96 @@
+"""People, tokens, organisations, projects."""
+
+import pytest
+
+from auth.secret_token import PERSONAL
+
+
+async def test_an_administrator_adds_a_person_whose_token_works(site):
+    async with site.client(site.root) as client:
+        made = await client.post(
+            "/api/v4/users", json={"username": "ada", "name": "Ada L", "email": "ada@example.com", "password": "x"}
+        )
+        assert made.status_code == 201
+        tokens = f"/api/v4/users/{made.json()['id']}/personal_access_tokens"
+        token = await client.post(tokens, json={"name": "cli", "scopes": ["api"]})
+        narrow = await client.post(tokens, json={"name": "cli", "scopes": ["read_api"]})
+        expiring = await client.post(tokens, json={"name": "cli", "scopes": ["api"], "expires_at": "2030-01-01"})
+        unknown = await client.post("/api/v4/users/999/personal_access_tokens", json={"name": "cli"})
+        taken = await client.post("/api/v4/users", json={"username": "ada", "name": "A", "email": "a@b"})
+    assert token.status_code == 201
+    assert token.json()["token"].startswith(PERSONAL)
+    assert (narrow.status_code, expiring.status_code, unknown.status_code) == (400, 400, 404)
+    assert taken.json() == {"message": "Username ada has already been taken."}
+    async with site.client(headers={"Authorization": f"Bearer {token.json()['token']}"}) as ada:
+        me = (await ada.get("/api/v4/user")).json()
+        version = await ada.get("/api/v4/version")
+        forbidden = await ada.post("/api/v4/users", json={"username": "bob", "name": "B", "email": "b@b"})
+        found = (await ada.get("/api/v4/users", params={"username": "root"})).json()
+    assert (me["username"], me["name"], me["email"], me["is_admin"]) == ("ada", "Ada L", "ada@example.com", False)
+    assert version.json()["version"].count(".") == 2
+    assert forbidden.status_code == 403
+    assert [item["username"] for item in found] == ["root"]
+    assert "email" not in found[0]
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "api", "a.git", "<b>", "a b", "x" * 300])
+async def test_names_that_cannot_be_addresses_are_refused(site, name):
+    async with site.client(site.root) as client:
+        user = await client.post("/api/v4/users", json={"username": name, "name": "A", "email": "a@b"})
+        group = await client.post("/api/v4/groups", json={"path": name, "name": "A"})
+    assert (user.status_code, group.status_code) == (400, 400)
+
+
+async def test_organisations_are_groups_and_namespaces(site):
+    async with site.client(site.root) as client:
+        made = (await client.post("/api/v4/groups", json={"path": "acme", "name": "Acme"})).json()
+        same = [
+            (await client.get(f"/api/v4/{noun}/{key}")).json()
+            for noun in ("groups", "organizations", "namespaces")
+            for key in (made["id"], "acme")
+        ]
+        project = await client.post("/api/v4/projects", json={"name": "My App", "namespace_id": made["id"]})
+        again = await client.post("/api/v4/projects", json={"path": "my-app", "organization": "acme"})
+        listed = await client.get("/api/v4/groups/acme/projects")
+    assert {(item["id"], item["full_path"], item["name"]) for item in same} == {(made["id"], "acme", "Acme")}
+    document = project.json()
+    assert (document["path_with_namespace"], document["name"]) == ("acme/my-app", "My App")
+    assert document["http_url_to_repo"] == f"{site.services.settings.url}/acme/my-app.git"
+    assert (site.services.repositories.path(document["id"]) / "HEAD").read_text() == "ref: refs/heads/main\n"
+    assert again.status_code == 400
+    assert [item["id"] for item in listed.json()] == [document["id"]]
+    async with site.client(await site.person("eve")) as stranger:
+        assert (await stranger.get("/api/v4/groups/acme")).status_code == 404
+        assert (await stranger.post("/api/v4/groups", json={"path": "eves", "name": "E"})).status_code == 403
+        intruding = await stranger.post("/api/v4/projects", json={"name": "x", "organization": "acme"})
+        own = await stranger.post("/api/v4/projects", json={"name": "mine", "visibility": "public"})
+        second = await stranger.post("/api/v4/projects", json={"name": "second"})
+    assert intruding.status_code == 403
+    assert own.json()["path_with_namespace"] == "eve/mine"
+    assert second.json()["path_with_namespace"] == "eve/second"
+
+
+async def test_lists_of_projects_show_what_the_caller_may_see(site):
+    eve = await site.person("eve")
+    async with site.client(eve) as client:
+        own = (await client.post("/api/v4/projects", json={"name": "mine"})).json()["id"]
+        assert [item["id"] for item in (await client.get("/api/v4/projects")).json()] == [own]
+    async with site.client() as stranger:
+        assert (await stranger.get("/api/v4/projects")).json() == []
+        await site.set_project(visibility="public")
+        assert [item["id"] for item in (await stranger.get("/api/v4/projects")).json()] == [site.world.project_id]
+    async with site.client(site.root) as root:
+        assert len((await root.get("/api/v4/projects")).json()) == 2
+        found = (await root.get("/api/v4/projects", params={"search": "MINE"})).json()
+        none = (await root.get("/api/v4/projects", params={"search": "%"})).json()
+    assert [item["id"] for item in found] == [own]
+    assert none == []
+
+
+async def test_a_refused_project_leaves_nothing_behind(site):
+    async with site.client(site.root) as client:
+        answer = await client.post("/api/v4/projects", json={"name": "x", "default_branch": "a..b"})
+        nameless = await client.post("/api/v4/projects", json={"name": "!!!"})
+        listed = (await client.get("/api/v4/projects")).json()
+    assert (answer.status_code, nameless.status_code) == (400, 400)
+    assert [item["id"] for item in listed] == [site.world.project_id]

@@ -1,0 +1,128 @@
+"""Engine `domain`: runs scenarios through the pure core alone, playing the part of database and runners itself."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Final
+
+from domain.config.plan import JobPlan, Plan
+from domain.decisions import advance, decide
+from domain.messages import Command, Decision, Recorded
+from domain.pipeline import Job, Pipeline
+from domain.status import OPEN, Status, check_transition, settled
+from domain.transitions import Transition, apply_transitions
+from domain.verdict import SCRIPT_FAILURE, Verdict, allows_failure
+from tests.cases.scenario import State
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+"""Time stands still: a delayed job is due only when a scenario says so."""
+
+COMMANDS: Final = {
+    "cancel": "cancel_job",
+    "play": "play_job",
+    "unschedule": "unschedule_job",
+    "retry": "retry_job",
+    "retry_pipeline": "retry_pipeline",
+    "cancel_pipeline": "cancel_pipeline",
+}
+"""Events that are operations of the product."""
+
+
+class CoreEngine:
+    """One pipeline of a plan. Raises `PerdureError` where the core does."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Create the pipeline and bring it to rest."""
+        self._ids = count(1)
+        self._plans = {job.name: job for job in plan.jobs}
+        self._pipeline = Pipeline(1, plan.stages, tuple(self._first(job, plan) for job in plan.jobs))
+        self._stages = dict.fromkeys(plan.stages, Status.CREATED)
+        self._verdicts: list[Verdict] = []
+        self._commands: list[Command] = []
+        self._facts: Mapping[str, Callable[[Job, Mapping[str, Any]], None]] = {
+            "run": lambda job, _: self._change(job, Status.RUNNING),
+            "skip": lambda job, _: self._change(job, Status.SKIPPED),
+            "success": lambda job, _: self._verdicts.append(Verdict(job.id, Status.SUCCESS)),
+            "drop": self._drop,
+            "due": lambda job, _: self._put(replace(job, due_at=NOW)),
+        }
+        self._rest()
+
+    def apply(self, event: str, names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+        """Let an event happen to each job in turn (to the pipeline without names), then go on until all is at rest."""
+        for job in [self._pipeline.by_name[name] for name in names] or [None]:
+            if event in COMMANDS:
+                self._commands.append(Command(COMMANDS[event], f"command-{len(self._commands)}", job and job.id))
+            else:
+                assert job is not None, f"{event} is an event of jobs"
+                self._facts[event](job, arguments)
+        self._rest()
+
+    def state(self) -> State:
+        """What can be seen now; a verdict is seen before anything follows from it."""
+        shown = self._shown()
+        return State(
+            str(self._pipeline.status),
+            {name: str(status) for name, status in self._stages.items()},
+            {job.name: str(job.status) for job in shown.jobs},
+        )
+
+    def _first(self, job: JobPlan, plan: Plan) -> Job:
+        return Job(
+            id=next(self._ids),
+            name=job.name,
+            stage=plan.stages.index(job.stage),
+            when=job.when,
+            allow_failure=job.allow_failure,
+            needs=None if job.needs is None else tuple(need.job for need in job.needs),
+            retry=job.retry,
+            start_in=job.start_in,
+        )
+
+    def _put(self, job: Job) -> None:
+        self._pipeline = self._pipeline.with_jobs([job])
+
+    def _change(self, job: Job, to: Status) -> None:
+        check_transition(job.id, job.status, to)
+        self._pipeline = apply_transitions(self._pipeline, (Transition(job.id, to),))
+
+    def _drop(self, job: Job, arguments: Mapping[str, Any]) -> None:
+        code = arguments.get("exit_code")
+        plan = self._plans[job.name]
+        allowed = allows_failure(plan.allow_failure, plan.allow_failure_exit_codes, code)
+        reason = arguments.get("failure_reason", SCRIPT_FAILURE)
+        self._verdicts.append(Verdict(job.id, Status.FAILED, 1, reason, code, allowed))
+
+    def _rest(self) -> None:
+        """Decide and record until nothing follows any more; then look at stages and pipeline."""
+        while True:
+            turn = decide(self._pipeline, tuple(self._verdicts), tuple(self._commands), NOW)
+            self._commands = []
+            if turn.decision is None:
+                break
+            held = {job.id for job in turn.pipeline.jobs if job.status in OPEN}
+            self._verdicts = [Verdict(key, Status.CANCELED) for key in turn.decision.cancel if key in held]
+            self._pipeline = advance(turn.pipeline, self._record(turn.decision, turn.pipeline))
+        shown = self._shown()
+        for position, name in enumerate(shown.stages):
+            folded = shown.folded(position)
+            self._stages[name] = self._stages[name] if folded is Status.CREATED else folded
+        self._pipeline = replace(self._pipeline, status=settled(self._pipeline.status, shown.folded()))
+
+    def _record(self, decision: Decision, after: Pipeline) -> Recorded:
+        """What the database would answer: a new row for each new attempt."""
+        return Recorded(after.status, {}, tuple(self._next_attempt(after, attempt.job_id) for attempt in decision.attempts))
+
+    def _next_attempt(self, after: Pipeline, job_id: int) -> Job:
+        draft = next(job for job in after.jobs if job.id == -job_id)
+        allowed = self._plans[draft.name].allow_failure
+        return replace(draft, id=next(self._ids), attempt=draft.attempt + 1, allow_failure=allowed)
+
+    def _shown(self) -> Pipeline:
+        ended = {verdict.job_id: verdict for verdict in self._verdicts}
+        return self._pipeline.with_jobs(
+            replace(job, status=ended[job.id].status, allow_failure=job.allow_failure or ended[job.id].allow_failure)
+            for job in self._pipeline.jobs
+            if job.id in ended
+        )

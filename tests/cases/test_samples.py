@@ -1,0 +1,44 @@
+"""The case files that lie beside this: what the product does with them, and that the runner notices what is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cases import config, processing
+from tests.cases.__main__ import main
+from tests.cases.core_engine import CoreEngine
+
+SAMPLES = Path(__file__).parent / "samples"
+NEED_RULES = {"39-needs-optional-need-ruled-out", "61-rules-manual-blocks-by-default"}
+"""Scenarios with `rules`, which this version does not read."""
+
+
+def test_every_processing_sample_with_supported_keywords_passes() -> None:
+    report = processing.run_folder(SAMPLES / "processing", CoreEngine)
+    assert report.failed == {}
+    assert set(report.unsupported) <= NEED_RULES
+    assert len(report.passed) + len(report.unsupported) == len(list((SAMPLES / "processing").glob("*.yml")))
+
+
+def test_every_configuration_sample_passes_or_names_the_keyword_that_is_missing() -> None:
+    report = config.run_file(SAMPLES / "config.jsonl")
+    assert report.failed == {}
+    assert len(report.passed) >= 20
+
+
+def test_a_wrong_expectation_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = (SAMPLES / "processing" / "06-stage-on-failure-with-no-previous-stage.yml").read_text()
+    assert sample.count("panic-job: skipped") == 2
+    (tmp_path / "wrong.yml").write_text(sample.replace("panic-job: skipped", "panic-job: pending", 1))
+    assert main(["processing", str(tmp_path), "--engine", "domain"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "step 0 (created): jobs: panic-job is skipped, not pending" in lines[1]
+    assert lines[-1] == "0 passed, 1 failed"
+
+
+def test_a_wrong_configuration_expectation_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = (SAMPLES / "config.jsonl").read_text().splitlines()[0]
+    assert '"script": ["make"]' in sample
+    (tmp_path / "wrong.jsonl").write_text(sample.replace('"script": ["make"]', '"script": ["fake"]'))
+    assert main(["config", str(tmp_path / "wrong.jsonl")]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 1 failed"

@@ -1,0 +1,1 @@
+"""Kill things while pipelines run, and look at what is left."""

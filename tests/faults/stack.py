@@ -1,0 +1,156 @@
+"""The embedded stack of one test: its own home and ports, real commands, real kills."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from cli.client import Api
+from cli.demo import Scene, push, set_up
+from cli.ports import FIELDS, embedded
+from settings import Settings
+from tests.waiting import until
+
+SHORT: Final = {
+    "PERDURE_LEASE_TICK": "0.5",
+    "PERDURE_HAND_OUT_WINDOW": "6",
+    "PERDURE_RUNNER_UNRESPONSIVE": "5",
+    "PERDURE_RUNNER_LOST": "10",
+    "PERDURE_OUTAGE_BONUS_MIN": "2",
+    "PERDURE_OUTAGE_BONUS_MAX": "10",
+    "PERDURE_RECONCILE_EVERY": "3",
+    "PERDURE_OUTBOX_NOT_FOUND": "3",
+    "PERDURE_TRACE_INTERVAL": "1",
+    "PERDURE_FRONT_RETRY_POLL": "1",
+    "PERDURE_FRONT_RETRY_PUT": "1",
+    "PERDURE_FRONT_RETRY_UPLOAD": "1",
+}
+"""The time limits of the design, shortened: a test waits for each of them."""
+
+SERVERS: Final = ("supervisor", "front", "temporal", "api")
+
+
+class Stack:
+    """Perdure in a folder of its own."""
+
+    def __init__(self, home: Path, extra: Mapping[str, str] | None = None) -> None:
+        """Choose free ports; nothing is started yet."""
+        ports = dict(zip(FIELDS, _free_ports(len(FIELDS)), strict=True))
+        chosen = {f"PERDURE_{field.upper()}": str(port) for field, port in ports.items()}
+        self._environment = {**SHORT, **chosen, "PERDURE_HOME": str(home), **(extra or {})}
+        self.home = home
+        self._clients: list[Api] = []
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that every process of this stack has."""
+        with _environment(self._environment):
+            return embedded(Settings())
+
+    def up(self) -> None:
+        """`perdure up`."""
+        self._run("up", check=True)
+
+    def down(self) -> None:
+        """`perdure down`."""
+        for client in self._clients:
+            client.close()
+        self._run("down", check=False)
+
+    def _run(self, command: str, *, check: bool) -> None:
+        argv = [sys.executable, "-m", "cli.main", command]
+        environment = {**os.environ, **self._environment}
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        if check and done.returncode:
+            raise AssertionError(f"perdure {command} ended with {done.returncode}:\n{done.stderr}\n{self.logs()}")
+
+    def logs(self) -> str:
+        """The end of every log, for a failing test."""
+        return "\n".join(f"== {path.name}\n{path.read_text()[-2000:]}" for path in (self.home / "logs").glob("*.log"))
+
+    def pid(self, name: str) -> int:
+        """The process of a child."""
+        return int(json.loads((self.home / "run" / f"{name}.json").read_text())["pid"])
+
+    def kill(self, *names: str) -> None:
+        """`kill -9`."""
+        for name in names:
+            try:
+                os.kill(self.pid(name), signal.SIGKILL)
+            except (ProcessLookupError, FileNotFoundError):
+                continue
+
+    def runs(self, name: str) -> bool:
+        """Whether a child lives."""
+        try:
+            return psutil.Process(self.pid(name)).status() != psutil.STATUS_ZOMBIE
+        except (psutil.Error, FileNotFoundError):
+            return False
+
+    def scene(self) -> Scene:
+        """User and project of the demo."""
+        scene = set_up(self.settings)
+        self._clients.append(scene.api)
+        return scene
+
+    def push(self, scene: Scene, folder: Path, **variables: str) -> str:
+        """Push a folder with pipeline variables; give back the commit."""
+        return push(self.settings, scene, folder, [f"ci.variable={key}={value}" for key, value in variables.items()])
+
+    def root(self) -> Api:
+        """The API as the administrator."""
+        api = Api(self.settings.url, json.loads((self.home / "credentials.json").read_text())["token"])
+        self._clients.append(api)
+        return api
+
+
+@contextmanager
+def running(home: Path, extra: Mapping[str, str] | None = None) -> Iterator[Stack]:
+    """A stack that is up, and down at the end."""
+    stack = Stack(home, extra)
+    stack.up()
+    try:
+        yield stack
+    finally:
+        stack.down()
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def pipeline_of(scene: Scene, sha: str) -> dict[str, Any]:
+    """The pipeline of a commit, once it exists."""
+    found = until(lambda: scene.api.get(f"/projects/{scene.project_id}/pipelines", sha=sha), 30)
+    pipeline: dict[str, Any] = found[0]
+    return pipeline
+
+
+def jobs_of(scene: Scene, pipeline_id: int) -> list[dict[str, Any]]:
+    """Every attempt of every job of a pipeline, in the order of their ids."""
+    route = f"/projects/{scene.project_id}/pipelines/{pipeline_id}/jobs"
+    jobs: list[dict[str, Any]] = scene.api.get(route, include_retried=True, per_page=100)
+    return sorted(jobs, key=lambda job: job["id"])
