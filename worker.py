@@ -22,7 +22,7 @@ from activities.loops.sweeper import Sweeper
 from activities.pipelines import PipelineActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from api.app import create_app
-from api.push import finish_abandoned
+from api.push import finish_abandoned, sweep_repositories
 from api.services import Services
 from api.startup import close_services, open_services
 from domain.errors import Invalid, PerdureError
@@ -120,6 +120,7 @@ class Process:
 
     async def _finish_pushes(self) -> None:
         """Pushes that a killed process left half done get their pipelines."""
+        await sweep_repositories(self._services)
         first = True
         while True:
             await finish_abandoned(self._services, all_of_them=first and self._services.database.is_sqlite)

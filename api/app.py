@@ -4,9 +4,11 @@ from fastapi import FastAPI
 
 from api import git_http, health
 from api.errors import add_error_handlers
+from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
 from api.runner.router import router as runner_protocol
 from api.services import Services
+from api.v4.encoded_paths import EncodedPaths
 from api.v4.router import router as rest
 
 
@@ -16,6 +18,8 @@ def create_app(services: Services) -> FastAPI:
     app.router.redirect_slashes = False  # a redirect turns a runner's POST into a GET
     app.state.services = services
     add_error_handlers(app)
+    add_page_errors(app)
+    app.add_middleware(EncodedPaths)
     app.include_router(health.router)
     app.include_router(runner_protocol)
     app.include_router(rest)

@@ -40,10 +40,10 @@ async def caller_of(request: Request, services: ServicesDep) -> Caller:
         return NOBODY
     try:
         user_id = read_session(services.key, session)
-    except Unauthenticated:
+        async with services.database.read() as connection:
+            row = await accounts.get(connection, user_id)
+    except (Unauthenticated, NotFound):
         return NOBODY
-    async with services.database.read() as connection:
-        row = await accounts.get(connection, user_id)
     return Caller(row.id, row.username, row.is_admin)
 
 

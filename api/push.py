@@ -7,6 +7,7 @@ the note and makes the pipeline; the pusher never had an answer then, and the re
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
@@ -188,3 +189,12 @@ async def _finish_one(services: Services, row: Any) -> None:
     moved = await applied(repository, updates)
     log.warning("an interrupted push is finished", push=row.id, moved=[update.ref for update in moved])
     await finish(services, project, repository, row.id, moved)
+
+
+async def sweep_repositories(services: Services) -> None:
+    """Remove what a killed git left behind: a lock on a ref would refuse every further push to it."""
+    async with services.database.read() as connection:
+        known = await projects.visible_to(connection, 0, everything=True)
+    for project in known:
+        with suppress(NotFound):
+            await services.repositories.get(project.id).sweep()

@@ -22,40 +22,59 @@ class Answer:
     body: bytearray = field(default_factory=bytearray)
 
 
-class Connection(asyncio.Protocol):
-    """A connection to one server."""
+class Connection:
+    """A way to one server."""
 
     def __init__(self, host: str, port: int) -> None:
         """Connect lazily."""
         self._host, self._port = host, port
         self._name = f"{host}:{port}".encode()
+        self._link: _Link | None = None
+
+    async def request(self, method: str, path: str, body: bytes = b"", headers: tuple[bytes, ...] = ()) -> Answer:
+        """Send a request and wait for its answer. Raises `ConnectionError` when the server goes away within it."""
+        if self._link is None or not self._link.open:
+            loop = asyncio.get_running_loop()
+            _, self._link = await loop.create_connection(_Link, self._host, self._port)
+        lines = (b"%s %s HTTP/1.1" % (method.encode(), path.encode()), b"host: " + self._name, *headers)
+        length = b"content-length: %d" % len(body)
+        return await self._link.send(b"\r\n".join((*lines, length, b"", body)))
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._link is not None:
+            self._link.close()
+
+
+class _Link(asyncio.Protocol):
+    """One TCP connection, for as long as the server keeps it."""
+
+    def __init__(self) -> None:
+        self.open = False
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
         self._answer = Answer()
         self._done: asyncio.Future[Answer] | None = None
 
-    async def request(self, method: str, path: str, body: bytes = b"", headers: tuple[bytes, ...] = ()) -> Answer:
-        """Send a request and wait for its answer. Raises `ConnectionError` when the server goes away within it."""
-        loop = asyncio.get_running_loop()
-        if self._transport is None or self._transport.is_closing():
-            await loop.create_connection(lambda: self, self._host, self._port)
+    def send(self, request: bytes) -> "asyncio.Future[Answer]":
+        """Write a request; the future is its answer."""
         assert self._transport is not None
         self._parser = HttpResponseParser(self)
         self._answer = Answer()
-        self._done = loop.create_future()
-        lines = (b"%s %s HTTP/1.1" % (method.encode(), path.encode()), b"host: " + self._name, *headers)
-        length = b"content-length: %d" % len(body)
-        self._transport.write(b"\r\n".join((*lines, length, b"", body)))
-        return await self._done
+        self._done = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return self._done
 
     def close(self) -> None:
         """Hang up."""
+        self.open = False
         if self._transport is not None:
             self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is no subclass of it
+        self.open = True
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
@@ -63,7 +82,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """Called by asyncio."""
-        self._transport = None
+        self.open = False
         if self._done is not None and not self._done.done():
             self._done.set_exception(ConnectionError(f"the server hung up: {error}"))
 
@@ -80,5 +99,7 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """Called by the parser."""
         self._answer.status = self._parser.get_status_code()
+        if not self._parser.should_keep_alive():
+            self.close()
         if self._done is not None and not self._done.done():
             self._done.set_result(self._answer)

@@ -19,8 +19,6 @@ class Options:
     jobs: int = 5
     """Jobs of one stage."""
     runners: int = 20
-    profile: str = ""
-    """Folder for a profile of our process; such a run says nothing about speed."""
 
     @property
     def all_jobs(self) -> int:

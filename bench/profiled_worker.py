@@ -1,8 +1,8 @@
 """Our process under a profiler: `python -m bench.profiled_worker FOLDER` instead of `python -m worker`.
 
-It leaves two files: `main.prof` (cProfile of the main thread, where the event loop, the API and the activities run) and
-`threads.json` (processor seconds by thread, those of libraries without a Python name included). The profiler makes
-everything slower: shares are right, speeds are not.
+SIGUSR1 begins the profile, SIGUSR2 writes two files: `main.prof` (cProfile of the main thread, where the event loop,
+the API and the activities run) and `threads.json` (processor seconds by thread, those without a Python name included).
+The profiler slows everything down: shares are right, speeds are not.
 """
 
 import cProfile
@@ -11,40 +11,43 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 
 import worker
 
 
-def threads() -> Iterator[tuple[str, float]]:
-    """Name and processor seconds of every thread of this process."""
+def thread_seconds() -> Counter[str]:
+    """Processor seconds of this process by the name of the thread; threads of one name count together."""
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
-    tick = os.sysconf("SC_CLK_TCK")
+    ticks = os.sysconf("SC_CLK_TCK")
+    seconds: Counter[str] = Counter()
     for task in Path("/proc/self/task").iterdir():
-        name, _, rest = task.joinpath("stat").read_text().partition("(")[2].rpartition(")")
-        fields = rest.split()
-        yield names.get(int(task.name), name), (int(fields[11]) + int(fields[12])) / tick
+        own_name, _, rest = task.joinpath("stat").read_text().partition("(")[2].rpartition(")")
+        user, system = rest.split()[11:13]
+        seconds[names.get(int(task.name), own_name)] += (int(user) + int(system)) / ticks  # type: ignore[assignment]
+    return seconds
 
 
 def main() -> None:
-    """Run the process; SIGUSR1 begins the profile, SIGUSR2 writes it."""
-    folder = Path(sys.argv[1])
+    """Run the process, ready to be profiled."""
+    folder = Path(sys.argv.pop(1))
     profile = cProfile.Profile()
-    before: list[tuple[str, float]] = []
+    before: Counter[str] = Counter()
 
     def begin(*_: object) -> None:
-        before[:] = threads()
+        before.update(thread_seconds())
         profile.enable()
 
     def write(*_: object) -> None:
         profile.disable()
         profile.dump_stats(folder / "main.prof")
-        folder.joinpath("threads.json").write_text(json.dumps({"before": before, "after": list(threads())}))
+        spent = thread_seconds()
+        spent.subtract(before)
+        (folder / "threads.json").write_text(json.dumps(spent))
 
     signal.signal(signal.SIGUSR1, begin)
     signal.signal(signal.SIGUSR2, write)
-    sys.argv = sys.argv[:1]
     worker.main()
 
 

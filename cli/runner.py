@@ -9,7 +9,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Refused, Unauthenticated, Unavailable
+from cli.exit_codes import exit_code
+from domain.errors import Invalid, NotFound, PerdureError
 from fleet.client import RunnerClient, api_base
 from fleet.config import EXECUTORS, FleetConfig, RunnerEntry, add_runner, load_config, system_id
 from fleet.features import runner_info
@@ -19,16 +20,6 @@ from fleet.reply import Registration
 DEFAULT_CONFIG = Path(".perdure/runner/config.toml")
 VERIFY_FOR = 10.0
 """Seconds that `register` keeps trying to reach the server: a person is waiting."""
-
-EXIT_CODES: dict[type[PerdureError], int] = {
-    Invalid: 2,
-    Refused: 2,
-    NotFound: 3,
-    Unauthenticated: 4,
-    Forbidden: 4,
-    Unavailable: 5,
-}
-"""What the command's exit status says; any other error is 1."""
 
 app = typer.Typer(help="Register runners and run them.", no_args_is_help=True)
 
@@ -92,5 +83,4 @@ async def _verify(entry: RunnerEntry, folder: Path) -> Registration:
 
 def _fail(error: PerdureError) -> NoReturn:
     typer.echo(f"Error: {error}", err=True)
-    codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
-    raise typer.Exit(next(codes, 1)) from error
+    raise typer.Exit(exit_code(error)) from error

@@ -67,13 +67,12 @@ class Notifications:
             self._wake(topic, 1, waiter.result() - 1)
 
     def leave(self, topic: str, waiter: asyncio.Future[int]) -> None:
-        """Give up a place; a wake-up that had already come goes to the next in the row."""
-        if waiter.done() and not waiter.cancelled():
-            self._wake(topic, 1)
-            return
+        """Give up a place that nobody called yet."""
         waiter.cancel()
-        with suppress(ValueError, KeyError):
+        with suppress(ValueError):
             self._waiters[topic].remove(waiter)
+        if not self._waiters[topic]:
+            del self._waiters[topic]
 
     async def wait(self, topic: str, timeout: float) -> bool:
         """Wait for a notification; false after `timeout` seconds without one."""
@@ -122,21 +121,23 @@ class PostgresNotifications(Notifications):
     async def _keep(self) -> None:
         while True:
             try:
-                connection = await asyncpg.connect(self._url)
-            except (asyncpg.PostgresError, OSError) as error:
+                await self._listen()
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
                 log.warning("cannot listen to the database", error=str(error))
                 await asyncio.sleep(1)
-                continue
-            gone = asyncio.Event()
-            connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
+
+    async def _listen(self) -> None:
+        """Hold one connection for as long as it lives."""
+        gone = asyncio.Event()
+        connection = await asyncpg.connect(self._url)
+        try:
+            connection.add_termination_listener(lambda _connection: gone.set())
             await connection.add_listener(_CHANNEL, self._heard)
             self._connection = connection
-            try:
-                await gone.wait()
-            finally:
-                self._connection = None
-                if not connection.is_closed():
-                    await connection.close()
+            await gone.wait()
+        finally:
+            self._connection = None
+            connection.terminate()  # to close it in order would break a `notify` that is under way
 
     def _heard(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         topic, _, count = str(payload).rpartition(" ")

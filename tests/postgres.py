@@ -56,7 +56,9 @@ def postgres_server() -> Iterator[str]:
     if user is not None:
         shutil.chown(folder, user)
     data, port = folder / "data", free_port()
-    control = [programs / "pg_ctl", "--pgdata", data, "--wait", "--timeout", str(_PATIENCE), "--silent"]
+    control: tuple[str | Path, ...] = (
+        *(programs / "pg_ctl", "--pgdata", data, "--wait", "--timeout", str(_PATIENCE), "--silent"),
+    )
     try:
         _run([programs / "initdb", "--pgdata", data, "--username", OWNER, *_INIT], folder, user)
         options = {"port": str(port), "unix_socket_directories": str(folder), **_OPTIONS}

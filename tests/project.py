@@ -52,7 +52,8 @@ class Project:
         """Push `main` with these push options; the pipeline that came of it."""
         words = [word for option in options for word in ("-o", option)]
         await git("push", *words, "origin", "main", cwd=self.tree)
-        return await self.get("pipelines/latest")
+        pipeline: Document = await self.get("pipelines/latest")
+        return pipeline
 
     async def get(self, path: str) -> Any:
         """A document below the project."""

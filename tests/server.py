@@ -32,8 +32,8 @@ class Server:
     ) -> None:
         """`folder` takes home and log, `temporal` is `host:port`, `variables` are further environment variables."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.home = folder / "home"
-        self.port = free_port()
+        self.home = Path(str(settings.get("home", folder / "home")))
+        self.port = int(str(settings.get("api_port", free_port())))
         self.url = f"http://{LOCAL}:{self.port}"
         self.role = str(settings.get("api_role", "all"))
         known: dict[str, object] = {

@@ -83,7 +83,8 @@ async def next_window(
         row = await jobs.get(connection, job_id, project.row.id)
     log = await log_of(services, row)
     again = log.generation != generation or offset > log.size
-    piece = await window(services, log, 0 if again else offset, State() if again else State.parse(state))
+    first = again or offset == 0
+    piece = await window(services, log, 0 if first else offset, State() if first else State.parse(state))
     document = {
         "again": again,
         "html": piece.html,

@@ -16,9 +16,17 @@ installation = table_of(Installation)
 BLOCK = 2**40
 """Ids of a pod: so many, beginning at its number times this (design, "Ids")."""
 
+_ONE_AT_A_TIME = 7_061_971
+"""Key of the PostgreSQL advisory lock that makes processes which start together take turns."""
+
 
 async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: datetime) -> Record:
-    """Make the installation row at the first start; refuse a database of another pod."""
+    """Make the installation row at the first start; refuse a database of another pod.
+
+    Until the caller's transaction ends no other process gets past this: what it makes next is made once as well.
+    """
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ONE_AT_A_TIME})
     row = (await connection.execute(select(installation))).first()
     if row is None:
         await connection.execute(

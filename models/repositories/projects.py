@@ -14,6 +14,9 @@ organisation = table_of(Organisation)
 project = table_of(Project)
 member = table_of(Member)
 
+_LONGEST_ID = 16
+"""Digits of 2^53, the largest id there is."""
+
 
 async def create_organisation(connection: AsyncConnection, path: str, name: str, now: datetime) -> int:
     """Add an organisation. Raises `Invalid` when the path is taken."""
@@ -74,7 +77,8 @@ async def add_member(connection: AsyncConnection, project_id: int, user_id: int,
 async def find(connection: AsyncConnection, reference: int | str) -> Record | None:
     """A project by its id or full path, or None."""
     text = str(reference)
-    rule = project.c.id == int(text) if text.isdigit() else project.c.full_path == text
+    is_id = text.isascii() and text.isdigit() and len(text) <= _LONGEST_ID
+    rule = project.c.id == int(text) if is_id else project.c.full_path == text
     return (await connection.execute(select(project).where(rule))).first()
 
 

@@ -62,6 +62,8 @@ async def contact(
     connection: AsyncConnection, runner_id: int, system_id: str, info: dict[str, Any], address: str, now: datetime
 ) -> None:
     """Note that a manager of a runner called."""
+    # The runner's row comes first: it makes simultaneous first calls of a manager take turns.
+    await connection.execute(update(runner).where(runner.c.id == runner_id).values(contacted_at=now))
     known = await connection.execute(
         update(manager)
         .where(manager.c.runner_id == runner_id, manager.c.system_id == system_id)
@@ -78,7 +80,6 @@ async def contact(
                 contacted_at=now,
             )
         )
-    await connection.execute(update(runner).where(runner.c.id == runner_id).values(contacted_at=now))
 
 
 async def change(connection: AsyncConnection, runner_id: int, **values: Any) -> None:

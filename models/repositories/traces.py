@@ -49,7 +49,9 @@ async def head(connection: AsyncConnection, job_id: int) -> Record:
 async def restart(connection: AsyncConnection, job_id: int) -> None:
     """Begin a new generation: the runner sends the whole log again, and the old one is kept until that is right."""
     await connection.execute(
-        update(trace).where(trace.c.job_id == job_id).values(generation=trace.c.generation + 1, size=0, crc=0)
+        update(trace)
+        .where(trace.c.job_id == job_id)
+        .values(generation=trace.c.generation + 1, size=0, crc=0, resent=True)
     )
 
 

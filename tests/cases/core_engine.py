@@ -51,11 +51,12 @@ class CoreEngine:
 
     def apply(self, event: str, names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
         """Let an event happen to each job in turn (to the pipeline without names), then go on until all is at rest."""
-        for job in [self._pipeline.by_name[name] for name in names] or [None]:
-            if event in COMMANDS:
-                self._commands.append(Command(COMMANDS[event], f"command-{len(self._commands)}", job and job.id))
-            else:
-                assert job is not None, f"{event} is an event of jobs"
+        jobs = [self._pipeline.by_name[name] for name in names]
+        if event in COMMANDS:
+            targets: list[int | None] = [job.id for job in jobs] or [None]
+            self._commands = [Command(COMMANDS[event], f"command-{n}", target) for n, target in enumerate(targets)]
+        else:
+            for job in jobs:
                 self._facts[event](job, arguments)
         self._rest()
 
@@ -112,7 +113,9 @@ class CoreEngine:
 
     def _record(self, decision: Decision, after: Pipeline) -> Recorded:
         """What the database would answer: a new row for each new attempt."""
-        return Recorded(after.status, {}, tuple(self._next_attempt(after, attempt.job_id) for attempt in decision.attempts))
+        return Recorded(
+            after.status, {}, tuple(self._next_attempt(after, attempt.job_id) for attempt in decision.attempts)
+        )
 
     def _next_attempt(self, after: Pipeline, job_id: int) -> Job:
         draft = next(job for job in after.jobs if job.id == -job_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -11,14 +12,13 @@ from typing import Any
 
 import httpx
 import uvicorn
+from fastapi import FastAPI
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
 from api.app import create_app
-from api.pages.errors import add_page_errors
 from api.services import Services
 from api.startup import close_services, open_services
-from api.v4.encoded_paths import EncodedPaths
 from auth.secret_token import PERSONAL, digest, plain_token
 from domain.decisions import decide
 from domain.messages import Answer, Command, Operation, PipelineFacts
@@ -69,6 +69,7 @@ class Site:
     """The installation with one private project (`world`), its administrator root, and an anonymous client."""
 
     services: Services
+    app: FastAPI
     world: World
     root: Person
     folder: Path
@@ -77,7 +78,7 @@ class Site:
         """A client of the application, with the token of a person."""
         headers = {"PRIVATE-TOKEN": person.token} if person is not None else {}
         headers |= options.pop("headers", {})
-        transport = httpx.ASGITransport(application(self.services), raise_app_exceptions=False)
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url=self.services.settings.url, headers=headers, **options)
 
     async def person(self, username: str, level: int = 0) -> Person:
@@ -123,39 +124,35 @@ class Site:
             )
 
 
-def application(services: Services) -> Any:
-    """The application, with what the REST API and the pages need around it."""
-    app = create_app(services)
-    add_page_errors(app)
-    app.add_middleware(EncodedPaths)
-    return app
-
-
 @asynccontextmanager
 async def open_site(folder: Path, database_url: str) -> AsyncIterator[Site]:
     """An installation in `folder`."""
     port = free_port()
     home = folder / "home"
     settings = Settings(home=home, database_url=database_url, external_url=f"http://{LOCAL}:{port}", api_port=port)
-    services = await open_services(settings, system_clock)
-    transport = httpx.ASGITransport(application(services))
+    opened = await open_services(settings, system_clock)
+    # Compiling in a thread gives the same plans without a new process for each test.
+    services = replace(opened, compilers=ThreadPoolExecutor(1))
+    app = create_app(services)
+    transport = httpx.ASGITransport(app)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
             world = await make_world(services, client)
-            site = Site(services, world, Person(world.user_id, "root", ""), folder)
+            site = Site(services, app, world, Person(world.user_id, "root", ""), folder)
             site.root = await site.with_token(world.user_id, "root")
             yield site
     finally:
         await close_services(services)
+        opened.compilers.shutdown()
 
 
 @asynccontextmanager
-async def serving(services: Services) -> AsyncIterator[str]:
+async def serving(site: Site) -> AsyncIterator[str]:
     """The application behind a real HTTP server; yields its address."""
     config = uvicorn.Config(
-        application(services),
+        site.app,
         host=LOCAL,
-        port=services.settings.api_port,
+        port=site.services.settings.api_port,
         log_level="warning",
         lifespan="off",
         ws="none",
@@ -169,7 +166,7 @@ async def serving(services: Services) -> AsyncIterator[str]:
 
     await eventually(started, "the server has started")
     try:
-        yield services.settings.url
+        yield site.services.settings.url
     finally:
         server.should_exit = True
         await running

@@ -4,8 +4,6 @@ import io
 import zipfile
 from datetime import timedelta
 
-import pytest
-
 from activities.loops.archiver import Archiver
 
 MANUAL = "ask: {script: x, when: manual}\n"
@@ -188,7 +186,7 @@ async def test_artifacts_that_are_missing_or_expired_are_not_found(site):
     assert (none.status_code, expired.status_code) == (404, 404)
 
 
-@pytest.mark.parametrize("job_id", ["0", "abc", "9" * 20, "-1"])
-async def test_ids_that_cannot_be_are_refused_politely(site, job_id):
+async def test_ids_that_cannot_be_are_refused_politely(site):
     async with site.client(site.root) as client:
-        assert (await client.get(address(site, f"/{job_id}"))).status_code in {400, 404}
+        for job_id in ("0", "abc", "9" * 20, "-1"):
+            assert (await client.get(address(site, f"/{job_id}"))).status_code in {400, 404}, job_id

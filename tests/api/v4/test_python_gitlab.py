@@ -12,7 +12,7 @@ from tests.api.v4.site import serving
 async def gl(site):
     """A client that acts as root."""
     site.connect_temporal()
-    async with serving(site.services) as url:
+    async with serving(site) as url:
         client = gitlab.Gitlab(url, private_token=site.root.token)
         client.session.trust_env = False
         yield client

@@ -1,7 +1,5 @@
 """People, tokens, organisations, projects."""
 
-import pytest
-
 from auth.secret_token import PERSONAL
 
 
@@ -33,12 +31,12 @@ async def test_an_administrator_adds_a_person_whose_token_works(site):
     assert "email" not in found[0]
 
 
-@pytest.mark.parametrize("name", ["", "-x", "a/b", "api", "a.git", "<b>", "a b", "x" * 300])
-async def test_names_that_cannot_be_addresses_are_refused(site, name):
+async def test_names_that_cannot_be_addresses_are_refused(site):
     async with site.client(site.root) as client:
-        user = await client.post("/api/v4/users", json={"username": name, "name": "A", "email": "a@b"})
-        group = await client.post("/api/v4/groups", json={"path": name, "name": "A"})
-    assert (user.status_code, group.status_code) == (400, 400)
+        for name in ("", "-x", "a/b", "api", "a.git", "<b>", "a b", "x" * 300):
+            user = await client.post("/api/v4/users", json={"username": name, "name": "A", "email": "a@b"})
+            group = await client.post("/api/v4/groups", json={"path": name, "name": "A"})
+            assert (user.status_code, group.status_code) == (400, 400), name
 
 
 async def test_organisations_are_groups_and_namespaces(site):

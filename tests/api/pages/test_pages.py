@@ -1,0 +1,245 @@
+"""The pages: what they show, to whom, and that nothing foreign gets in."""
+
+import re
+
+import pytest
+
+from auth.session_token import COOKIE, issue_session
+from domain.status import Status
+
+EVIL = "<script>alert('x')</script>"
+HTML = {"Accept": "text/html"}
+
+
+def browser(site, person=None, **headers):
+    """A client with a session."""
+    cookies = {}
+    if person is not None:
+        cookies[COOKIE] = issue_session(site.services.key, person.id, site.services.clock())
+    return site.client(headers={**HTML, **headers}, cookies=cookies)
+
+
+async def paths(site) -> list[str]:
+    """One page of each kind, all of them full of foreign text."""
+    config = f'"{EVIL}": {{stage: build, script: x}}\nother: {{stage: test, script: x, tags: ["{EVIL}"]}}\n'
+    commit = {"title": EVIL, "message": EVIL, "author_name": EVIL, "author_email": EVIL}
+    commit["timestamp"] = "2026-01-02T03:04:05+00:00"
+    pipeline = await site.world.pipeline(config, commit=commit)
+    job = await site.world.job()
+    await site.world.patch(job, 0, f"{EVIL}\n\x1b[31m{EVIL}".encode())
+    await site.world.put(job, "failed", failure_reason="script_failure", exit_code=1)
+    await site.set_project(name=EVIL)
+    project = "/" + await site.path()
+    return [
+        "/",
+        project,
+        f"{project}/-/pipelines",
+        f"{project}/-/pipelines/{pipeline}",
+        f"{project}/-/jobs/{job['id']}",
+    ]
+
+
+async def test_foreign_text_never_becomes_markup(site):
+    for path in await paths(site):
+        async with browser(site, site.root) as client:
+            answer = await client.get(path)
+        assert answer.status_code == 200, answer.text
+        assert "<script>alert" not in answer.text
+        assert path == "/" or "&lt;script&gt;alert" in answer.text, path
+        assert re.findall(r"<script[^>]*>", answer.text) == [
+            tag for tag in re.findall(r"<script[^>]*>", answer.text) if 'src="/-/assets/' in tag
+        ]
+        assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r"&[^;]+;", "", answer.text))
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_private_pages_do_not_exist_for_strangers(site):
+    pages = await paths(site)
+    passer = await site.person("passer")
+    for path in pages[1:]:
+        for person in (None, passer):
+            async with browser(site, person) as client:
+                answer = await client.get(path)
+                events = await client.get(f"{path}/events")
+            assert answer.status_code == 404
+            assert "There is nothing here" in answer.text
+            assert events.status_code == 404
+    async with browser(site) as stranger:
+        home = await stranger.get("/")
+    assert await site.path() not in home.text
+    assert "There is no public project" in home.text
+
+
+async def test_a_public_project_is_shown_to_everybody_without_buttons(site):
+    pages = await paths(site)
+    await site.set_project(visibility="public")
+    for path in pages:
+        async with browser(site) as client:
+            answer = await client.get(path)
+        assert answer.status_code == 200
+        assert "<button" not in answer.text
+    async with browser(site, site.root) as client:
+        assert "Retry" in (await client.get(pages[3])).text
+
+
+async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site):
+    site.connect_temporal()
+    pipeline = await site.world.pipeline("build: {stage: build, script: x}\ncheck: {stage: test, script: x}\n")
+    job = await site.world.job()
+    await site.world.put(job, "failed", failure_reason="script_failure", exit_code=7)
+    page = f"/{await site.path()}/-/pipelines/{pipeline}"
+    async with browser(site, site.root, Origin=site.services.settings.url) as client:
+        before = (await client.get(page)).text
+        retried = await client.post(f"/{await site.path()}/-/jobs/{job['id']}/retry")
+        after = (await client.get(page)).text
+        attempt = (await client.get(retried.headers["location"])).text
+    assert before.index('aria-label="Stage build"') < before.index('aria-label="Stage test"')
+    assert "Failed" in before
+    assert "✗" in before
+    assert "script failure, exit code 7" in before
+    assert retried.status_code == 303
+    assert retried.headers["location"] != f"/{await site.path()}/-/jobs/{job['id']}"
+    assert "attempt 2" in after
+    assert "Attempts:" in attempt
+
+
+async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site):
+    from models.repositories import pipelines
+    from models.repositories.pipelines import PipelineRequest
+
+    wish = PipelineRequest(site.world.project_id, site.root.id, "main", "a" * 40, "push")
+    async with site.services.database.write() as connection:
+        text = f".gitlab-ci.yml:3:1: {EVIL}\n.gitlab-ci.yml:9:2: second"
+        key = await pipelines.create_ended(
+            connection, wish, Status.FAILED, site.services.clock(), reason="config_error", errors=text
+        )
+    async with browser(site, site.root) as client:
+        page = (await client.get(f"/{await site.path()}/-/pipelines/{key}")).text
+    assert "<code>.gitlab-ci.yml:3:1: &lt;script&gt;" in page
+    assert "<code>.gitlab-ci.yml:9:2: second</code>" in page
+
+
+async def test_buttons_need_the_level_and_our_own_origin(site):
+    pipeline = await site.world.pipeline()
+    form = f"/{await site.path()}/-/pipelines/{pipeline}/cancel"
+    reporter = await site.person("reporter", 20)
+    origin = site.services.settings.url
+    async with browser(site, site.root) as client:
+        for headers in ({}, {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+            assert (await client.post(form, headers=headers)).status_code == 403
+        kept = await client.post(form, headers={"Origin": origin})
+        notice = await client.get(kept.headers["location"])
+    assert kept.status_code == 303
+    assert "will be carried out in a moment" in notice.text
+    async with browser(site, reporter, Origin=origin) as client:
+        answer = await client.post(form)
+    assert answer.status_code == 403
+    assert "Not permitted" in answer.text
+
+
+async def test_a_refused_button_says_why(site):
+    await site.world.pipeline()
+    job = await site.world.job()
+    async with browser(site, site.root, Origin=site.services.settings.url) as client:
+        answer = await client.post(f"/{await site.path()}/-/jobs/{job['id']}/retry")
+    assert answer.status_code == 409
+    assert "only a finished job can be retried" in answer.text
+
+
+async def test_signing_in_and_out(site):
+    origin = {"Origin": site.services.settings.url}
+    page = "/" + await site.path()
+    async with browser(site, **origin) as client:
+        assert (await client.get("/users/sign_in")).status_code == 200
+        wrong = await client.post("/users/sign_in", data={"username": EVIL, "token": site.root.token})
+        assert wrong.status_code == 401
+        assert "<script>alert" not in wrong.text
+        form = {"username": "root", "token": site.root.token, "next": page}
+        right = await client.post("/users/sign_in", data=form)
+        assert (right.status_code, right.headers["location"]) == (303, page)
+        cookie = right.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=lax" in cookie
+        assert (await client.get(page)).status_code == 200
+        out = await client.post("/users/sign_out")
+        assert out.status_code == 303
+        assert (await client.get(page)).status_code == 404
+        foreign = await client.post("/users/sign_in", data=form, headers={"Origin": "https://evil.example"})
+        assert foreign.status_code == 403
+
+
+@pytest.mark.parametrize("address", ["https://evil.example", "//evil.example", "/\\evil.example", "x", "", "/\tx"])
+def test_nobody_is_led_away_after_signing_in(address):
+    from api.pages.sign_in import inside
+
+    assert inside(address) == "/"
+    assert inside("/group/name?page=2") == "/group/name?page=2"
+
+
+LOST = (
+    "/no/such",
+    "/no/such/-/jobs/1",
+    "/a/b/c/d",
+    "/users/nobody",
+    "/-/assets/x/none.css",
+    "/-/assets/x/..%2Fhome.py",
+)
+
+
+async def test_errors_are_pages_for_browsers_and_json_for_others(site):
+    async with browser(site) as client:
+        for path in LOST:
+            page = await client.get(path)
+            json = await client.get(path, headers={"Accept": "application/json"})
+            assert page.status_code == json.status_code == 404
+            assert page.headers["content-type"].startswith("text/html")
+            assert "There is nothing here" in page.text
+            assert "message" in json.json()
+
+
+async def test_the_api_answers_browsers_in_json_too(site):
+    async with browser(site) as client:
+        for path in ("/api/v4/nothing", "/api/v4", "/api/v4/projects/1"):
+            answer = await client.get(path)
+            assert answer.status_code == 404
+            assert answer.headers["content-type"] == "application/json"
+
+
+async def test_assets_are_kept_for_long_and_the_icon_is_there(site):
+    async with browser(site) as client:
+        home = (await client.get("/")).text
+        found = re.findall(r'(?:href|src)="(/-/assets/[^"]+)"', home)
+        assert len(found) == 3
+        for path in found:
+            answer = await client.get(path)
+            assert answer.status_code == 200
+            assert "immutable" in answer.headers["cache-control"]
+        old = await client.get(re.sub("assets/[0-9a-f]+", "assets/old", found[0]))
+        icon = await client.get("/favicon.ico", follow_redirects=True)
+    assert old.headers["cache-control"] == "no-cache"
+    assert icon.headers["content-type"] == "image/svg+xml"
+
+
+def test_the_script_stays_small_and_loads_nothing():
+    from pathlib import Path
+
+    from api.pages import assets
+
+    folder = Path(assets.__file__).parent
+    script = (folder / "static" / "perdure.js").read_text()
+    assert len(script.splitlines()) < 80
+    everything = script + (folder / "static" / "perdure.css").read_text()
+    everything += "".join(path.read_text() for path in (folder / "templates").iterdir())
+    assert not re.search(r"https?://|url\(|@import", everything)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (42.4, "42 s"), (185, "3 min 5 s"), (7620, "2 h 7 min")]
+)
+def test_spans_are_said_as_people_say_them(seconds, text):
+    from api.pages.templates import span
+
+    assert span(seconds) == text

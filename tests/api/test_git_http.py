@@ -1,0 +1,190 @@
+"""Clone and push by the real git command over HTTP."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from api.push import finish_abandoned
+from models.repositories.pipelines import pipeline
+from models.repositories.pushes import push as push_table
+from tests.api.v4.site import Site, open_site, serving
+from tests.git.serving import git
+
+CONFIG = "build: {script: make}\n"
+
+
+@pytest.fixture
+async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
+    """An installation behind a real web server, with an empty repository."""
+    async with open_site(tmp_path, database_url) as opened, serving(opened.services):
+        await opened.services.repositories.create(opened.world.project_id, "main")
+        yield opened
+
+
+async def remote(site: Site, token: str | None = None, user: str = "root") -> str:
+    """Address of the repository with a password in it."""
+    host = site.services.settings.url.removeprefix("http://")
+    return f"http://{user}:{token or site.root.token}@{host}/{await site.path()}.git"
+
+
+async def work_tree(site: Site, config: str = CONFIG, message: str = "Add a pipeline") -> Any:
+    """A work tree with one commit."""
+    tree = site.folder / "work"
+    tree.mkdir(exist_ok=True)
+    (tree / ".gitlab-ci.yml").write_text(config)
+    await git("init", "-q", "-b", "main", cwd=tree)
+    await git("add", ".", cwd=tree)
+    await git("commit", "-q", "--allow-empty", "-m", message, cwd=tree)
+    return tree
+
+
+async def try_git(*words: object, cwd: Any) -> tuple[int, str]:
+    """A git command that may fail: its exit code and what it said."""
+    process = await asyncio.create_subprocess_exec(
+        "git",
+        *map(str, words),
+        cwd=cwd,
+        stdout=-1,
+        stderr=-1,
+        env={"GIT_TERMINAL_PROMPT": "0", "PATH": "/usr/bin:/bin"},
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, (out + err).decode()
+
+
+async def pipelines_of(site: Site) -> list[Any]:
+    """Every pipeline, oldest first."""
+    async with site.services.database.read() as connection:
+        return list((await connection.execute(select(pipeline).order_by(pipeline.c.id))).all())
+
+
+async def test_a_push_creates_the_pipeline_and_names_it(site: Site) -> None:
+    tree = await work_tree(site)
+    code, words = await try_git("push", await remote(site), "main", cwd=tree)
+    (made,) = await pipelines_of(site)
+    assert code == 0, words
+    assert f"/-/pipelines/{made.id}" in words
+    assert (made.ref, made.source, made.status) == ("main", "push", "created")
+    assert made.commit["title"] == "Add a pipeline"
+
+
+async def test_a_clone_gets_what_was_pushed(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("push", "-q", await remote(site), "main", cwd=tree)
+    await git("clone", "-q", "--depth", "1", await remote(site), site.folder / "copy", cwd=site.folder)
+    assert (site.folder / "copy" / ".gitlab-ci.yml").read_text() == CONFIG
+
+
+async def test_a_broken_configuration_is_shown_to_the_pusher_and_kept(site: Site) -> None:
+    tree = await work_tree(site, "build: {script: make, stage: nowhere}\n")
+    code, words = await try_git("push", await remote(site), "main", cwd=tree)
+    (made,) = await pipelines_of(site)
+    assert code == 0, "the push itself is good"
+    assert "chosen stage nowhere does not exist" in words
+    assert (made.status, made.failure_reason) == ("failed", "config_error")
+    assert ".gitlab-ci.yml:1" in made.yaml_errors
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "status"),
+    [("[skip ci] words", (), "skipped"), ("words", ("-o", "ci.skip"), "skipped"), ("words [CI SKIP]", (), "skipped")],
+)
+async def test_a_skipped_pipeline_is_recorded(site: Site, message: str, options: tuple[str, ...], status: str) -> None:
+    tree = await work_tree(site, message=message)
+    await git("push", "-q", *options, await remote(site), "main", cwd=tree)
+    assert [made.status for made in await pipelines_of(site)] == [status]
+
+
+async def test_push_options_become_variables(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("push", "-q", "-o", "ci.variable=DEPTH=a=b", await remote(site), "main", cwd=tree)
+    (made,) = await pipelines_of(site)
+    assert made.variables == [{"key": "DEPTH", "value": "a=b"}]
+
+
+async def test_branches_and_tags_get_a_pipeline_each_and_deletions_none(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("tag", "v1", cwd=tree)
+    await git("push", "-q", await remote(site), "main", "v1", cwd=tree)
+    await git("push", "-q", await remote(site), ":refs/tags/v1", cwd=tree)
+    assert [(made.ref, made.tag) for made in await pipelines_of(site)] == [("main", False), ("v1", True)]
+
+
+async def test_a_project_without_a_configuration_gets_no_pipeline(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("rm", "-q", ".gitlab-ci.yml", cwd=tree)
+    await git("commit", "-q", "--allow-empty", "-m", "Remove it", cwd=tree)
+    assert (await try_git("push", await remote(site), "main", cwd=tree))[0] == 0
+    assert await pipelines_of(site) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "token", "words"),
+    [
+        ("nobody/nothing", None, "not found"),
+        (None, "glpat-wrong", "Authentication failed"),
+    ],
+)
+async def test_a_push_to_nowhere_or_by_nobody_is_explained(
+    site: Site, path: str | None, token: str | None, words: str
+) -> None:
+    tree = await work_tree(site)
+    url = await remote(site, token)
+    url = url if path is None else url.replace(await site.path(), path)
+    code, said = await try_git("push", url, "main", cwd=tree)
+    assert code != 0
+    assert words.lower() in said.lower()
+    assert await pipelines_of(site) == []
+
+
+async def test_a_stranger_is_asked_who_he_is_and_a_reporter_may_not_push(site: Site) -> None:
+    tree = await work_tree(site)
+    reporter = await site.person("reporter", level=20)
+    code, said = await try_git("push", await remote(site, reporter.token, "reporter"), "main", cwd=tree)
+    assert (code != 0, "403" in said) == (True, True)
+    async with site.client() as client:
+        answer = await client.get(f"/{await site.path()}.git/info/refs?service=git-upload-pack")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Basic")
+
+
+async def test_a_job_token_reads_its_own_project_only_while_it_runs(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("push", "-q", await remote(site), "main", cwd=tree)
+    (made,) = await pipelines_of(site)
+    await site.world.settle(made.id)
+    job = await site.world.job()
+    url = await remote(site, job["token"], "gitlab-ci-token")
+    fetch = ("fetch", "-q", url, *job["git_info"]["refspecs"], "--depth", "20")
+    bare = site.folder / "bare"
+    await git("init", "-q", bare, cwd=site.folder)
+    assert (await try_git(*fetch, cwd=bare))[0] == 0
+    assert (await try_git("push", url, "main", cwd=tree))[0] != 0
+    await site.world.put(job, "success", b"")
+    assert (await try_git(*fetch, cwd=bare))[0] != 0
+
+
+async def test_a_push_whose_process_died_gets_its_pipeline_later(site: Site) -> None:
+    """The note is there and the ref has moved; only the pipeline is missing."""
+    tree = await work_tree(site)
+    sha = await git("rev-parse", "HEAD", cwd=tree)
+    await git("push", "-q", site.services.repositories.path(site.world.project_id), "main", cwd=tree)
+    note = {"old": "0" * 40, "new": sha, "ref": "refs/heads/main"}
+    async with site.services.database.write() as connection:
+        await connection.execute(
+            push_table.insert().values(
+                project_id=site.world.project_id,
+                user_id=site.root.id,
+                updates=[note],
+                options=[],
+                created_at=site.services.clock(),
+            )
+        )
+    assert await finish_abandoned(site.services, all_of_them=True) == 1
+    assert [made.sha for made in await pipelines_of(site)] == [sha]
+    assert await finish_abandoned(site.services, all_of_them=True) == 0
+    assert len(await pipelines_of(site)) == 1

@@ -1,0 +1,30 @@
+"""The generated configurations are what they say."""
+
+import pytest
+import yaml
+
+from bench.gen_ci_yaml import mixed, trivial
+from domain.config.compile import compile_config
+
+
+@pytest.mark.parametrize("size", [10, 11, 250])
+def test_a_trivial_configuration_has_its_jobs_in_two_stages(size):
+    plan = compile_config(trivial(size))
+    assert len(plan.jobs) == size
+    assert plan.stages == ("one", "two")
+    assert sum(job.stage == "one" for job in plan.jobs) == size // 2
+
+
+@pytest.mark.parametrize("size", [10, 37])
+def test_a_mixed_configuration_has_its_jobs_after_expansion(size):
+    document = yaml.safe_load(mixed(size))
+    jobs = [job for name, job in document.items() if isinstance(job, dict) and "script" in job | _base(document, job)]
+    visible = [job for job in jobs if job not in [document[name] for name in (".build", ".test")]]
+    assert sum(2 if "parallel" in job else 1 for job in visible) == size
+
+
+def _base(document, job):
+    names = job.get("extends", [])
+    return {
+        key: value for name in ([names] if isinstance(names, str) else names) for key, value in document[name].items()
+    }

@@ -1,0 +1,62 @@
+"""Pipelines for tests of the core: short to write by hand, or made at random."""
+
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from domain.config.plan import RetryPolicy, When
+from domain.pipeline import Job, Pipeline
+from domain.status import Status
+
+NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+START_IN: Final = 60
+"""Seconds that a random delayed job waits."""
+
+
+def job(name: str, status: Status = Status.CREATED, *, stage: int = 0, **values: Any) -> Job:
+    """A job; `pipeline()` gives it its id."""
+    return Job(id=1, name=name, stage=stage, status=status, **values)
+
+
+def pipeline(*jobs: Job, status: Status = Status.CREATED) -> Pipeline:
+    """A pipeline of these jobs, numbered from 1 as they stand; its stages are called s0, s1 and so on."""
+    ids = count(1)
+    numbered = tuple(_with_id(item, next(ids)) for item in jobs)
+    stages = tuple(f"s{number}" for number in range(max(item.stage for item in jobs) + 1))
+    return Pipeline(1, stages, numbered, status)
+
+
+def _with_id(item: Job, number: int) -> Job:
+    values = {name: getattr(item, name) for name in Job.__slots__}
+    return Job(**{**values, "id": number})
+
+
+def statuses(of: Pipeline) -> dict[str, str]:
+    """Name to status."""
+    return {item.name: str(item.status) for item in of.jobs}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Pipeline:
+    """A fresh pipeline: some jobs wait for stages, some for needs in the same or an earlier stage."""
+    positions = sorted(draw(st.lists(st.integers(0, 3), min_size=1, max_size=7)))
+    jobs: list[Job] = []
+    for number, position in enumerate(positions):
+        earlier = [item.name for item in jobs]
+        needs = st.lists(st.sampled_from(earlier), unique=True, max_size=3) if earlier else st.just([])
+        chosen = draw(st.none() | needs)
+        when = draw(st.sampled_from(When))
+        jobs.append(
+            job(
+                f"j{number}",
+                stage=position,
+                needs=None if chosen is None else tuple(chosen),
+                when=when,
+                start_in=START_IN if when is When.DELAYED else None,
+                allow_failure=draw(st.booleans()),
+                retry=RetryPolicy(max=draw(st.integers(0, 2))),
+            )
+        )
+    return pipeline(*jobs)

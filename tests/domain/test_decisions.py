@@ -1,0 +1,211 @@
+"""One turn of the loop: properties that hold for any graph and any order of events, and single cases beside them."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.config.plan import RetryPolicy, When
+from domain.decisions import MANY_VERDICTS, advance, decide, next_due
+from domain.messages import Command, Decision, Recorded
+from domain.operations import Attempt
+from domain.pipeline import Job, Pipeline
+from domain.status import COMPLETE, OPEN, Status
+from domain.verdict import Verdict
+from tests.domain.graphs import NOW, START_IN, graphs, job, pipeline, statuses
+from tests.domain.played import EVENTS, Played, check_needs_have_ended
+
+Happenings = list[tuple[str, int]]
+happenings = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 6)), max_size=14)
+
+
+def let_happen(played: Played, events: Happenings) -> None:
+    """Each event on one of the jobs, as they are at that moment."""
+    played.rest()
+    for event, number in events:
+        jobs = played.pipeline.jobs
+        played.happen(event, jobs[number % len(jobs)])
+
+
+def decided(graph: Pipeline, *commands: Command, verdicts: tuple[Verdict, ...] = ()) -> Decision:
+    """The decision of a turn that has one."""
+    decision = decide(graph, verdicts, commands, NOW).decision
+    assert decision is not None
+    return decision
+
+
+@given(graphs(), happenings, st.sampled_from(["succeed", "fail"]))
+@settings(max_examples=100, deadline=None)
+def test_any_order_of_events_ends(graph: Pipeline, events: Happenings, how: str) -> None:
+    played = Played(graph)
+    let_happen(played, events)
+    played.finish(how)
+    assert played.pipeline.is_complete()
+    assert all(item.status in COMPLETE for item in played.pipeline.jobs)
+
+
+@given(graphs(), happenings)
+@settings(max_examples=100, deadline=None)
+def test_nothing_starts_before_what_it_needs_has_ended(graph: Pipeline, events: Happenings) -> None:
+    let_happen(Played(graph, watch=check_needs_have_ended), events)
+
+
+@given(graphs(), happenings)
+@settings(max_examples=60, deadline=None)
+def test_deciding_again_on_the_result_yields_nothing(graph: Pipeline, events: Happenings) -> None:
+    def again(before: Pipeline, decision: Decision) -> None:
+        commands = tuple(Command(a.name, a.key, a.job_id) for a in decision.answers)
+        turn = decide(before, decision.verdicts, commands, played.now)
+        assert turn.decision == decision
+        assert decide(turn.pipeline, (), (), played.now).decision is None
+
+    played = Played(graph, watch=again)
+    let_happen(played, events)
+    assert decide(played.pipeline, (), (), played.now).decision is None
+
+
+@given(graphs(), st.integers(1, 3), st.lists(st.sampled_from(["succeed", "fail", "due"]), max_size=10))
+@settings(max_examples=60, deadline=None)
+def test_no_more_jobs_are_offered_than_there_is_room_for(graph: Pipeline, room: int, events: list[str]) -> None:
+    def most(before: Pipeline, decision: Decision) -> None:
+        ended = {verdict.job_id for verdict in decision.verdicts}
+        open_now = sum(item.status in OPEN and item.id not in ended for item in before.jobs)
+        assert len(decision.offers()) <= max(0, room - open_now)
+
+    played = Played(graph, room=room, watch=most)
+    let_happen(played, list(zip(events, range(len(events)), strict=True)))
+    played.watch = lambda before, decision: None
+    played.finish()
+    assert all(item.status in COMPLETE for item in played.pipeline.jobs)
+
+
+@given(graphs(), happenings, st.sampled_from(EVENTS[3:]), st.integers(0, 6))
+@settings(max_examples=60, deadline=None)
+def test_a_refused_command_changes_nothing(graph: Pipeline, events: Happenings, name: str, number: int) -> None:
+    played = Played(graph)
+    let_happen(played, events)
+    before, answered = played.pipeline, len(played.answers)
+    played.happen(name, before.jobs[number % len(before.jobs)])
+    answer = played.answers[answered]
+    if answer.refused:
+        assert replace(played.pipeline, status=before.status) == before
+        assert answer.jobs == ()
+
+
+def test_a_refusal_says_why_and_is_the_whole_decision() -> None:
+    graph = pipeline(job("one", Status.SUCCESS))
+    decision = decided(graph, Command("cancel_job", "k", 1), Command("play_job", "l", 9), Command("play_job", "m"))
+    assert (decision.transitions, decision.attempts, decision.cancel) == ((), (), ())
+    assert [answer.refused for answer in decision.answers] == [
+        "Job 1 is success; there is nothing to cancel.",
+        "Job 9 is not the latest attempt of any job of pipeline 1.",
+        "play_job needs a job_id.",
+    ]
+
+
+def test_a_verdict_from_which_nothing_follows_waits_for_company() -> None:
+    graph = pipeline(job("a", Status.RUNNING), job("b", Status.RUNNING), job("c", stage=1))
+    first, second = Verdict(1, Status.SUCCESS), Verdict(2, Status.SUCCESS)
+    turn = decide(graph, (first,), (), NOW)
+    assert turn.decision is None
+    assert turn.pipeline == graph
+    decision = decided(graph, verdicts=(first, second))
+    assert decision.verdicts == (first, second)
+    assert decision.offers() == (3,)
+
+
+def test_many_verdicts_are_recorded_even_if_nothing_follows() -> None:
+    running = [job(f"j{number}", Status.RUNNING) for number in range(MANY_VERDICTS + 1)]
+    graph = pipeline(*running)
+    verdicts = tuple(Verdict(item.id, Status.SUCCESS) for item in graph.jobs[:MANY_VERDICTS])
+    assert decide(graph, verdicts[1:], (), NOW).decision is None
+    assert decided(graph, verdicts=verdicts).verdicts == verdicts
+
+
+def test_the_end_of_a_stage_is_recorded_at_once() -> None:
+    graph = pipeline(job("a", Status.RUNNING), job("b", Status.RUNNING, stage=1, needs=()))
+    assert decided(graph, verdicts=(Verdict(1, Status.SUCCESS),)).transitions == ()
+
+
+def test_an_automatic_retry_hides_its_failure() -> None:
+    graph = pipeline(
+        job("unsteady", Status.RUNNING, retry=RetryPolicy(max=1)), job("mourn", stage=1, when=When.ON_FAILURE)
+    )
+    turn = decide(graph, (Verdict(1, Status.FAILED, reason="script_failure"),), (), NOW)
+    assert turn.decision is not None
+    assert turn.decision.attempts == (Attempt(1),)
+    assert turn.decision.transitions == ()
+    again = Job(9, "unsteady", 0, attempt=2, retry=RetryPolicy(max=1))
+    after = advance(turn.pipeline, Recorded(Status.RUNNING, {}, (again,)))
+    assert decided(after).offers() == (9,)
+    running = after.with_jobs([replace(again, status=Status.RUNNING)])
+    assert decided(running, verdicts=(Verdict(9, Status.FAILED),)).offers() == (2,)
+
+
+def test_a_failure_reported_after_a_cancel_makes_no_further_attempt() -> None:
+    graph = pipeline(job("unsteady", Status.RUNNING, retry=RetryPolicy(max=2)))
+    turn = decide(graph, (), (Command("cancel_pipeline", "k"),), NOW)
+    late = Verdict(1, Status.FAILED, reason="script_failure", auto_retry=True)  # sent before the cancel was recorded
+    decision = decide(turn.pipeline, (late,), (), NOW).decision
+    assert decision is not None
+    assert decision.attempts == ()
+
+
+def test_a_cancel_in_the_turn_of_an_automatic_retry_reaches_the_new_attempt() -> None:
+    graph = pipeline(job("unsteady", Status.RUNNING, retry=RetryPolicy(max=2)), job("next", stage=1))
+    turn = decide(graph, (Verdict(1, Status.FAILED),), (Command("cancel_pipeline", "k"),), NOW)
+    assert turn.decision is not None
+    assert turn.decision.attempts == (Attempt(1),)
+    assert turn.decision.cancel == (-1, 2)
+    assert statuses(turn.pipeline) == {"unsteady": "canceled", "next": "canceled"}
+
+
+def test_an_attempt_without_a_row_is_not_retried_once_more() -> None:
+    graph = pipeline(job("one", Status.FAILED), job("two", Status.FAILED))
+    commands = (Command("retry_job", "a", 1), Command("cancel_pipeline", "b"), Command("retry_pipeline", "c"))
+    assert decided(graph, *commands).attempts == (Attempt(1), Attempt(2, enqueue=False))
+
+
+def test_an_answer_names_the_rows_that_its_command_starts_or_makes() -> None:
+    graph = pipeline(job("a", Status.MANUAL), job("b", Status.FAILED), job("c", Status.CANCELED))
+    commands = (Command("play_job", "k", 1), Command("retry_job", "l", 2), Command("retry_pipeline", "m"))
+    assert [answer.jobs for answer in decided(graph, *commands).answers] == [(1,), (-2,), (-3,)]
+
+
+def test_a_verdict_given_by_hand_leaves_a_job_allowed_to_fail() -> None:
+    graph = pipeline(job("flaky", Status.PENDING, allow_failure=True), job("next", stage=1))
+    assert decided(graph, verdicts=(Verdict(1, Status.FAILED, reason="unknown_failure"),)).offers() == (2,)
+
+
+def test_a_new_attempt_that_waits_for_a_person_holds_later_stages_until_its_row_is_known() -> None:
+    """The failed attempt was allowed to by its exit code; the new one is not, so it blocks."""
+    gate = job("gate", Status.FAILED, when=When.MANUAL, allow_failure=True)
+    graph = pipeline(gate, job("next", Status.SKIPPED, stage=1))
+    turn = decide(graph, (), (Command("retry_pipeline", "k"),), NOW)
+    assert turn.decision is not None
+    assert turn.decision.offers() == ()
+    again = Job(9, "gate", 0, when=When.MANUAL, attempt=2)
+    after = advance(turn.pipeline, Recorded(Status.RUNNING, {}, (again,)))
+    last = decide(after, (), (), NOW)
+    assert statuses(last.pipeline) == {"gate": "manual", "next": "created"}
+
+
+def test_a_due_job_revives_what_it_had_ruled_out() -> None:
+    later = job("later", Status.SCHEDULED, due_at=NOW)
+    graph = pipeline(later, job("dependant", Status.SKIPPED, needs=("later",)))
+    assert statuses(decide(graph, (), (), NOW).pipeline) == {"later": "pending", "dependant": "created"}
+
+
+def test_rows_are_believed_more_than_wishes() -> None:
+    graph = pipeline(job("a", Status.PENDING), job("b", Status.PENDING))
+    after = advance(graph, Recorded(Status.RUNNING, {1: Status.CANCELED, 7: Status.SUCCESS}))
+    assert statuses(after) == {"a": "canceled", "b": "pending"}
+    assert after.status is Status.RUNNING
+
+
+def test_the_next_moment_to_wake_is_the_earliest_due_one() -> None:
+    due = [NOW + timedelta(seconds=START_IN * factor) for factor in (3, 1, 2)]
+    jobs = [job(f"j{number}", Status.SCHEDULED, due_at=moment) for number, moment in enumerate(due)]
+    assert next_due(pipeline(*jobs, job("done", Status.SUCCESS, due_at=NOW))) == due[1]
+    assert next_due(pipeline(job("none"))) is None

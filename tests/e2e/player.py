@@ -1,0 +1,61 @@
+"""A runner played by hand: takes jobs and ends them well, without running anything."""
+
+import zlib
+from typing import Any
+
+import httpx
+
+from tests.project import Project
+from tests.waiting import eventually
+
+Document = dict[str, Any]
+
+
+class Player:
+    """Speaks the runner protocol over `client`."""
+
+    def __init__(self, client: httpx.AsyncClient, registration_token: str) -> None:
+        """Register with this token first."""
+        self._client = client
+        self._registration_token = registration_token
+        self._token = ""
+
+    async def register(self) -> None:
+        """Become a runner."""
+        body = {"token": self._registration_token, "description": "player", "run_untagged": True}
+        answer = await self._client.post("/api/v4/runners", json=body)
+        assert answer.status_code == 201, answer.text
+        self._token = answer.json()["token"]
+
+    async def ask(self) -> Document | None:
+        """A job, if there is one."""
+        answer = await self._client.post("/api/v4/jobs/request", json={"token": self._token, "system_id": "s_player"})
+        return answer.json() if answer.status_code == 201 else None
+
+    async def job(self) -> Document:
+        """A job, as soon as there is one."""
+        return await eventually(self.ask, "there is a job")
+
+    async def finish(self, job: Document) -> int:
+        """Send a log and success; the status of the last answer."""
+        log = f"played {job['job_info']['name']}\n".encode()
+        place = {"JOB-TOKEN": job["token"], "Content-Range": f"0-{len(log) - 1}"}
+        await self._client.patch(f"/api/v4/jobs/{job['id']}/trace", content=log, headers=place)
+        output = {"checksum": f"crc32:{zlib.crc32(log):08x}", "bytesize": len(log)}
+        body = {"token": job["token"], "state": "success", "output": output}
+        return (await self._client.put(f"/api/v4/jobs/{job['id']}", json=body)).status_code
+
+    async def play_until_idle(self, project: Project, pipeline_id: int) -> list[str]:
+        """Play every job until the pipeline is complete; their names in order."""
+        names: list[str] = []
+
+        async def step() -> bool:
+            job = await self.ask()
+            if job is not None:
+                assert await self.finish(job) == 200
+                names.append(job["job_info"]["name"])
+                return False
+            return (await project.get(f"pipelines/{pipeline_id}"))["status"] in {"success", "failed"}
+
+        await eventually(step, "the pipeline is complete", 60)
+        return names

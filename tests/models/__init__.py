@@ -1,0 +1,1 @@
+"""Every statement on SQLite and on PostgreSQL."""

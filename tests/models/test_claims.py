@@ -1,0 +1,135 @@
+"""Runners take jobs: each job once, and only what the runner may have."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from domain.status import Status
+from models.columns import table_of
+from models.pipelines import Lease, QueueEntry, QueueTag, Trace
+from models.repositories import claims, leases, projects
+from tests.models.world import BEGIN, World, job, pipeline
+
+lease = table_of(Lease)
+queue_entry = table_of(QueueEntry)
+queue_tag = table_of(QueueTag)
+trace = table_of(Trace)
+
+MANY = "shard: {script: x, parallel: 50}\n"
+TAGGED = """
+    plain: {script: x}
+    linux: {script: x, tags: [linux]}
+    both: {script: x, tags: [linux, gpu]}
+"""
+
+
+async def test_two_claims_never_get_the_same_job(world: World) -> None:
+    """50 jobs, 10 takers at the same time."""
+    pipeline_id = await world.begin(MANY)
+
+    async def take_all(system: str) -> list[int]:
+        taken = []
+        while found := await world.claim(system_id=system):
+            assert found[1] == 1
+            taken.append(found[0])
+        return taken
+
+    hands = await asyncio.gather(*(take_all(f"s_{number}") for number in range(10)))
+    taken = [job_id for hand in hands for job_id in hand]
+    assert len(taken) == len(set(taken)) == 50
+    assert set((await world.statuses(pipeline_id)).values()) == {"running"}
+    for number, hand in enumerate(hands):
+        assert [row.id for row in await world.rows(job, system_id=f"s_{number}")] == sorted(hand)
+
+
+async def test_a_claim_is_one_transaction(world: World) -> None:
+    """Job, stage and pipeline run, the queue forgets the job, the lease is not taken up yet."""
+    pipeline_id = await world.begin()
+    assert await world.claim(cancel_gracefully=True) is not None
+    row = await world.row(job, name="build")
+    assert (row.status, row.hand_out, row.runner_id, row.system_id) == ("running", 1, world.runner_id, "s_1")
+    assert row.cancel_gracefully is True
+    assert row.started_at > row.queued_at
+    assert await world.stages(pipeline_id) == {"build": "running", "test": "created"}
+    assert (await world.row(pipeline, id=pipeline_id)).started_at == row.started_at
+    assert list(await world.rows(queue_entry)) == []
+    held = await world.row(lease, job_id=row.id)
+    assert (held.hand_out, held.taken_up) == (1, False)
+    assert (await world.row(trace, job_id=row.id)).size == 0
+
+
+async def test_a_claim_that_is_rolled_back_leaves_the_job_in_the_queue(world: World) -> None:
+    await world.begin()
+
+    async def claim_and_lose_the_client() -> None:
+        async with world.database.write() as connection:
+            assert await claims.take(connection, world.runner(), world.now()) is not None
+            raise ConnectionResetError("the client is gone")
+
+    with pytest.raises(Exception, match="try again"):
+        await claim_and_lose_the_client()
+    assert (await world.row(job, name="build")).status == "pending"
+    assert await world.claim() is not None
+
+
+@pytest.mark.parametrize(
+    ("runner", "names"),
+    [
+        ({}, {"plain"}),
+        ({"tags": ("linux",)}, {"plain", "linux"}),
+        ({"tags": ("linux", "gpu", "more")}, {"plain", "linux", "both"}),
+        ({"tags": ("linux",), "run_untagged": False}, {"linux"}),
+        ({"tags": ("gpu",), "run_untagged": False}, set()),
+        ({"tags": ("linux", "gpu"), "ref_protected": True}, set()),
+    ],
+)
+async def test_a_runner_gets_jobs_whose_tags_it_has_all(world: World, runner: dict[str, Any], names: set[str]) -> None:
+    await world.begin(TAGGED)
+    taken = set()
+    async with world.database.read() as connection:
+        assert await claims.any_for(connection, world.runner(**runner)) is bool(names)
+    while found := await world.claim(**runner):
+        taken.add((await world.row(job, id=found[0])).name)
+    assert taken == names
+
+
+async def test_a_project_runner_gets_jobs_of_its_project_only(world: World) -> None:
+    await world.begin("one: {script: x}\n")
+    async with world.database.write() as connection:
+        owner = await projects.organisation_by(connection, path="acme")
+        other = await projects.create_project(connection, owner, "other", "Other", world.user_id, BEGIN)
+    assert await world.claim(runner_type="project_type", project_id=other) is None
+    assert await world.claim(runner_type="project_type", project_id=world.project_id) is not None
+
+
+async def test_the_oldest_job_goes_first(world: World) -> None:
+    await world.begin(MANY)
+    taken = [await world.take() for _ in range(5)]
+    assert taken == sorted(taken)
+
+
+async def test_the_same_request_gets_the_same_job_again_until_it_is_taken_up(world: World) -> None:
+    await world.begin(MANY)
+    first = await world.claim(request_id="r-1")
+    assert first is not None
+    async with world.database.read() as connection:
+        assert await claims.any_for(connection, world.runner(request_id="r-1"))
+    assert await world.claim(request_id="r-1") == first
+    assert await world.claim(request_id="r-2") != first
+    async with world.database.write() as connection:
+        assert await leases.touch(connection, *first)
+    assert await world.claim(request_id="r-1") != first
+
+
+async def test_only_pending_jobs_are_in_the_queue(world: World) -> None:
+    pipeline_id = await world.begin(TAGGED)
+    assert len(await world.rows(queue_tag)) == 3
+    taken = await world.take()
+    assert {row.job_id for row in await world.rows(queue_entry)} == {
+        row.id for row in await world.rows(job, pipeline_id=pipeline_id, status=Status.PENDING)
+    }
+    await world.end(taken)
+    while found := await world.claim(tags=("linux", "gpu")):
+        await world.end(found[0])
+    assert list(await world.rows(queue_tag)) == list(await world.rows(lease)) == []

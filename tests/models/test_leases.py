@@ -1,0 +1,157 @@
+"""Who holds a job, counted in ticks in which we served."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from domain.messages import Command
+from models.columns import table_of
+from models.pipelines import Lease, LeaseClock
+from models.repositories import leases
+from models.repositories.job_rows import stuck_canceling
+from tests.models.world import World, job
+
+lease = table_of(Lease)
+clock = table_of(LeaseClock)
+EVERY = 5.0
+
+
+async def tick(world: World, times: int = 1) -> None:
+    """Let ticks be due and count them."""
+    for _ in range(times):
+        async with world.database.write() as connection:
+            await connection.execute(update(clock).values(ticked_at=clock.c.ticked_at - EVERY))
+            assert await leases.tick(connection, EVERY) is not None
+
+
+async def away(world: World, seconds: float) -> leases.Tick | None:
+    """Come back after so many seconds without a tick."""
+    async with world.database.write() as connection:
+        await connection.execute(update(clock).values(ticked_at=clock.c.ticked_at - seconds))
+        return await leases.tick(connection, EVERY)
+
+
+async def silent(world: World, ticks: int, *, taken_up: bool = True) -> list[int]:
+    """Jobs without a call for more than `ticks`."""
+    async with world.database.read() as connection:
+        return [row.job_id for row in await leases.silent(connection, ticks, taken_up=taken_up)]
+
+
+@pytest.fixture
+async def ticking(world: World) -> World:
+    """A world with a job to take, whose clock runs."""
+    async with world.database.write() as connection:
+        await leases.tick(connection, EVERY)
+    await world.begin("one: {script: x}\n")
+    return world
+
+
+async def test_leases_count_time_in_which_we_served(ticking: World) -> None:
+    """Hours without a tick cost a runner nothing; ticks without a call do."""
+    held = await ticking.take()
+    back = await away(ticking, 7200)
+    assert back is not None
+    assert back.outage == pytest.approx(7195, abs=3)
+    assert await silent(ticking, 1) == []
+    await tick(ticking, 3)
+    assert await silent(ticking, 3) == [held]
+    assert await silent(ticking, 4) == []
+
+
+async def test_after_an_outage_every_lease_lives_longer(ticking: World) -> None:
+    held = await ticking.take()
+    async with ticking.database.write() as connection:
+        await leases.extend_all(connection, 24)
+    await tick(ticking, 24)
+    assert await silent(ticking, 0) == []
+    await tick(ticking, 1)
+    assert await silent(ticking, 0) == [held]
+
+
+async def test_a_call_never_takes_back_the_bonus(ticking: World) -> None:
+    held = await ticking.take()
+    async with ticking.database.write() as connection:
+        await leases.extend_all(connection, 24)
+        before = (await connection.execute(lease.select())).one().contact
+        assert await leases.touch(connection, held, 1)
+        assert (await connection.execute(lease.select())).one().contact == before
+
+
+async def test_one_process_ticks_at_a_time(ticking: World) -> None:
+    async with ticking.database.write() as connection:
+        assert await leases.tick(connection, EVERY) is None
+    await tick(ticking)
+    assert (await ticking.row(clock)).ticks == 2
+
+
+async def test_any_call_renews_the_lease(ticking: World) -> None:
+    held = await ticking.take()
+    await tick(ticking, 5)
+    assert await silent(ticking, 4) == [held]
+    async with ticking.database.write() as connection:
+        assert await leases.touch(connection, held, 1)
+        assert await leases.unresponsive(connection, [held], 1) == set()
+    assert await silent(ticking, 0) == []
+    await tick(ticking, 2)
+    async with ticking.database.read() as connection:
+        assert await leases.unresponsive(connection, [held], 1) == {held}
+
+
+async def test_a_call_of_another_hand_out_renews_nothing(ticking: World) -> None:
+    held = await ticking.take()
+    async with ticking.database.write() as connection:
+        assert not await leases.touch(connection, held, 2)
+        assert await leases.held(connection) == 1
+
+
+async def put_back(world: World, ticks: int) -> list[int]:
+    """Put hand-outs back that nobody took up within `ticks`."""
+    async with world.database.write() as connection:
+        rows = await leases.silent(connection, ticks, taken_up=False)
+        return await leases.put_back(connection, rows, world.now())
+
+
+async def test_a_hand_out_without_any_call_goes_back_to_the_queue(ticking: World) -> None:
+    taken = await ticking.claim()
+    assert taken is not None
+    await tick(ticking, 12)
+    assert await put_back(ticking, 12) == []
+    await tick(ticking)
+    assert await put_back(ticking, 12) == [taken[0]]
+    row = await ticking.row(job, name="one")
+    assert (row.status, row.runner_id, row.system_id, row.started_at) == ("pending", None, "", None)
+    assert await ticking.claim() == (taken[0], 2)
+    async with ticking.database.write() as connection:
+        assert not await leases.touch(connection, taken[0], 1)
+
+
+async def test_a_hand_out_that_was_taken_up_is_never_put_back(ticking: World) -> None:
+    await ticking.take()
+    await tick(ticking, 99)
+    assert await put_back(ticking, 12) == []
+
+
+async def test_a_call_at_the_last_moment_keeps_the_job(ticking: World) -> None:
+    """The sweep has seen the lease untaken; before it writes, the runner calls."""
+    taken = await ticking.claim()
+    assert taken is not None
+    await tick(ticking, 13)
+    async with ticking.database.read() as connection:
+        seen: Any = await leases.silent(connection, 12, taken_up=False)
+    async with ticking.database.write() as connection:
+        assert await leases.touch(connection, *taken)
+        assert await leases.put_back(connection, seen, ticking.now()) == []
+    assert (await ticking.row(job, name="one")).status == "running"
+    assert await ticking.claim() is None
+
+
+async def test_an_untaken_job_that_was_canceled_meanwhile_is_not_offered_again(ticking: World) -> None:
+    taken = await ticking.claim(cancel_gracefully=True)
+    assert taken is not None
+    await ticking.settle((await ticking.row(job, name="one")).pipeline_id, Command("cancel_pipeline", "k"))
+    await tick(ticking, 13)
+    assert await put_back(ticking, 12) == []
+    assert (await ticking.row(job, name="one")).status == "canceling"
+    async with ticking.database.read() as connection:
+        assert await stuck_canceling(connection, ticking.now()) == [taken[0]]

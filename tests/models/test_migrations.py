@@ -1,0 +1,66 @@
+"""The schema that migrations make is the one that the models describe."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
+from sqlmodel import SQLModel
+
+import models.pipelines
+import models.tables  # noqa: F401  # both register their tables
+from domain.errors import Invalid
+from models.migrate import migrate
+from models.repositories import installations
+from models.repositories.projects import create_organisation
+from models.session import Database
+from tests.models.world import BEGIN
+
+
+def differences(connection: Connection) -> list[Any]:
+    """What a further migration would have to change."""
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return list(compare_metadata(context, SQLModel.metadata))
+
+
+def tables(connection: Connection) -> set[str]:
+    """Names of the tables there are."""
+    return set(inspect(connection).get_table_names())
+
+
+async def test_migrations_make_what_the_models_describe(empty_database: Database) -> None:
+    async with empty_database.read() as connection:
+        assert await connection.run_sync(tables) == set()
+        assert await connection.run_sync(differences) != []
+    await migrate(empty_database)
+    async with empty_database.read() as connection:
+        assert await connection.run_sync(tables) == {*SQLModel.metadata.tables, "alembic_version"}
+        assert await connection.run_sync(differences) == []
+
+
+async def test_migrating_again_and_at_the_same_time_is_harmless(empty_database: Database) -> None:
+    await asyncio.gather(*(migrate(empty_database) for _ in range(3)))
+    async with empty_database.read() as connection:
+        versions = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalars().all()
+    assert len(versions) == 1
+
+
+async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(database: Database) -> None:
+    first = 3 * installations.BLOCK + 1
+    async with database.write() as connection:
+        await installations.ensure(connection, "east", 3, BEGIN)
+        assert await create_organisation(connection, "one", "One", BEGIN) == first
+    async with database.write() as connection:
+        await connection.execute(text("DELETE FROM organisation"))
+    async with database.write() as connection:
+        assert await create_organisation(connection, "two", "Two", BEGIN) == first + 1
+
+
+async def test_a_database_belongs_to_one_pod(database: Database) -> None:
+    async with database.write() as connection:
+        mine = await installations.ensure(connection, "east", 0, BEGIN)
+        assert (await installations.ensure(connection, "east", 0, BEGIN)).installation_id == mine.installation_id
+        with pytest.raises(Invalid, match="belongs to pod east, not to west"):
+            await installations.ensure(connection, "west", 0, BEGIN)

@@ -1,0 +1,138 @@
+"""Logs in the database."""
+
+import asyncio
+import zlib
+
+import pytest
+
+from domain.errors import OutOfOrder
+from models.columns import table_of
+from models.pipelines import TraceChunk
+from models.repositories import traces
+from tests.models.world import World
+
+chunk = table_of(TraceChunk)
+
+
+@pytest.fixture
+async def held(world: World) -> int:
+    """A job that a runner holds."""
+    await world.begin("one: {script: x}\n")
+    return await world.take()
+
+
+async def append(world: World, job_id: int, start: int, content: bytes) -> int:
+    async with world.database.write() as connection:
+        return await traces.append(connection, job_id, start, content)
+
+
+async def whole(world: World, job_id: int) -> bytes:
+    async with world.database.read() as connection:
+        row = await traces.head(connection, job_id)
+        return b"".join(await traces.read(connection, job_id, row.generation, 0, row.size))
+
+
+async def restart(world: World, job_id: int) -> None:
+    async with world.database.write() as connection:
+        await traces.restart(connection, job_id)
+
+
+async def test_chunks_are_appended_in_order(world: World, held: int) -> None:
+    assert await append(world, held, 0, b"hello ") == 6
+    assert await append(world, held, 6, b"world\n") == 12
+    assert await whole(world, held) == b"hello world\n"
+    async with world.database.read() as connection:
+        row = await traces.head(connection, held)
+    assert (row.size, row.crc) == (12, zlib.crc32(b"hello world\n"))
+
+
+@pytest.mark.parametrize("start", [0, 3, 7])
+async def test_a_chunk_from_elsewhere_is_refused_with_the_size_there_is(world: World, held: int, start: int) -> None:
+    await append(world, held, 0, b"hello ")
+    with pytest.raises(OutOfOrder, match="has 6 bytes") as refused:
+        await append(world, held, start, b"again")
+    assert refused.value.size == 6
+    assert await whole(world, held) == b"hello "
+
+
+async def test_of_two_equal_chunks_at_once_one_is_kept(world: World, held: int) -> None:
+    results = await asyncio.gather(*(append(world, held, 0, b"once") for _ in range(2)), return_exceptions=True)
+    assert sorted(type(result).__name__ for result in results) == ["OutOfOrder", "int"]
+    assert await whole(world, held) == b"once"
+
+
+@pytest.mark.parametrize(("start", "limit"), [(0, 100), (2, 3), (5, 4), (9, 1), (10, 5)])
+async def test_any_part_can_be_read(world: World, held: int, start: int, limit: int) -> None:
+    text = b"0123456789"
+    for begin in range(0, 10, 4):
+        await append(world, held, begin, text[begin : begin + 4])
+    async with world.database.read() as connection:
+        parts = await traces.read(connection, held, 0, start, limit)
+    assert b"".join(parts) == text[start : start + limit]
+
+
+async def test_a_resent_log_is_a_new_generation(world: World, held: int) -> None:
+    await append(world, held, 0, b"wrong")
+    await restart(world, held)
+    async with world.database.read() as connection:
+        row = await traces.head(connection, held)
+    assert (row.generation, row.size, row.crc) == (1, 0, 0)
+    await append(world, held, 0, b"right!")
+    assert await whole(world, held) == b"right!"
+
+
+@pytest.mark.parametrize(
+    ("second", "kept"), [(b"short", b"the longer one"), (b"an even longer one", b"an even longer one")]
+)
+async def test_when_no_generation_is_right_the_longest_is_kept(
+    world: World, held: int, second: bytes, kept: bytes
+) -> None:
+    await append(world, held, 0, b"the longer ")
+    await append(world, held, 11, b"one")
+    await restart(world, held)
+    await append(world, held, 0, second)
+    async with world.database.write() as connection:
+        await traces.keep_longest(connection, held)
+        row = await traces.head(connection, held)
+    assert await whole(world, held) == kept
+    assert (row.size, row.crc) == (len(kept), zlib.crc32(kept))
+
+
+async def test_logs_freeze_with_the_verdict(world: World, held: int) -> None:
+    await append(world, held, 0, b"done")
+    async with world.database.read() as connection:
+        assert list(await traces.to_store(connection, 10)) == []
+    await world.end(held)
+    with pytest.raises(OutOfOrder):
+        await append(world, held, 4, b" too late")
+    assert await whole(world, held) == b"done"
+    async with world.database.read() as connection:
+        (row,) = await traces.to_store(connection, 10)
+    assert (row.job_id, row.size, row.project_id) == (held, 4, world.project_id)
+
+
+@pytest.mark.parametrize(("generation", "size", "gone"), [(0, 4, True), (1, 4, False), (0, 3, False)])
+async def test_chunks_go_only_up_to_the_length_that_was_frozen(
+    world: World, held: int, generation: int, size: int, gone: bool
+) -> None:
+    await append(world, held, 0, b"done")
+    async with world.database.write() as connection:
+        await traces.stored(connection, held, generation, size)
+    assert len(await world.rows(chunk)) == 1  # not frozen yet
+    await world.end(held)
+    async with world.database.write() as connection:
+        await traces.stored(connection, held, generation, size)
+    assert (list(await world.rows(chunk)) == []) is gone
+    async with world.database.read() as connection:
+        assert (list(await traces.to_store(connection, 10)) == []) is gone
+
+
+async def test_a_job_that_nobody_took_has_an_empty_log(world: World) -> None:
+    async with world.database.read() as connection:
+        row = await traces.head(connection, 12345)
+    assert (row.generation, row.size, row.crc) == (0, 0, 0)
+
+
+async def test_an_empty_chunk_changes_nothing(world: World, held: int) -> None:
+    assert await append(world, held, 0, b"") == 0
+    assert await append(world, held, 0, b"text") == 4

@@ -1,0 +1,1 @@
+"""The production column without containers: PostgreSQL, S3, nginx, and a process for each role."""

@@ -1,0 +1,233 @@
+"""A pod without API: database, relay, reconciler and worker run for real, the test is every runner and every user."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import update
+from temporalio.client import AsyncActivityHandle, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Worker
+
+from activities.loops.reconciler import Reconciler
+from activities.loops.relay import Relay
+from activities.pipelines import PipelineActivities
+from activities.temporal_worker import connect, make_worker, prepare_namespace
+from domain.config.compile import compile_config
+from domain.messages import Answer, Operation
+from domain.status import COMPLETE, Status
+from models.clock import system_clock
+from models.migrate import migrate
+from models.notifications import OUTBOX, Notifications
+from models.repositories import installations, leases, pipelines
+from models.repositories.pipelines import PipelineRequest
+from models.session import Database
+from settings import Settings, TimeLimits
+from tests.models.world import World, job, outbox_table, pipeline
+from tests.waiting import eventually
+from workflows.handles import Pipelines
+from workflows.pipeline import PipelineWorkflow, activity_id, workflow_id
+
+NUMBERS = count(1)
+"""Each pod of a run has a block of ids of its own, so that all can share a namespace."""
+
+ANSWERS_WITHIN = timedelta(seconds=30)
+SHORT = TimeLimits(reconcile_every=0.1, outbox_not_found=0.5)
+
+
+class RealTime(World):
+    """A world on the clock of the machine."""
+
+    def now(self) -> datetime:
+        """The present."""
+        return system_clock()
+
+
+class Pod:
+    """What a test does with a pod. Times are waited for by looking, never by sleeping."""
+
+    def __init__(self, world: RealTime, settings: Settings) -> None:
+        """Take what `running_pod` made; call `join` next."""
+        self.world = world
+        self.settings = settings
+        self.notifications = Notifications()
+        self._worker: tuple[Worker, asyncio.Task[None]] | None = None
+        self._sending: asyncio.Task[None] | None = None
+        self._held: dict[str, int] = {}
+
+    async def join(self, namespace: str = "default") -> None:
+        """Work with this namespace from now on; nothing runs yet."""
+        self.client = await connect(self.settings.model_copy(update={"temporal_namespace": namespace}))
+        await prepare_namespace(self.client, "tests")
+        self.pipelines = Pipelines(self.client, self.settings.task_queue)
+        shared = (self.world.database, self.pipelines, self.notifications, system_clock)
+        self.relay = Relay(*shared, self.settings)
+        self.reconciler = Reconciler(*shared, self.settings.times)
+
+    async def start(self) -> None:
+        """Run worker and relay."""
+        await self.start_worker()
+        self.start_relay()
+
+    async def start_worker(self) -> None:
+        """Run a new worker."""
+        activities = PipelineActivities(self.world.database, self.notifications, system_clock)
+        worker = make_worker(self.client, activities, self.settings)
+        self._worker = worker, asyncio.create_task(worker.run())
+
+        async def runs() -> bool:
+            return worker.is_running
+
+        await eventually(runs, "the worker runs")
+
+    async def stop_worker(self) -> None:
+        """End the worker, if there is one."""
+        if self._worker is not None:
+            worker, task = self._worker
+            self._worker = None
+            await worker.shutdown()
+            await task
+
+    def start_relay(self) -> None:
+        """Send outbox rows."""
+        self._sending = asyncio.create_task(self.relay.run())
+
+    async def stop_relay(self) -> None:
+        """Send no more outbox rows."""
+        if self._sending is not None:
+            self._sending.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._sending
+            self._sending = None
+
+    async def close(self) -> None:
+        """End what runs."""
+        await self.stop_relay()
+        await self.stop_worker()
+
+    async def create(self, config: str, variables: Sequence[dict[str, str]] = ()) -> int:
+        """Create a pipeline, as a push would."""
+        request = PipelineRequest(
+            self.world.project_id, self.world.user_id, "main", "c0ffee00", "push", variables=tuple(variables)
+        )
+        async with self.world.database.write() as connection:
+            made = await pipelines.create(connection, request, compile_config(dedent(config)), system_clock())
+        await self.notifications.notify(OUTBOX)
+        return made
+
+    async def take(self, name: str, **runner: Any) -> int:
+        """Hold the job of that name, as soon as there is one for a runner; its id. Others are held on the way."""
+
+        async def look() -> bool:
+            while (taken := await self.world.claim(**runner)) is not None:
+                async with self.world.database.write() as connection:
+                    await leases.touch(connection, *taken)
+                self._held[(await self.world.row(job, id=taken[0])).name] = taken[0]
+            return name in self._held
+
+        await eventually(look, f"job {name} is offered")
+        return self._held.pop(name)
+
+    async def end(self, job_id: int, status: Status = Status.SUCCESS, reason: str = "", **values: Any) -> None:
+        """Say what became of a job."""
+        reason = reason or ("script_failure" if status is Status.FAILED else "")
+        assert await self.world.end(job_id, status, reason=reason, **values) == [job_id]
+        await self.notifications.notify(OUTBOX)
+
+    async def run(self, name: str, status: Status = Status.SUCCESS) -> int:
+        """Take a job and end it; its id."""
+        job_id = await self.take(name)
+        await self.end(job_id, status)
+        return job_id
+
+    async def ask(
+        self, pipeline_id: int, name: str, job_id: int | None = None, key: str = "", **variables: str
+    ) -> Answer:
+        """Send an update and wait for its answer."""
+        async with self.world.database.read() as connection:
+            facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
+        operation = Operation(key or str(uuid4()), job_id, variables)
+        return await self.pipelines.ask(facts, name, operation, ANSWERS_WITHIN)
+
+    def handle(self, pipeline_id: int) -> WorkflowHandle[PipelineWorkflow, str]:
+        """The latest run of the pipeline's workflow."""
+        return self.pipelines.handle(pipeline_id)
+
+    def activity(self, pipeline_id: int, job_id: int) -> AsyncActivityHandle:
+        """The activity that waits for a job, as somebody with the Temporal Web UI has it."""
+        return self.client.get_async_activity_handle(
+            workflow_id=workflow_id(pipeline_id), run_id=None, activity_id=activity_id(job_id)
+        )
+
+    async def until(self, pipeline_id: int, **expected: str) -> None:
+        """Wait until the latest attempts of these jobs have these statuses."""
+
+        async def look() -> bool:
+            found = await self.world.statuses(pipeline_id)
+            return all(found[name] == status for name, status in expected.items())
+
+        try:
+            await eventually(look, f"{expected}")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error} They are {await self.world.statuses(pipeline_id)}.") from error
+
+    async def ended(self, pipeline_id: int) -> str:
+        """Wait until the pipeline has ended in SQL and its workflow is closed; its status."""
+
+        async def look() -> bool:
+            is_closed = await self.state(pipeline_id) is WorkflowExecutionStatus.COMPLETED
+            return is_closed and await self.world.status(pipeline_id) in COMPLETE
+
+        try:
+            await eventually(look, f"pipeline {pipeline_id} has ended")
+        except TimeoutError as error:
+            seen = await self.world.status(pipeline_id), await self.world.statuses(pipeline_id)
+            raise TimeoutError(f"{error} It is {seen}, its workflow {await self.state(pipeline_id)}.") from error
+        return await self.world.status(pipeline_id)
+
+    async def state(self, pipeline_id: int) -> WorkflowExecutionStatus | None:
+        """What Temporal says of the latest run; None when it knows of none."""
+        try:
+            return (await self.handle(pipeline_id).describe()).status
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+
+    async def unsent(self) -> list[str]:
+        """Kinds of the outbox rows that are left."""
+        return [row.kind for row in await self.world.rows(outbox_table)]
+
+    async def reconcile(self, pipeline_id: int) -> list[int]:
+        """Let a pipeline look quiet for long, then reconcile."""
+        async with self.world.database.write() as connection:
+            long_ago = system_clock() - timedelta(hours=1)
+            await connection.execute(update(pipeline).where(pipeline.c.id == pipeline_id).values(updated_at=long_ago))
+        return await self.reconciler.reconcile()
+
+
+@asynccontextmanager
+async def running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
+    """A pod on the Temporal server at `address`, its database in `home`."""
+    number = next(NUMBERS)
+    settings = Settings(home=home, temporal_address=address, task_queue=f"pipelines-{number}", times=SHORT)
+    database = Database(settings.database)
+    try:
+        await migrate(database)
+        async with database.write() as connection:
+            await installations.ensure(connection, settings.pod, number, system_clock())
+        pod = Pod(await RealTime.make(database), settings)
+        await pod.join()
+        await pod.start()
+        try:
+            yield pod
+        finally:
+            await pod.close()
+    finally:
+        await database.close()
