@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml uv.lock
 		{ echo "Perdure needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV="$(CURDIR)/.venv" UV_PYTHON_DOWNLOADS=never $(BIN)/uv sync --frozen --inexact --quiet --python $(BIN)/python
+	@VIRTUAL_ENV="$(CURDIR)/.venv" UV_PYTHON_DOWNLOADS=never $(BIN)/uv sync --frozen --inexact --compile-bytecode --quiet --python $(BIN)/python
 	@touch $@
 
 demo: setup ## a pipeline from push to green on this machine (EXIT=1: stop at the end, JSON=1: machine-readable)

@@ -43,6 +43,11 @@ class TimeLimits(BaseSettings):
     command_answer: float = 5.0
     """How long an API call waits for the workflow's answer before it says 202."""
 
+    @property
+    def ticks_until_unresponsive(self) -> int:
+        """After so many ticks of the lease clock a silent runner is shown as unresponsive."""
+        return max(1, round(self.runner_unresponsive / self.lease_tick))
+
 
 class SizeLimits(BaseSettings):
     """How large anything may be; the error of each names the limit."""

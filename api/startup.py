@@ -43,7 +43,8 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         job_tokens=JobTokens(key, settings.pod),
         compilers=compiler_pool(),
     )
-    await _first_start(services)
+    if settings.api_role != "worker":
+        await _first_start(services)
     return services
 
 

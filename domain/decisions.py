@@ -88,9 +88,10 @@ def advance(pipeline: Pipeline, recorded: Recorded) -> Pipeline:
     return replace(pipeline.with_jobs(corrected).with_jobs(recorded.attempts), status=recorded.status)
 
 
-def next_due(pipeline: Pipeline) -> datetime | None:
-    """When the earliest scheduled job is due."""
-    return min((job.due_at for job in pipeline.jobs if job.status is Status.SCHEDULED and job.due_at), default=None)
+def next_due(pipeline: Pipeline, after: datetime | None = None) -> datetime | None:
+    """When the next scheduled job is due. One that is due by `after` does not wait for its time but for room."""
+    due = (job.due_at for job in pipeline.jobs if job.status is Status.SCHEDULED and job.due_at)
+    return min((moment for moment in due if after is None or moment > after), default=None)
 
 
 def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, tuple[Attempt, ...]]:

@@ -54,13 +54,15 @@ class Stages:
         """`stop` may be ordered at any time; `sleep` is handed in so that tests need not wait."""
         self._job, self._executor, self._artifacts, self._trace = job, executor, artifacts, trace
         self._stop, self._times, self._sleep = stop, times, sleep
+        self._script_began = False
 
     async def run(self) -> Verdict:
         """Everything from the folders to the uploads; the job's processes are gone when this returns."""
         try:
             verdict = await self._guarded(self._script())
             if self._goes_on():
-                await self._after_script(verdict)
+                if self._script_began:
+                    await self._after_script(verdict)
                 verdict = await self._upload(verdict)
             self._say_end(verdict)
         except (PerdureError, OSError) as error:
@@ -112,6 +114,7 @@ class Stages:
         return status
 
     async def _steps(self) -> Verdict:
+        self._script_began = True
         for step in self._job.steps:
             if step.name == AFTER_SCRIPT:
                 continue

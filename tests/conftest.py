@@ -1,6 +1,7 @@
 """Fixtures of the whole suite: one PostgreSQL a run, and an empty database for whoever asks."""
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +9,12 @@ import asyncpg
 import pytest
 
 from tests.postgres import DRIVER, postgres_server
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGTERM, _interrupt)  # a run that is ended from outside stops the servers it started
 
 _EMPTY = """
 DO $$ DECLARE names text; BEGIN

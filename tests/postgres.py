@@ -23,6 +23,18 @@ OWNER = "perdure"
 _PATIENCE = 60
 _DEBIAN = Path("/usr/lib/postgresql")
 
+_INIT = (
+    "--username",
+    OWNER,
+    "--auth",
+    "trust",
+    "--encoding",
+    "UTF8",
+    "--locale",
+    "C.UTF-8",
+    "--no-sync",
+    "--no-instructions",
+)
 _OPTIONS = {
     "listen_addresses": LOCAL,
     "max_connections": "200",
@@ -56,23 +68,19 @@ def postgres_server() -> Iterator[str]:
     if user is not None:
         shutil.chown(folder, user)
     data, port = folder / "data", free_port()
-    control: tuple[str | Path, ...] = (
-        *(programs / "pg_ctl", "--pgdata", data, "--wait", "--timeout", str(_PATIENCE), "--silent"),
-    )
+    words: list[str | Path] = ["--pgdata", data, "--wait", "--timeout", str(_PATIENCE), "--silent"]
+    control = [programs / "pg_ctl", *words]
     try:
-        _run([programs / "initdb", "--pgdata", data, "--username", OWNER, *_INIT], folder, user)
+        _run([programs / "initdb", "--pgdata", data, *_INIT], folder, user)
         options = {"port": str(port), "unix_socket_directories": str(folder), **_OPTIONS}
-        words = " ".join(f"-c {name}={value}" for name, value in options.items())
-        _run([*control, "--log", folder / "log", "--options", words, "start"], folder, user)
+        settings = " ".join(f"-c {name}={value}" for name, value in options.items())
+        _run([*control, "--log", folder / "log", "--options", settings, "start"], folder, user)
         try:
             yield f"{DRIVER}{OWNER}@{LOCAL}:{port}/postgres"
         finally:
             _run([*control, "--mode", "immediate", "stop"], folder, user)
     finally:
         shutil.rmtree(folder)
-
-
-_INIT = ("--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--no-instructions")
 
 
 def _user() -> str | None:

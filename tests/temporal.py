@@ -29,7 +29,7 @@ class TemporalServer:
         port = free_port()
         self.address = f"{LOCAL}:{port}"
         ports = {"--port": port, "--http-port": free_port(), "--metrics-port": free_port(), "--ui-port": free_port()}
-        database = ["--db-filename", folder / "temporal.db"]
+        database: list[str | Path] = ["--db-filename", folder / "temporal.db"]
         for pragma in ("journal_mode=wal", "synchronous=1"):
             database += ["--sqlite-pragma", pragma]
         self._program = Program(

@@ -22,6 +22,11 @@ def stamp(value: datetime | None) -> Markup:
     return Markup('<time datetime="{}" title="{}" data-ago>{}</time>').format(moment(value), text, text)
 
 
+def day(value: datetime) -> str:
+    """A moment to come, to the minute."""
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
 def lasted(begin: datetime | None, end: datetime | None) -> Markup:
     """How long something took. What still runs shows its beginning, which a script turns into a running clock."""
     if begin is None:
@@ -63,7 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters.update(stamp=stamp, span=span, size=size)
+    environment.filters.update(stamp=stamp, day=day, span=span, size=size)
     environment.globals.update(
         asset=asset_path, lasted=lasted, shown_job=shown_job, shown_pipeline=shown_pipeline, shown=SHOWN
     )

@@ -209,3 +209,11 @@ def test_the_next_moment_to_wake_is_the_earliest_due_one() -> None:
     jobs = [job(f"j{number}", Status.SCHEDULED, due_at=moment) for number, moment in enumerate(due)]
     assert next_due(pipeline(*jobs, job("done", Status.SUCCESS, due_at=NOW))) == due[1]
     assert next_due(pipeline(job("none"))) is None
+
+
+def test_what_is_due_already_waits_for_room_and_not_for_a_moment() -> None:
+    later = NOW + timedelta(seconds=START_IN)
+    graph = pipeline(job("due", Status.SCHEDULED, due_at=NOW), job("later", Status.SCHEDULED, due_at=later))
+    assert next_due(graph) == NOW
+    assert next_due(graph, NOW) == later
+    assert next_due(graph, later) is None

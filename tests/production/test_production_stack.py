@@ -7,7 +7,7 @@ import shutil
 import signal
 import zipfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 from domain.object_keys import trace_key
 from models.repositories.installations import BLOCK
-from tests.postgres import DRIVER, postgres_server
+from tests.postgres import DRIVER
 from tests.production.stack import POD_NUMBER, Production, production
 from tests.program import ROOT
 from tests.project import Document, Project
@@ -28,13 +28,6 @@ EXAMPLE = ROOT / "examples" / "calculator"
 NEVER_RUN = {"release", "explain failure"}
 """A manual job, and one that runs only after a failure."""
 ENDS_WITHIN = 90.0
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server."""
-    with postgres_server() as address:
-        yield address
 
 
 @pytest.fixture

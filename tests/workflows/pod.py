@@ -125,7 +125,7 @@ class Pod:
         """Hold the job of that name, as soon as there is one for a runner; its id. Others are held on the way."""
 
         async def look() -> bool:
-            while (taken := await self.world.claim(**runner)) is not None:
+            while name not in self._held and (taken := await self.world.claim(**runner)) is not None:
                 async with self.world.database.write() as connection:
                     await leases.touch(connection, *taken)
                 self._held[(await self.world.row(job, id=taken[0])).name] = taken[0]

@@ -1,0 +1,110 @@
+"""What processes that share a PostgreSQL do at the same moment: start, hear of a new runner, notify and stop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+from sqlalchemy import func, select, text
+
+from models.clock import system_clock
+from models.columns import table_of
+from models.migrate import migrate
+from models.notifications import JOBS, PostgresNotifications
+from models.repositories import installations, runners
+from models.session import Database
+from models.tables import RunnerManager
+from tests.postgres import fresh_database
+from tests.waiting import eventually
+
+PROCESSES = 6
+
+
+@pytest.fixture
+async def databases(postgres: str) -> AsyncIterator[list[Database]]:
+    """The same empty database, as several processes see it."""
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(fresh_database(postgres))
+        opened = [Database(url) for _ in range(PROCESSES)]
+        for database in opened:
+            stack.push_async_callback(database.close)
+        yield opened
+
+
+async def test_processes_that_start_together_make_one_installation(databases: list[Database]) -> None:
+    await asyncio.gather(*(migrate(database) for database in databases))
+    all_are_there = asyncio.Barrier(PROCESSES)
+
+    async def installation_of(database: Database) -> str:
+        async with database.write() as connection:
+            await all_are_there.wait()
+            row = await installations.ensure(connection, "default", 0, system_clock())
+            return str(row.installation_id)
+
+    assert len(set(await asyncio.gather(*(installation_of(database) for database in databases)))) == 1
+
+
+async def test_the_first_calls_of_a_runner_process_make_one_row(databases: list[Database]) -> None:
+    await migrate(databases[0])
+    async with databases[0].write() as connection:
+        runner_id = await runners.create(connection, "hash", system_clock())
+    all_are_there = asyncio.Barrier(PROCESSES)
+
+    async def call(database: Database) -> None:
+        async with database.write() as connection:
+            await all_are_there.wait()
+            await runners.contact(connection, runner_id, "s_0123456789ab", {}, "10.0.0.1", system_clock())
+
+    await asyncio.gather(*(call(database) for database in databases))
+    async with databases[0].read() as connection:
+        count = await connection.execute(select(func.count()).select_from(table_of(RunnerManager)))
+        assert count.scalar_one() == 1
+
+
+@pytest.fixture
+async def listeners(databases: list[Database]) -> AsyncIterator[list[PostgresNotifications]]:
+    """The notifications of two processes, both of them listening."""
+    made = [PostgresNotifications(database.url) for database in databases[:2]]
+    for notifications in made:
+        await notifications.start()
+    await _hears(*made)
+    yield made
+    for notifications in made:
+        await notifications.stop()
+
+
+async def _hears(sender: PostgresNotifications, listener: PostgresNotifications) -> None:
+    """Return when a notification of `sender` wakes `listener`."""
+
+    async def woken() -> bool:
+        waiter = listener.subscribe(JOBS)
+        await sender.notify(JOBS)
+        done, _ = await asyncio.wait([waiter], timeout=0.2)
+        listener.leave(JOBS, waiter)
+        return bool(done)
+
+    await eventually(woken, "a notification of one process wakes the other")
+
+
+async def test_a_lost_connection_is_made_again(
+    listeners: list[PostgresNotifications], databases: list[Database]
+) -> None:
+    async with databases[0].write() as connection:
+        killed = await connection.execute(
+            text(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+        assert killed.scalar_one() >= len(listeners)
+    await _hears(listeners[0], listeners[1])
+    await _hears(listeners[1], listeners[0])
+
+
+async def test_a_process_that_stops_does_not_break_its_last_notifications(
+    listeners: list[PostgresNotifications],
+) -> None:
+    sending = [asyncio.create_task(listeners[0].notify(JOBS)) for _ in range(20)]
+    await asyncio.sleep(0)  # they are under way now
+    await listeners[0].stop()
+    await asyncio.gather(*sending)
