@@ -33,7 +33,7 @@ def rows(options: Options) -> list[Row]:
     """Measure, and give the medians."""
     rounds = asyncio.run(measure(options))
     jobs = options.all_jobs
-    way = "whole way through the front" if options.front else "whole way"
+    way = "by the front" if options.front else "whole way"
     table = [
         Row("floor", median(jobs / each.floor for each in rounds), "jobs/s"),
         Row(way, median(jobs / each.whole for each in rounds), "jobs/s"),

@@ -43,7 +43,7 @@ class Stack:
 
     def __init__(self, home: Path, extra: Mapping[str, str] | None = None) -> None:
         """Choose free ports; nothing is started yet."""
-        ports = dict(zip(FIELDS, _free_ports(len(FIELDS)), strict=True))
+        ports = dict(zip(FIELDS, free_ports(len(FIELDS)), strict=True))
         chosen = {f"PERDURE_{field.upper()}": str(port) for field, port in ports.items()}
         self._environment = {**SHORT, **chosen, "PERDURE_HOME": str(home), **(extra or {})}
         self.home = home
@@ -134,7 +134,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
