@@ -1,6 +1,7 @@
 """A migrated database of each kind, and a world in it."""
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,30 @@ from models.migrate import migrate
 from models.session import Database
 from settings import Settings
 from tests.models.world import World
+from tests.postgres import fresh_database
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def empty_database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
+    """A database without any table."""
+    async with AsyncExitStack() as stack:
+        address = ""
+        if request.param == "postgresql":
+            address = await stack.enter_async_context(fresh_database(request.getfixturevalue("postgres")))
+        database = Database(Settings(home=tmp_path, database_url=address).database)
+        stack.push_async_callback(database.close)
+        yield database
 
 
 @pytest.fixture
-async def empty_database(tmp_path: Path, database_url: str) -> AsyncIterator[Database]:
-    """A database without any table."""
+async def database(tmp_path: Path, database_url: str) -> AsyncIterator[Database]:
+    """An empty database with the newest schema."""
     database = Database(Settings(home=tmp_path, database_url=database_url).database)
     try:
+        await migrate(database)
         yield database
     finally:
         await database.close()
-
-
-@pytest.fixture
-async def database(empty_database: Database) -> Database:
-    """A database with the newest schema."""
-    await migrate(empty_database)
-    return empty_database
 
 
 @pytest.fixture
