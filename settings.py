@@ -146,7 +146,7 @@ class Settings(BaseSettings):
     @cached_property
     def database(self) -> str:
         """The SQLAlchemy address in force."""
-        return self.database_url or f"sqlite+aiosqlite:///{self.home.resolve() / 'perdure.db'}"
+        return self.database_url or f"sqlite:///{self.home.resolve() / 'perdure.db'}"
 
     @cached_property
     def store(self) -> str:

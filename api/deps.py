@@ -13,8 +13,8 @@ from domain.errors import NotFound, Unauthenticated
 from models.repositories import accounts, projects
 
 
-def services_of(request: Request) -> Services:
-    """The services of this application."""
+async def services_of(request: Request) -> Services:
+    """The services of this application; a coroutine, since a plain function would go through a thread."""
     services: Services = request.app.state.services
     return services
 

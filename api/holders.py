@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 from domain.errors import Unavailable
 from workflows.handles import Pipelines
 
-MOST_AT_ONCE: Final = 2
+MOST_AT_ONCE: Final = 1
 
 
 class Holders:
@@ -35,4 +35,4 @@ class Holders:
     async def _send(pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
         with suppress(RPCError, Unavailable):
             await pipelines.show_holder(pipeline_id, job_id, holder, hand_out)
-            await asyncio.sleep(0.2)  # at most ten a second
+            await asyncio.sleep(1)  # at most one a second

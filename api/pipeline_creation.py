@@ -61,26 +61,40 @@ async def create_pipeline(services: Services, request: PipelineRequest, reposito
 
 
 async def prepare(services: Services, request: PipelineRequest, repository: Repository) -> tuple[PipelineRequest, Plan]:
-    """The request with its commit's facts, and the plan of the configuration at that commit."""
-    raw = await repository.read_file(request.sha, CONFIG_FILE, limit=services.settings.sizes.config_bytes)
+    """The request with its commit's facts, and the plan of the configuration at that commit.
+
+    A commit never changes, so what it compiled to is kept for the next pipeline of it.
+    """
+    known = services.plans.get(repository.path, request.sha)
+    if known is None:
+        facts = await _facts(repository, request.sha)
+        known = (facts, await _plan(services, request.sha, repository))
+        services.plans.put(repository.path, request.sha, known)
+    return replace(request, commit=known[0]), known[1]
+
+
+async def _plan(services: Services, sha: str, repository: Repository) -> Plan:
+    raw = await repository.read_file(sha, CONFIG_FILE, limit=services.settings.sizes.config_bytes)
     if raw is None:
-        raise ConfigMissing(f"Missing CI config file: commit {request.sha[:8]} has no {CONFIG_FILE} at its top.")
+        raise ConfigMissing(f"Missing CI config file: commit {sha[:8]} has no {CONFIG_FILE} at its top.")
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"{CONFIG_FILE} is not UTF-8 text (byte {error.start}).") from error
-    plan = await compile_text(services, text)
-    return await with_commit(request, repository), plan
+    return await compile_text(services, text)
 
 
 async def with_commit(request: PipelineRequest, repository: Repository) -> PipelineRequest:
     """The request with message, title and author of its commit."""
-    commit = await repository.commit(request.sha)
-    facts = {
+    return replace(request, commit=await _facts(repository, request.sha))
+
+
+async def _facts(repository: Repository, sha: str) -> dict[str, str]:
+    commit = await repository.commit(sha)
+    return {
         "title": commit.title,
         "message": commit.message,
         "author_name": commit.author_name,
         "author_email": commit.author_email,
         "timestamp": commit.authored_at.isoformat(),
     }
-    return replace(request, commit=facts)

@@ -2,8 +2,10 @@
 
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from api.holders import Holders
+from api.plan_cache import PlanCache
 from auth.job_token import JobTokens
 from auth.keys import SigningKey
 from domain.errors import Unavailable
@@ -51,5 +53,7 @@ class Services:
     job_tokens: JobTokens
     compilers: Executor
     temporal: TemporalLink = field(default_factory=TemporalLink)
+    contacts: dict[tuple[int, str], datetime] = field(default_factory=dict)
+    plans: PlanCache = field(default_factory=PlanCache)
     holders: Holders = field(default_factory=Holders)
     drain: Drain = field(default_factory=Drain)

@@ -5,9 +5,10 @@ hand-out still holds the job is asked of the database at every call.
 """
 
 import secrets
+from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -25,6 +26,10 @@ _AUDIENCE: Final = "perdure:job"
 _CLAIMS: Final = ["exp", "iat", "aud", "iss", "sub", "jti"]
 _GRACE: Final = timedelta(hours=1)
 """The last call may come late: after an outage of ours a runner still has a result to hand in."""
+
+
+_REMEMBERED: Final = 10_000
+"""Tokens whose signature was checked lately."""
 
 
 class Scope(StrEnum):
@@ -64,6 +69,7 @@ class JobTokens:
         """Sign with `key` in the name of `pod`."""
         self._key = key
         self._pod = pod
+        self._read: OrderedDict[str, tuple[JobClaims, datetime]] = OrderedDict()
 
     def issue(self, claims: JobClaims, timeout: int, now: datetime) -> str:
         """A token that is good for `timeout` seconds and the grace."""
@@ -83,7 +89,19 @@ class JobTokens:
         return PREFIX + jwt.encode(document, self._key.private, algorithm=_ALGORITHM, headers={"typ": _TYPE})
 
     def read(self, token: str) -> JobClaims:
-        """What a token of this pod says. Raises `Forbidden` for anything else, without saying why to the outside."""
+        """What a token of this pod says. Raises `Forbidden` for anything else, without saying why to the outside.
+
+        A runner shows the same token many times, so a signature that was right is not checked again before it expires.
+        """
+        known = self._read.get(token)
+        if known is None or known[1] <= datetime.now(UTC):
+            known = self._verified(token)
+            self._read[token] = known
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        return known[0]
+
+    def _verified(self, token: str) -> tuple[JobClaims, datetime]:
         try:
             decoded = jwt.decode_complete(
                 token.removeprefix(PREFIX),
@@ -97,7 +115,7 @@ class JobTokens:
             if decoded["header"].get("typ") != _TYPE:
                 raise Forbidden("403 Forbidden")
             document = decoded["payload"]
-            return JobClaims(
+            claims = JobClaims(
                 pod=document["pod"],
                 job_id=int(document["sub"]),
                 attempt=document["attempt"],
@@ -105,5 +123,6 @@ class JobTokens:
                 project_id=document["project"],
                 scopes=tuple(document["scopes"]),
             )
+            return claims, datetime.fromtimestamp(document["exp"], UTC)
         except (jwt.PyJWTError, KeyError, ValueError) as error:
             raise Forbidden("403 Forbidden") from error

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ STDERR_LIMIT: Final = 16 * 1024
 STOP_PATIENCE: Final = 5.0
 """Seconds that git has to remove its lock files after SIGTERM before it is killed."""
 CHUNK: Final = 64 * 1024
+
+_NO_GIT: Final = "The git command is not on PATH of this server; install git 2.39 or later."
 
 CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {
     "HOME": "/nonexistent",
@@ -120,14 +124,14 @@ async def start(
 
     Raises Unavailable when there is no git command.
     """
-    variables = {"PATH": os.environ.get("PATH", os.defpath), **CLEAN_ENVIRONMENT, **(environment or {})}
+    variables = _variables(environment)
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
             "git", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", env=variables, start_new_session=True
         )
     except FileNotFoundError as error:
-        raise Unavailable("The git command is not on PATH of this server; install git 2.39 or later.") from error
+        raise Unavailable(_NO_GIT) from error
     git = GitProcess(process)
     try:
         yield git
@@ -141,24 +145,44 @@ async def run(
 ) -> Completed:
     """Run `git ARGUMENTS` to its end and return what it wrote.
 
+    In a thread of its own: the event loop's way forks the whole server, which takes ten times as long as this.
     Raises TooLarge when it writes more than `limit` bytes, Unavailable when its exit code is not in `accept`.
     """
-    async with start(arguments) as git:
-        feeding = asyncio.create_task(git.feed(_once(stdin)))
-        out = bytearray()
-        while chunk := await git.stdout.read(CHUNK):
-            out += chunk
-            if len(out) > limit:
-                feeding.cancel()
-                raise TooLarge(f"git {arguments[0]} wrote more than {limit} bytes; ask for less at a time.")
-        await feeding
-        completed = Completed(await git.wait(), bytes(out), git.err)
+    completed = await asyncio.to_thread(_run, arguments, stdin, limit)
     if completed.code not in accept:
         words = " ".join(str(word) for word in arguments)
         raise Unavailable(f"git {words} ended with {completed.code}: {completed.err or 'no message'}")
     return completed
 
 
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    if data:
-        yield data
+def _run(arguments: Sequence[str | Path], stdin: bytes, limit: int) -> Completed:
+    # Files on both sides: git can neither block on us nor we on git.
+    with tempfile.TemporaryFile() as questions, tempfile.TemporaryFile() as complaints:
+        questions.write(stdin)
+        questions.seek(0)
+        try:
+            process = subprocess.Popen(
+                ("git", *arguments),
+                stdin=questions,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                cwd="/",
+                env=_variables(None),
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise Unavailable(_NO_GIT) from error
+        with process:
+            assert process.stdout is not None
+            out = process.stdout.read(limit + 1)
+            if len(out) > limit:
+                process.kill()
+        complaints.seek(0)
+        err = complaints.read(STDERR_LIMIT).decode("utf-8", "replace").strip()
+    if len(out) > limit:
+        raise TooLarge(f"git {arguments[0]} wrote more than {limit} bytes; ask for less at a time.")
+    return Completed(process.returncode, out, err)
+
+
+def _variables(more: Mapping[str, str] | None) -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), **CLEAN_ENVIRONMENT, **(more or {})}

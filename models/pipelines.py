@@ -132,7 +132,7 @@ class Lease(SQLModel, table=True):
     hand_out: int
     taken_up: bool = False
     contact: int = number()
-    request_id: str = ""
+    request_id: str = Field(default="", index=True)
 
 
 class LeaseClock(SQLModel, table=True):

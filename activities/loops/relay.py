@@ -7,17 +7,19 @@ is unsent, and what was sent twice changes nothing.
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import structlog
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.messages import Operation, PipelineFacts
+from domain.verdict import Verdict
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, Notifications
 from models.repositories import outbox, pipelines
-from models.repositories.verdicts import outcome
+from models.repositories.verdicts import outcomes
 from models.session import Database
 from settings import Settings
 from workflows.handles import Pipelines
@@ -27,6 +29,9 @@ IDLE = 1.0
 """Seconds after which an idle relay looks for rows again without having been woken."""
 
 _AWAY = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
+
+Verdicts: TypeAlias = dict[int, tuple[Verdict, bool]]
+"""By job: how it ended, and whether that is folded already."""
 
 log = structlog.get_logger()
 
@@ -68,7 +73,8 @@ class Relay:
         if not rows:
             return 0
         facts = await self._facts(rows)
-        results = await asyncio.gather(*(self._send(row, facts) for row in rows))
+        verdicts = await self._verdicts(rows)
+        results = await asyncio.gather(*(self._send(row, facts, verdicts) for row in rows))
         done = [row.id for row, taken in zip(rows, results, strict=True) if taken]
         if done:
             async with self._database.write() as connection:
@@ -95,13 +101,22 @@ class Relay:
         async with self._database.read() as connection:
             return await pipelines.facts_of(connection, wanted)
 
-    async def _send(self, row: Record, facts: dict[int, PipelineFacts]) -> bool:
+    async def _verdicts(self, rows: Sequence[Record]) -> Verdicts:
+        wanted = [row.job_id for row in rows if row.kind == outbox.OUTCOME]
+        if not wanted:
+            return {}
+        async with self._database.read() as connection:
+            return await outcomes(connection, wanted)
+
+    async def _send(self, row: Record, facts: dict[int, PipelineFacts], verdicts: Verdicts) -> bool:
         """Whether Temporal took the row."""
         try:
             if row.kind == outbox.START:
                 await self._workflows.start(facts[row.pipeline_id])
             elif row.kind == outbox.OUTCOME:
-                await self._ring(row)
+                verdict, folded = verdicts[row.job_id]
+                if not folded:
+                    await self._workflows.complete(row.pipeline_id, verdict)
             else:
                 operation = Operation(row.payload["key"], row.job_id, row.payload.get("variables", {}))
                 await self._workflows.signal(facts[row.pipeline_id], row.payload["name"], operation)
@@ -110,13 +125,6 @@ class Relay:
         except RPCError as error:
             return await self._refused(row, error)
         return True
-
-    async def _ring(self, row: Record) -> None:
-        async with self._database.read() as connection:
-            found = await outcome(connection, [row.job_id])
-        verdict, folded = found[row.job_id]
-        if not folded:
-            await self._workflows.complete(row.pipeline_id, verdict)
 
     async def _refused(self, row: Record, error: RPCError) -> bool:
         now = self._clock()

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from api.deps import ServicesDep
-from api.runner.job_access import claims_for, held, holder, job_token, require_running
+from api.runner.job_access import claims_for, held, job_token
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from auth.job_token import Scope
@@ -121,10 +121,8 @@ async def download(job_id: int, request: Request, services: ServicesDep) -> Resp
     """The archive of a job, for the running job that depends on it."""
     claims = claims_for(services, job_token(request), Scope.ARTIFACTS_DOWNLOAD)
     async with services.database.write() as connection:
-        row = await holder(connection, claims)
-        require_running(row)
-        await held(connection, claims)
-        granted = {item.id: item for item in await hand_outs.dependencies(connection, row)}
+        row = await held(connection, claims)
+        granted = {item.id: item for item in await hand_outs.dependencies_of(connection, row.id)}
     if job_id not in granted:
         async with services.database.read() as connection:
             known = await artifacts.find(connection, job_id, hand_outs.ARCHIVE)

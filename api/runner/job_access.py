@@ -4,7 +4,6 @@ Unknown job, wrong token and foreign pod are all the same 403; a job that has en
 """
 
 from fastapi import Request
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.services import Services
@@ -12,21 +11,7 @@ from auth.job_token import JobClaims, Scope
 from domain.errors import Forbidden, JobNotRunning
 from domain.status import HELD_BY_RUNNER
 from models.columns import Record
-from models.repositories import leases
-from models.repositories.job_rows import job
-
-_COLUMNS = (
-    job.c.id,
-    job.c.status,
-    job.c.hand_out,
-    job.c.attempt,
-    job.c.project_id,
-    job.c.pipeline_id,
-    job.c.stage_position,
-    job.c.failure_reason,
-    job.c.plan,
-    job.c.system_id,
-)
+from models.repositories import held_jobs
 
 
 def job_token(request: Request, body_token: str = "") -> str:
@@ -44,8 +29,8 @@ def claims_for(services: Services, token: str, scope: Scope, job_id: int | None 
 
 
 async def holder(connection: AsyncConnection, claims: JobClaims) -> Record:
-    """The row of the job whose hand-out a token names, whatever its status. Raises `Forbidden`."""
-    row = (await connection.execute(select(*_COLUMNS).where(job.c.id == claims.job_id))).first()
+    """The job whose hand-out a token names, whatever its status, as `held_jobs.look` has it. Raises `Forbidden`."""
+    row = await held_jobs.look(connection, claims.job_id)
     if row is None or (row.hand_out, row.attempt) != (claims.hand_out, claims.attempt):
         raise Forbidden("403 Forbidden")
     return row
@@ -58,8 +43,8 @@ def require_running(row: Record) -> None:
 
 
 async def held(connection: AsyncConnection, claims: JobClaims) -> Record:
-    """The row of a running job; this call renews its lease. Raises `Forbidden`, `JobNotRunning`."""
+    """A running job; this call renews its lease. Raises `Forbidden`, `JobNotRunning`."""
     row = await holder(connection, claims)
     require_running(row)
-    await leases.touch(connection, row.id, row.hand_out)
+    await held_jobs.renew(connection, row)
     return row

@@ -7,9 +7,9 @@ change between the two. Whoever was woken for nothing wakes the next.
 import asyncio
 from typing import Any
 
+import orjson
 import structlog
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.runner import payload
@@ -83,7 +83,7 @@ async def _wait_for_job(
             document = await _take(services, request, runner, claim)
             taken = document is not None
             if document is not None:
-                return JSONResponse(document, 201)
+                return Response(orjson.dumps(document), 201, media_type="application/json")
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0 or services.drain.begun:
                 return _nothing()
@@ -123,18 +123,17 @@ async def _take(services: Services, request: Request, runner: Record, claim: Cla
             taken = await claims.take(connection, claim, services.clock())
             if taken is None:
                 return None
-            job_id, hand_out = taken
             try:
-                rows = await hand_outs.read(connection, job_id)
+                rows = await hand_outs.read(connection, taken)
                 document = _document(services, runner, rows)
             except Exception:
-                log.exception("the payload of a job cannot be built; the job fails alone", job=job_id)
-                poison = job_id
+                log.exception("the payload of a job cannot be built; the job fails alone", job=taken.id)
+                poison = taken.id
             else:
                 if await request.is_disconnected():
                     raise _ClientGone
         if not poison:
-            await _announce(services, runner, rows, hand_out)
+            await _announce(services, runner, rows)
             return document
         await _fail(services, poison)
 
@@ -155,7 +154,8 @@ async def _fail(services: Services, job_id: int) -> None:
     await services.notifications.notify(OUTBOX)
 
 
-async def _announce(services: Services, runner: Record, rows: hand_outs.HandOut, hand_out: int) -> None:
+async def _announce(services: Services, runner: Record, rows: hand_outs.HandOut) -> None:
     """Tell watchers of the pipeline, and let the Temporal Web UI show who holds the job; both may fail."""
     await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
-    services.holders.show(rows.job.pipeline_id, rows.job.id, runner.description or f"runner {runner.id}", hand_out)
+    holder = runner.description or f"runner {runner.id}"
+    services.holders.show(rows.job.pipeline_id, rows.job.id, holder, rows.job.hand_out)

@@ -1,6 +1,6 @@
 """Calls with a runner token, and the contacts that they leave behind."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from fastapi import Request
@@ -13,6 +13,8 @@ from models.columns import Record
 from models.repositories import runners
 
 LEGACY_SYSTEM_ID = "<legacy>"
+CONTACT_EVERY = timedelta(seconds=30)
+"""A contact is written at most so often: polls shall cost no write."""
 
 
 async def authenticated_runner(services: Services, request: Request, body: dict[str, Any]) -> Record:
@@ -29,10 +31,10 @@ async def note_contact(services: Services, request: Request, runner: Record, bod
     """Remember which process of the runner called, from where, and what it can; seldom enough to be cheap."""
     now: datetime = services.clock()
     system_id = text(body, "system_id") or LEGACY_SYSTEM_ID
-    async with services.database.read() as connection:
-        due = await runners.contact_is_due(connection, runner.id, system_id, now)
-    if not due:
+    last = services.contacts.get((runner.id, system_id))
+    if last is not None and now - last < CONTACT_EVERY:
         return
+    services.contacts[runner.id, system_id] = now
     info = body.get("info")
     address = request.client.host if request.client else ""
     async with services.database.write() as connection:

@@ -20,7 +20,7 @@ from domain.status import COMPLETE, Status
 from domain.verdict import known_reason
 from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic
-from models.repositories import leases, traces, verdicts
+from models.repositories import held_jobs, traces, verdicts
 from models.repositories.job_rows import job
 
 router = APIRouter()
@@ -69,8 +69,12 @@ async def update_job(job_id: int, request: Request, services: ServicesDep) -> Re
 
 
 async def _alive(services: Services, claims: JobClaims) -> Response:
-    async with services.database.write() as connection:
-        row = await held(connection, claims)
+    async with services.database.read() as connection:
+        row = await holder(connection, claims)
+    require_running(row)
+    if not held_jobs.is_renewed(row):
+        async with services.database.write() as connection:
+            row = await held(connection, claims)
     return _answer(row.status)
 
 
@@ -84,8 +88,7 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
         if _repeats(row, report):
             return Response(b"200", 200, media_type="application/json")
         require_running(row)
-        await leases.touch(connection, row.id, row.hand_out)
-        complete = await _log_is_right(connection, row.id, report)
+        complete = await _log_is_right(connection, row, report)
         if complete is not None:
             await _record(connection, row, report, services, log_incomplete=not complete)
     if complete is None:
@@ -101,17 +104,17 @@ def _repeats(row: Record, report: Report) -> bool:
     return row.status in COMPLETE and row.status in {report.status, Status.CANCELED}
 
 
-async def _log_is_right(connection: AsyncConnection, job_id: int, report: Report) -> bool | None:
+async def _log_is_right(connection: AsyncConnection, row: Record, report: Report) -> bool | None:
     """True: the log is what the runner sent. False: it is not, even after a second try. None: ask for it again."""
-    head = await traces.head(connection, job_id)
-    same_size = report.size is None or report.size == head.size
-    same_crc = not report.checksum or report.checksum == f"crc32:{head.crc:08x}"
+    same_size = report.size is None or report.size == row.size
+    same_crc = not report.checksum or report.checksum == f"crc32:{row.crc:08x}"
     if same_size and same_crc:
         return True
-    if not head.resent:
-        await traces.restart(connection, job_id)
+    if not row.resent:
+        await held_jobs.renew(connection, row)
+        await traces.restart(connection, row.id)
         return None
-    await traces.keep_longest(connection, job_id)
+    await traces.keep_longest(connection, row.id)
     return False
 
 
@@ -128,4 +131,5 @@ async def _record(
         reason=report.reason,
         exit_code=report.exit_code,
         hand_out=row.hand_out,
+        queued=False,
     )

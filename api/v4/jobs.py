@@ -33,7 +33,7 @@ class Play(BaseModel):
     job_variables_attributes: list[NewVariable] = []
 
 
-def scope_of(request: Request) -> tuple[str, ...]:
+async def scope_of(request: Request) -> tuple[str, ...]:
     """The states that `scope` or `scope[]` name. Raises `Invalid` for one that does not exist."""
     wanted = tuple(request.query_params.getlist("scope[]") + request.query_params.getlist("scope"))
     if set(wanted) - set(Status):

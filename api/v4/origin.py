@@ -35,13 +35,13 @@ def comes_from_our_pages(request: Request, url: str) -> bool:
     return place is not None and place in {_place(url), _place(f"{urlsplit(origin).scheme}://{host}")}
 
 
-def require_our_pages(request: Request, services: ServicesDep) -> None:
+async def require_our_pages(request: Request, services: ServicesDep) -> None:
     """Raise `Forbidden` for a form that another site sent."""
     if request.method not in _SAFE and not comes_from_our_pages(request, services.settings.url):
         raise Forbidden("403 Forbidden: this form was not sent by a page of this server; open the page again.")
 
 
-def require_token_or_our_pages(request: Request, services: ServicesDep) -> None:
+async def require_token_or_our_pages(request: Request, services: ServicesDep) -> None:
     """The same for the REST API, where a token is proof enough and a call without a session needs none."""
     if request.cookies and not token_of(request):
-        require_our_pages(request, services)
+        await require_our_pages(request, services)

@@ -44,7 +44,7 @@ class NewPipeline(BaseModel):
     variables: list[NewVariable] = []
 
 
-def filter_of(
+async def filter_of(
     request: Request,
     scope: Literal["", "running", "pending", "finished", "branches", "tags"] = "",
     updated_after: datetime | None = None,

@@ -5,15 +5,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import COMPLETE, Status
+from domain.status import COMPLETE, Status, sources_of
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, QueueTag, Stage, Trace
-from models.repositories.job_rows import dequeue, job, set_status
+from models.repositories.job_rows import job
 from models.tables import Runner
 
 lease = table_of(Lease)
@@ -41,113 +42,141 @@ class Claim:
     cancel_gracefully: bool = False
 
 
-def _eligible(claim: Claim) -> list[ColumnElement[bool]]:
+def _eligible(tags: bool, run_untagged: bool, ref_protected: bool, one_project: bool) -> list[ColumnElement[bool]]:
     """A runner may take a job of its projects if it has all the job's tags (reference: runner protocol, section 11)."""
-    foreign = exists().where(queue_tag.c.job_id == queue.c.job_id, queue_tag.c.tag.not_in(claim.tags))
+    foreign = exists().where(queue_tag.c.job_id == queue.c.job_id)
+    if tags:
+        foreign = foreign.where(queue_tag.c.tag.not_in(bindparam("b_tags", expanding=True)))
     rules = [~and_(queue.c.tagged, foreign)]
-    if not claim.run_untagged:
+    if not run_untagged:
         rules.append(queue.c.tagged)
-    if claim.ref_protected:
+    if ref_protected:
         rules.append(queue.c.ref_protected)
-    if claim.runner_type == "project_type":
-        rules.append(queue.c.project_id == claim.project_id)
+    if one_project:
+        rules.append(queue.c.project_id == bindparam("b_project"))
     return rules
 
 
-def candidates(claim: Claim) -> Select[Any]:
-    """The jobs that a runner may take, first come first."""
-    return select(queue.c.job_id).where(*_eligible(claim)).order_by(queue.c.job_id)
+@cache
+def _candidates(*shape: bool) -> Select[Any]:
+    """The first job that runners of this shape may take: first come, first served."""
+    return select(queue.c.job_id).where(*_eligible(*shape)).order_by(queue.c.job_id).limit(1)
 
 
-async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> tuple[int, int] | None:
-    """Hand out the next job: (job id, hand-out), or None when there is nothing for this runner.
+@cache
+def _pick(*shape: bool) -> Any:
+    """Takes the first job out of the queue; one that another claim holds is passed over."""
+    first = _candidates(*shape).with_for_update(skip_locked=True, of=queue).scalar_subquery()
+    return delete(queue).where(queue.c.job_id == first).returning(queue.c.job_id, queue.c.tagged)
+
+
+def _shape(claim: Claim) -> tuple[bool, bool, bool, bool]:
+    return bool(claim.tags), claim.run_untagged, claim.ref_protected, claim.runner_type == "project_type"
+
+
+def _wishes(claim: Claim) -> dict[str, Any]:
+    wishes: dict[str, Any] = {"b_tags": list(claim.tags)} if claim.tags else {}
+    if claim.runner_type == "project_type":
+        wishes["b_project"] = claim.project_id
+    return wishes
+
+
+_SAME_REQUEST: Final = (
+    select(job)
+    .join(lease, job.c.id == lease.c.job_id)
+    .where(lease.c.request_id == bindparam("b_request"), ~lease.c.taken_up, job.c.runner_id == bindparam("b_runner"))
+)
+_FORGET_TAGS: Final = delete(queue_tag).where(queue_tag.c.job_id == bindparam("b_job"))
+_START: Final = (
+    update(job)
+    .where(job.c.id == bindparam("b_job"), or_(*(job.c.status == status for status in sources_of(Status.RUNNING))))
+    .values(
+        status=str(Status.RUNNING),
+        started_at=bindparam("b_now"),
+        hand_out=job.c.hand_out + 1,
+        runner_id=bindparam("b_runner"),
+        system_id=bindparam("b_system"),
+        cancel_gracefully=bindparam("b_graceful"),
+    )
+    .returning(*job.c)
+)
+_LEASE: Final = insert(lease).values(
+    job_id=bindparam("b_job"),
+    hand_out=bindparam("b_hand_out"),
+    taken_up=False,
+    contact=func.coalesce(select(clock.c.ticks).scalar_subquery(), 0),
+    request_id=bindparam("b_request"),
+)
+_NEW_TRACE: Final = insert(trace).values(
+    job_id=bindparam("b_job"), generation=0, size=0, crc=0, frozen=False, resent=False, stored=False
+)
+_FRESH_TRACE: Final = (
+    update(trace)
+    .where(trace.c.job_id == bindparam("b_job"))
+    .values(generation=trace.c.generation + 1, size=0, crc=0, frozen=False, resent=False)
+)
+_LIFT_STAGE: Final = (
+    update(stage)
+    .where(stage.c.id == bindparam("b_stage"), stage.c.status != Status.RUNNING)
+    .values(status=str(Status.RUNNING))
+)
+_LIFT_PIPELINE: Final = (
+    update(pipeline)
+    .where(
+        pipeline.c.id == bindparam("b_pipeline"),
+        or_(pipeline.c.status != Status.RUNNING, pipeline.c.started_at.is_(None)),
+        *(pipeline.c.status != status for status in sorted(COMPLETE)),
+    )
+    .values(status=str(Status.RUNNING), started_at=bindparam("b_now"), updated_at=bindparam("b_now"))
+)
+
+
+async def any_for(connection: AsyncConnection, claim: Claim) -> bool:
+    """Whether there is a job for this runner, or one that it was given already: a look that locks nothing."""
+    if (await connection.execute(_candidates(*_shape(claim)), _wishes(claim))).first() is not None:
+        return True
+    return await _same_request(connection, claim) is not None
+
+
+async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Record | None:
+    """Hand out the next job: its row, or None when there is nothing for this runner.
 
     Job, stage and pipeline are running when this commits; the lease is not taken up yet.
     """
     again = await _same_request(connection, claim)
     if again is not None:
         return again
-    found = (await connection.execute(candidates(claim).limit(1).with_for_update(skip_locked=True, of=queue))).scalar()
-    if found is None:
-        return None
-    job_id: int = found
-    await dequeue(connection, [job_id])
-    moved = await set_status(
-        connection,
-        [job_id],
-        Status.RUNNING,
-        now,
-        hand_out=job.c.hand_out + 1,
-        runner_id=claim.runner_id,
-        system_id=claim.system_id,
-        cancel_gracefully=claim.cancel_gracefully,
-    )
-    if not moved:
-        return await take(connection, claim, now)
-    return job_id, await _open_hand_out(connection, job_id, claim, now)
+    while True:
+        picked = (await connection.execute(_pick(*_shape(claim)), _wishes(claim))).first()
+        if picked is None:
+            return None
+        if picked.tagged:
+            await connection.execute(_FORGET_TAGS, {"b_job": picked.job_id})
+        holder = {
+            "b_runner": claim.runner_id,
+            "b_system": claim.system_id,
+            "b_graceful": claim.cancel_gracefully,
+        }
+        row = (await connection.execute(_START, {"b_job": picked.job_id, "b_now": now, **holder})).first()
+        if row is not None:
+            await _open_hand_out(connection, row, claim, now)
+            return row
 
 
-async def _same_request(connection: AsyncConnection, claim: Claim) -> tuple[int, int] | None:
+async def _same_request(connection: AsyncConnection, claim: Claim) -> Record | None:
     """A claim whose answer was lost: nobody has called for that job yet."""
     if not claim.request_id:
         return None
-    statement = (
-        select(lease.c.job_id, lease.c.hand_out)
-        .join(job, job.c.id == lease.c.job_id)
-        .where(lease.c.request_id == claim.request_id, ~lease.c.taken_up, job.c.runner_id == claim.runner_id)
-    )
-    row = (await connection.execute(statement)).first()
-    return (row.job_id, row.hand_out) if row is not None else None
+    asked = {"b_request": claim.request_id, "b_runner": claim.runner_id}
+    return (await connection.execute(_SAME_REQUEST, asked)).first()
 
 
-async def _open_hand_out(connection: AsyncConnection, job_id: int, claim: Claim, now: datetime) -> int:
-    row = (
-        await connection.execute(select(job.c.hand_out, job.c.stage_id, job.c.pipeline_id).where(job.c.id == job_id))
-    ).one()
-    ticks = (await connection.execute(select(clock.c.ticks))).scalar() or 0
-    await connection.execute(delete(lease).where(lease.c.job_id == job_id))
-    await connection.execute(
-        insert(lease).values(
-            job_id=job_id, hand_out=row.hand_out, taken_up=False, contact=ticks, request_id=claim.request_id
-        )
-    )
+async def _open_hand_out(connection: AsyncConnection, row: Record, claim: Claim, now: datetime) -> None:
+    values = {"b_job": row.id, "b_hand_out": row.hand_out, "b_request": claim.request_id}
+    await connection.execute(_LEASE, values)
     if row.hand_out == 1:
-        await connection.execute(insert(trace).values(job_id=job_id))
-    else:
-        await _fresh_trace(connection, job_id)
-    await _lift(connection, row, now)
-    return int(row.hand_out)
-
-
-async def _fresh_trace(connection: AsyncConnection, job_id: int) -> None:
-    """A hand-out that nobody took up wrote nothing; the next one begins a log of its own all the same."""
-    known = await connection.execute(
-        update(trace)
-        .where(trace.c.job_id == job_id)
-        .values(generation=trace.c.generation + 1, size=0, crc=0, frozen=False, resent=False)
-    )
-    if known.rowcount == 0:
-        await connection.execute(insert(trace).values(job_id=job_id))
-
-
-async def _lift(connection: AsyncConnection, row: Record, now: datetime) -> None:
-    """Stage and pipeline run as soon as one of their jobs does."""
-    await connection.execute(
-        update(stage).where(stage.c.id == row.stage_id, stage.c.status != Status.RUNNING).values(status=Status.RUNNING)
-    )
-    await connection.execute(
-        update(pipeline)
-        .where(
-            pipeline.c.id == row.pipeline_id,
-            or_(pipeline.c.status != Status.RUNNING, pipeline.c.started_at.is_(None)),
-            pipeline.c.status.not_in(COMPLETE),
-        )
-        .values(status=Status.RUNNING, started_at=now, updated_at=now)
-    )
-
-
-async def any_for(connection: AsyncConnection, claim: Claim) -> bool:
-    """Whether there is a job for this runner, or one that it was given already: a look that locks nothing."""
-    if (await connection.execute(candidates(claim).limit(1))).first() is not None:
-        return True
-    return await _same_request(connection, claim) is not None
+        await connection.execute(_NEW_TRACE, {"b_job": row.id})
+    else:  # a hand-out that nobody took up wrote nothing; this one begins a log of its own all the same
+        await connection.execute(_FRESH_TRACE, {"b_job": row.id})
+    await connection.execute(_LIFT_STAGE, {"b_stage": row.stage_id})
+    await connection.execute(_LIFT_PIPELINE, {"b_pipeline": row.pipeline_id, "b_now": now})

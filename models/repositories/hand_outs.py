@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
 from models.pipelines import Artifact, Pipeline
 from models.repositories.job_rows import job
-from models.tables import Organisation, Project, User
+from models.tables import Project, User
 
 pipeline = table_of(Pipeline)
 project = table_of(Project)
-organisation = table_of(Organisation)
 user = table_of(User)
 artifact = table_of(Artifact)
 
@@ -32,13 +32,42 @@ class HandOut:
     dependencies: Sequence[Any]
 
 
-async def read(connection: AsyncConnection, job_id: int) -> HandOut:
+_AROUND: Final = (
+    select(
+        *(column.label(f"pipeline_{column.name}") for column in pipeline.c),
+        *(column.label(f"project_{column.name}") for column in project.c),
+        *(column.label(f"user_{column.name}") for column in user.c),
+    )
+    .select_from(
+        job.join(pipeline, pipeline.c.id == job.c.pipeline_id)
+        .join(project, project.c.id == job.c.project_id)
+        .join(user, user.c.id == job.c.user_id)
+    )
+    .where(job.c.id == bindparam("b_job"))
+)
+_PARTS: Final = tuple(tuple(column.name for column in table.c) for table in (pipeline, project, user))
+
+_ARCHIVES: Final = (
+    select(job.c.id, job.c.name, artifact.c.filename, artifact.c.size, artifact.c.object_key, artifact.c.sha256)
+    .join(artifact, artifact.c.job_id == job.c.id)
+    .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, artifact.c.file_type == ARCHIVE)
+    .order_by(job.c.stage_position, job.c.position)
+)
+_ARCHIVES_OF: Final = _ARCHIVES.where(job.c.name.in_(bindparam("b_names", expanding=True)))
+_ARCHIVES_BEFORE: Final = _ARCHIVES.where(job.c.stage_position < bindparam("b_stage"))
+
+
+async def read(connection: AsyncConnection, job_row: Record) -> HandOut:
     """Everything that the payload of a job is made of."""
-    job_row = (await connection.execute(select(job).where(job.c.id == job_id))).one()
-    pipeline_row = (await connection.execute(select(pipeline).where(pipeline.c.id == job_row.pipeline_id))).one()
-    project_row = (await connection.execute(select(project).where(project.c.id == job_row.project_id))).one()
-    user_row = (await connection.execute(select(user).where(user.c.id == job_row.user_id))).one()
-    return HandOut(job_row, pipeline_row, project_row, user_row, await dependencies(connection, job_row))
+    row = (await connection.execute(_AROUND, {"b_job": job_row.id})).one()
+    values = iter(row)
+    of_pipeline, of_project, of_user = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
+    return HandOut(job_row, of_pipeline, of_project, of_user, await dependencies(connection, job_row))
+
+
+async def dependencies_of(connection: AsyncConnection, job_id: int) -> Sequence[Record]:
+    """The archives that a job may download."""
+    return await dependencies(connection, (await connection.execute(select(job).where(job.c.id == job_id))).one())
 
 
 async def dependencies(connection: AsyncConnection, job_row: Record) -> Sequence[Record]:
@@ -47,13 +76,10 @@ async def dependencies(connection: AsyncConnection, job_row: Record) -> Sequence
     names = plan.get("dependencies")
     if names is None and plan.get("needs") is not None:
         names = [need["job"] for need in plan["needs"] if need.get("artifacts", True)]
-    if names is not None and not names:
+    if (names is not None and not names) or (names is None and not job_row.stage_position):
         return ()
-    statement = (
-        select(job.c.id, job.c.name, artifact.c.filename, artifact.c.size, artifact.c.object_key, artifact.c.sha256)
-        .join(artifact, artifact.c.job_id == job.c.id)
-        .where(job.c.pipeline_id == job_row.pipeline_id, ~job.c.retried, artifact.c.file_type == ARCHIVE)
-        .order_by(job.c.stage_position, job.c.position)
-    )
-    wanted = job.c.name.in_(names) if names is not None else job.c.stage_position < job_row.stage_position
-    return (await connection.execute(statement.where(wanted))).all()
+    if names is None:
+        values = {"b_pipeline": job_row.pipeline_id, "b_stage": job_row.stage_position}
+        return (await connection.execute(_ARCHIVES_BEFORE, values)).all()
+    values = {"b_pipeline": job_row.pipeline_id, "b_names": list(names)}
+    return (await connection.execute(_ARCHIVES_OF, values)).all()

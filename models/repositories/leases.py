@@ -56,23 +56,6 @@ async def extend_all(connection: AsyncConnection, ticks: int) -> None:
     await connection.execute(update(lease).values(contact=lease.c.contact + ticks))
 
 
-async def touch(connection: AsyncConnection, job_id: int, hand_out: int) -> bool:
-    """Note a call for a job; false if this hand-out does not hold it any more."""
-    ticks = select(clock.c.ticks).scalar_subquery()
-    written = await connection.execute(
-        update(lease)
-        .where(lease.c.job_id == job_id, lease.c.hand_out == hand_out)
-        .values(taken_up=True, contact=func.coalesce(_greatest(connection, lease.c.contact, ticks), 0))
-    )
-    return bool(written.rowcount)
-
-
-def _greatest(connection: AsyncConnection, left: object, right: object) -> object:
-    """An extension after an outage must not be lost by a call, so contact never goes back."""
-    name = "max" if connection.dialect.name == "sqlite" else "greatest"
-    return getattr(func, name)(left, func.coalesce(right, 0))
-
-
 async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> Sequence[Record]:
     """Leases without a call for more than `ticks`, oldest first."""
     now = (await connection.execute(select(clock.c.ticks))).scalar() or 0

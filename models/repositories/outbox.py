@@ -20,6 +20,7 @@ START: Final = "start"
 OUTCOME: Final = "outcome"
 COMMAND: Final = "command"
 
+_ADD: Final = insert(outbox)
 _LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
@@ -35,22 +36,20 @@ async def put(
     """Write a row for each job (or one for the pipeline)."""
     if not job_ids:
         return
-    await connection.execute(
-        insert(outbox),
-        [
-            {
-                "kind": kind,
-                "pipeline_id": pipeline_id,
-                "job_id": job_id,
-                "payload": payload or {},
-                "attempts": 0,
-                "error": "",
-                "created_at": now,
-                "not_before": now,
-            }
-            for job_id in job_ids
-        ],
-    )
+    rows = [
+        {
+            "kind": kind,
+            "pipeline_id": pipeline_id,
+            "job_id": job_id,
+            "payload": payload or {},
+            "attempts": 0,
+            "error": "",
+            "created_at": now,
+            "not_before": now,
+        }
+        for job_id in job_ids
+    ]
+    await connection.execute(_ADD, rows if len(rows) > 1 else rows[0])
 
 
 async def unsent(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:

@@ -1,10 +1,10 @@
 """Registered runners and their managers (processes)."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
@@ -15,8 +15,8 @@ runner = table_of(Runner)
 manager = table_of(RunnerManager)
 job = table_of(Job)
 
-_CONTACT_EVERY: Final = timedelta(seconds=30)
-"""A contact is written at most so often: polls shall cost no write."""
+
+_BY_TOKEN = select(runner).where(runner.c.token_hash == bindparam("b_hash"))
 
 
 async def create(connection: AsyncConnection, token_hash: str, now: datetime, **values: Any) -> int:
@@ -38,7 +38,7 @@ async def create(connection: AsyncConnection, token_hash: str, now: datetime, **
 
 async def by_token(connection: AsyncConnection, token_hash: str) -> Record | None:
     """The runner behind a token, or None."""
-    return (await connection.execute(select(runner).where(runner.c.token_hash == token_hash))).first()
+    return (await connection.execute(_BY_TOKEN, {"b_hash": token_hash})).first()
 
 
 async def get(connection: AsyncConnection, runner_id: int) -> Record | None:
@@ -49,13 +49,6 @@ async def get(connection: AsyncConnection, runner_id: int) -> Record | None:
 async def everyone(connection: AsyncConnection) -> Sequence[Record]:
     """Every runner, newest first."""
     return (await connection.execute(select(runner).order_by(runner.c.id.desc()))).all()
-
-
-async def contact_is_due(connection: AsyncConnection, runner_id: int, system_id: str, now: datetime) -> bool:
-    """Whether a contact of this manager should be written."""
-    statement = select(manager.c.contacted_at).where(manager.c.runner_id == runner_id, manager.c.system_id == system_id)
-    last = (await connection.execute(statement)).scalar()
-    return last is None or now - last >= _CONTACT_EVERY
 
 
 async def contact(

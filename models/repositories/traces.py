@@ -5,8 +5,9 @@ Offset check and append are one `UPDATE ... WHERE size = :start AND generation =
 
 import zlib
 from collections.abc import Sequence
+from typing import Final
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import OutOfOrder
@@ -17,26 +18,38 @@ from models.repositories.job_rows import job
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)
 
+_GROW: Final = (
+    update(trace)
+    .where(trace.c.job_id == bindparam("b_job"), trace.c.size == bindparam("b_start"))
+    .where(trace.c.generation == bindparam("b_generation"), ~trace.c.frozen)
+    .values(size=bindparam("b_size"), crc=bindparam("b_crc"))
+)
+_ADD: Final = insert(chunk)
+
 
 async def append(connection: AsyncConnection, job_id: int, start: int, content: bytes) -> int:
     """Add bytes at offset `start`; give back the new size. Raises `OutOfOrder` with the size there is."""
     row = await head(connection, job_id)
+    return await _append(connection, job_id, row, start, content)
+
+
+async def append_to(connection: AsyncConnection, row: Record, start: int, content: bytes) -> int:
+    """The same for a job as `held_jobs.look` has it."""
+    return await _append(connection, row.id, row, start, content)
+
+
+async def _append(connection: AsyncConnection, job_id: int, row: Record, start: int, content: bytes) -> int:
     if row.size != start:
         raise OutOfOrder(f"The log of job {job_id} has {row.size} bytes; a chunk came for offset {start}.", row.size)
     if not content:
         return start  # some runners flush an empty buffer: a chunk of nothing would stand in the way of the next
     size = start + len(content)
-    written = await connection.execute(
-        update(trace)
-        .where(trace.c.job_id == job_id, trace.c.size == start, trace.c.generation == row.generation, ~trace.c.frozen)
-        .values(size=size, crc=zlib.crc32(content, row.crc))
-    )
+    place = {"b_job": job_id, "b_start": start, "b_generation": row.generation}
+    written = await connection.execute(_GROW, {**place, "b_size": size, "b_crc": zlib.crc32(content, row.crc)})
     if written.rowcount == 0:
         now = await head(connection, job_id)
         raise OutOfOrder(f"The log of job {job_id} has {now.size} bytes; a chunk came for offset {start}.", now.size)
-    await connection.execute(
-        insert(chunk).values(job_id=job_id, generation=row.generation, start=start, content=content)
-    )
+    await connection.execute(_ADD, {"job_id": job_id, "generation": row.generation, "start": start, "content": content})
     return size
 
 

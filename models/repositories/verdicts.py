@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import case, delete, literal, select, update
+from sqlalchemy import Integer, bindparam, case, delete, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import OPEN, Status
@@ -17,6 +18,26 @@ lease = table_of(Lease)
 trace = table_of(Trace)
 
 
+_END: Final = (
+    update(job)
+    .where(job.c.id == bindparam("b_job"), or_(*(job.c.status == status for status in sorted(OPEN))))
+    .where(or_(bindparam("b_hand_out", type_=Integer) < 0, job.c.hand_out == bindparam("b_hand_out", type_=Integer)))
+    .values(
+        status=case(
+            (job.c.status == Status.CANCELING, literal(str(Status.CANCELED))),
+            else_=bindparam("b_status", type_=job.c.status.type),
+        ),
+        finished_at=bindparam("b_now"),
+        failure_reason=bindparam("b_reason"),
+        exit_code=bindparam("b_exit_code"),
+        folded=False,
+    )
+    .returning(job.c.id, job.c.pipeline_id, job.c.allow_failure, job.c.exit_codes_allowed)
+)
+_UNLEASE: Final = delete(lease).where(lease.c.job_id == bindparam("b_job"))
+_FREEZE: Final = update(trace).where(trace.c.job_id == bindparam("b_job")).values(frozen=True)
+
+
 async def end_jobs(
     connection: AsyncConnection,
     ids: Sequence[int],
@@ -27,28 +48,28 @@ async def end_jobs(
     exit_code: int | None = None,
     hand_out: int | None = None,
     tell: bool = True,
+    queued: bool = True,
 ) -> list[int]:
     """End open jobs with one verdict; a canceling one becomes canceled whatever the verdict says.
 
-    `hand_out` fences: only that hand-out may end the job. `tell` is false when the workflow itself is the caller.
-    Gives back the ids of the jobs that ended.
+    `hand_out` fences: only that hand-out may end the job. `tell` is false when the workflow itself is the caller,
+    `queued` when the jobs are certainly not in the queue. Gives back the ids of the jobs that ended.
     """
-    ending = case((job.c.status == Status.CANCELING, literal(str(Status.CANCELED))), else_=literal(str(status)))
-    statement = (
-        update(job)
-        .where(job.c.id.in_(sorted(ids)), job.c.status.in_(OPEN))
-        .values(status=ending, finished_at=now, failure_reason=reason, exit_code=exit_code, folded=False)
-        .returning(job.c.id, job.c.pipeline_id, job.c.allow_failure, job.c.exit_codes_allowed)
-    )
-    if hand_out is not None:
-        statement = statement.where(job.c.hand_out == hand_out)
-    rows = (await connection.execute(statement)).all()
-    for row in rows:
+    verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
+    fence = -1 if hand_out is None else hand_out
+    ended: list[int] = []
+    for job_id in sorted(ids):
+        row = (await connection.execute(_END, {"b_job": job_id, "b_hand_out": fence, **verdict})).first()
+        if row is None:
+            continue
+        ended.append(job_id)
         await _look_at_exit_code(connection, row, status, exit_code)
-    ended = [row.id for row in rows]
-    await _clean_up(connection, ended)
-    for row in rows if tell else ():
-        await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[row.id])
+        await connection.execute(_UNLEASE, {"b_job": job_id})
+        await connection.execute(_FREEZE, {"b_job": job_id})
+        if tell:
+            await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[job_id])
+    if ended and queued:
+        await dequeue(connection, ended)
     return ended
 
 
@@ -58,26 +79,20 @@ async def _look_at_exit_code(connection: AsyncConnection, row: Record, status: S
         await connection.execute(update(job).where(job.c.id == row.id).values(allow_failure=allowed))
 
 
-async def _clean_up(connection: AsyncConnection, ended: list[int]) -> None:
-    if not ended:
-        return
-    await dequeue(connection, ended)
-    await connection.execute(delete(lease).where(lease.c.job_id.in_(ended)))
-    await connection.execute(update(trace).where(trace.c.job_id.in_(ended)).values(frozen=True))
+_OUTCOMES: Final = select(
+    job.c.id,
+    job.c.status,
+    job.c.hand_out,
+    job.c.failure_reason,
+    job.c.exit_code,
+    job.c.allow_failure,
+    job.c.auto_retry,
+    job.c.folded,
+).where(job.c.id.in_(bindparam("b_jobs", expanding=True)))
 
 
-async def outcome(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[int, tuple[Verdict, bool]]:
+async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[int, tuple[Verdict, bool]]:
     """The verdicts of these jobs, and whether each is folded already."""
-    statement = select(
-        job.c.id,
-        job.c.status,
-        job.c.hand_out,
-        job.c.failure_reason,
-        job.c.exit_code,
-        job.c.allow_failure,
-        job.c.auto_retry,
-        job.c.folded,
-    ).where(job.c.id.in_(job_ids))
     return {
         row.id: (
             Verdict(
@@ -91,5 +106,5 @@ async def outcome(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[i
             ),
             row.folded,
         )
-        for row in (await connection.execute(statement)).all()
+        for row in (await connection.execute(_OUTCOMES, {"b_jobs": list(job_ids)})).all()
     }

@@ -19,7 +19,7 @@ CONFIG = "build: {script: make}\n"
 @pytest.fixture
 async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
     """An installation behind a real web server, with an empty repository."""
-    async with open_site(tmp_path, database_url) as opened, serving(opened.services):
+    async with open_site(tmp_path, database_url) as opened, serving(opened):
         await opened.services.repositories.create(opened.world.project_id, "main")
         yield opened
 

@@ -114,10 +114,9 @@ async def test_an_attempt_of_a_job_is_unique(world: World) -> None:
     assert len(await world.rows(job, first_id=first)) == 2
     async with world.database.write() as connection:
         await connection.execute(job.update().where(job.c.id == first).values(retried=False))
-    async with world.database.read() as connection:
-        with pytest.raises(IntegrityError):
+    with pytest.raises(IntegrityError):
+        async with world.database.write() as connection:
             await add_attempts(connection, (Attempt(first),), world.now())
-        await connection.rollback()
 
 
 async def test_a_new_attempt_is_allowed_to_fail_only_as_its_plan_says(world: World) -> None:

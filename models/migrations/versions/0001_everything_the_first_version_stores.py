@@ -273,6 +273,9 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id')
     )
+    with op.batch_alter_table('lease', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_lease_request_id'), ['request_id'], unique=False)
+
     op.create_table('outbox',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -373,6 +376,9 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_outbox_pipeline_id'))
 
     op.drop_table('outbox')
+    with op.batch_alter_table('lease', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_lease_request_id'))
+
     op.drop_table('lease')
     with op.batch_alter_table('artifact', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_artifact_job_id'))

@@ -1,0 +1,65 @@
+"""Jobs as their runners see them: one look for each call, one write when there is something to write.
+
+Statements are built once: building one anew costs more than running it.
+"""
+
+from typing import Final
+
+from sqlalchemy import bindparam, case, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.pipelines import Lease, LeaseClock, Trace
+from models.repositories.job_rows import job
+
+lease = table_of(Lease)
+clock = table_of(LeaseClock)
+trace = table_of(Trace)
+
+_LOOK: Final = (
+    select(
+        job.c.id,
+        job.c.status,
+        job.c.hand_out,
+        job.c.attempt,
+        job.c.project_id,
+        job.c.pipeline_id,
+        job.c.failure_reason,
+        lease.c.contact,
+        lease.c.taken_up,
+        select(clock.c.ticks).scalar_subquery().label("ticks"),
+        trace.c.generation,
+        trace.c.size,
+        trace.c.crc,
+        trace.c.resent,
+    )
+    .select_from(job.outerjoin(lease, lease.c.job_id == job.c.id).outerjoin(trace, trace.c.job_id == job.c.id))
+    .where(job.c.id == bindparam("b_job"))
+)
+
+_RENEW: Final = (
+    update(lease)
+    .where(lease.c.job_id == bindparam("b_job"), lease.c.hand_out == bindparam("b_hand_out"))
+    .values(
+        taken_up=True,
+        # an extension after an outage must not be lost by a call, so contact never goes back
+        contact=case((lease.c.contact > bindparam("b_ticks"), lease.c.contact), else_=bindparam("b_ticks")),
+    )
+)
+
+
+async def look(connection: AsyncConnection, job_id: int) -> Record | None:
+    """A job with its lease, its log's head and the present tick; lease columns are None when nobody holds it."""
+    return (await connection.execute(_LOOK, {"b_job": job_id})).first()
+
+
+def is_renewed(row: Record) -> bool:
+    """Whether this tick already knows of a call for the job."""
+    return bool(row.taken_up) and row.contact >= (row.ticks or 0)
+
+
+async def renew(connection: AsyncConnection, row: Record) -> None:
+    """Note a call for a job, once a tick."""
+    if not is_renewed(row):
+        values = {"b_job": row.id, "b_hand_out": row.hand_out, "b_ticks": row.ticks or 0}
+        await connection.execute(_RENEW, values)
