@@ -40,6 +40,8 @@ class TimeLimits(BaseSettings):
     """How often unfinished pipelines are compared with Temporal."""
     outbox_not_found: float = 60.0
     """How long an outcome is offered again to a workflow that does not know its activity, before it is reconciled."""
+    bell_linger: float = 0.15
+    """How long the end of a job waits for others of its pipeline that still run, so that they wake it together."""
     command_answer: float = 5.0
     """How long an API call waits for the workflow's answer before it says 202."""
 

@@ -33,6 +33,13 @@ class TemporalLink:
 
 
 @dataclass(slots=True)
+class Queue:
+    """What the last claim found. While there are jobs a claim need not look before it takes."""
+
+    is_busy: bool = False
+
+
+@dataclass(slots=True)
 class Drain:
     """Whether this process is about to stop: held polls are let go then."""
 
@@ -56,4 +63,5 @@ class Services:
     contacts: dict[tuple[int, str], datetime] = field(default_factory=dict)
     plans: PlanCache = field(default_factory=PlanCache)
     holders: Holders = field(default_factory=Holders)
+    queue: Queue = field(default_factory=Queue)
     drain: Drain = field(default_factory=Drain)

@@ -60,6 +60,7 @@ class Job(SQLModel, table=True):
         UniqueConstraint("first_id", "attempt"),
         Index("job_of_pipeline", "pipeline_id", "retried"),
         Index("job_by_status", "status", "id"),
+        Index("job_of_pipeline_by_status", "pipeline_id", "status"),
         COUNTING,
     )
 

@@ -77,7 +77,7 @@ class Database:
         self._turn = asyncio.Lock()
         if self.is_sqlite:
             self._writer = _sqlite(url, "BEGIN IMMEDIATE")
-            self._reader = _sqlite(url, "BEGIN")
+            self._reader = _sqlite(url, "")
         else:
             self._engine = create_async_engine(
                 url, pool_size=pool_size, max_overflow=0, json_serializer=_json, json_deserializer=orjson.loads
@@ -85,7 +85,7 @@ class Database:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that only reads."""
+        """Reads; on SQLite each statement sees the newest commit, as on PostgreSQL's default level."""
         with _explained():
             if self.is_sqlite:
                 with self._reader.begin() as connection:
@@ -116,7 +116,10 @@ class Database:
 
 
 def _sqlite(url: str, begin: str) -> Engine:
-    """An engine whose transactions begin as told; its pool never lets the event loop wait for a connection."""
+    """An engine whose transactions begin as told, or are each statement by itself when nothing is told.
+
+    Its pool never lets the event loop wait for a connection.
+    """
     engine = create_engine(
         url.replace("+aiosqlite", ""),
         pool_size=10,
@@ -134,9 +137,11 @@ def _sqlite(url: str, begin: str) -> Engine:
             cursor.execute(pragma)
         cursor.close()
 
-    @event.listens_for(engine, "begin")
-    def start(connection: Any) -> None:
-        connection.exec_driver_sql(begin)
+    if begin:
+
+        @event.listens_for(engine, "begin")
+        def start(connection: Any) -> None:
+            connection.exec_driver_sql(begin)
 
     return engine
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.postgres import DRIVER, postgres_server
 
+
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 

@@ -12,6 +12,7 @@ from temporalio.common import (
 )
 
 from domain.messages import Answer, Operation, PipelineFacts, PipelineInput
+from domain.status import Status
 from domain.verdict import Verdict
 from workflows import search_attributes
 from workflows.pipeline import PipelineWorkflow, activity_id, workflow_id
@@ -26,7 +27,7 @@ def attributes(facts: PipelineFacts) -> TypedSearchAttributes:
             SearchAttributePair(search_attributes.PROJECT, facts.project[:255]),
             SearchAttributePair(search_attributes.REF, facts.ref[:255]),
             SearchAttributePair(search_attributes.SOURCE, facts.source),
-            SearchAttributePair(search_attributes.STATUS, facts.status),
+            SearchAttributePair(search_attributes.STATUS, search_attributes.shown_status(Status(facts.status))),
             SearchAttributePair(search_attributes.PIPELINE_ID, facts.pipeline_id),
         ]
     )

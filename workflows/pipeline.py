@@ -95,7 +95,8 @@ class PipelineWorkflow(Operations):
         self._reload = False
 
     async def _read(self) -> Loaded:
-        return await workflow.execute_activity_method(
+        """A local activity: it is over in milliseconds, and needs neither a queue nor a workflow task of its own."""
+        return await workflow.execute_local_activity_method(
             PipelinePort.load,
             Load(self._order.pipeline_id),
             start_to_close_timeout=_RECORD_LIMIT,
@@ -123,10 +124,19 @@ class PipelineWorkflow(Operations):
         return True
 
     async def _record(self, decision: Decision) -> Recorded:
+        """Write a decision. One that offers jobs must not be local: it would run before `await_job` is known."""
         offered = set(decision.offers())
+        if not offered:
+            return await workflow.execute_local_activity_method(
+                PipelinePort.apply,
+                decision,
+                start_to_close_timeout=_RECORD_LIMIT,
+                retry_policy=_RECORD_RETRY,
+                summary=_summary(decision, self._state),
+            )
         self._await([job for job in self._state.jobs if job.id in offered])
         return await workflow.execute_activity_method(
-            PipelinePort.offer_jobs if offered else PipelinePort.apply,
+            PipelinePort.offer_jobs,
             decision,
             start_to_close_timeout=_RECORD_LIMIT,
             retry_policy=_RECORD_RETRY,
@@ -154,10 +164,8 @@ class PipelineWorkflow(Operations):
             self._awaited.pop(job_id, None)
             if done.cancelled() or job_id in self._folded:
                 self._changed = True
-            elif done.exception() is None:
-                self._arrived(done.result())
-            else:  # failed by hand in Temporal
-                self._arrived(Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE))
+            else:
+                self._arrived(_verdict(job_id, done))
 
         return ended
 
@@ -179,8 +187,9 @@ class PipelineWorkflow(Operations):
         for answer in recorded.answers:
             self._answers[answer.key] = answer
         shown = workflow.info().typed_search_attributes.get(search_attributes.STATUS)
-        if shown != str(recorded.status):
-            workflow.upsert_search_attributes([search_attributes.STATUS.value_set(str(recorded.status))])
+        status = search_attributes.shown_status(recorded.status)
+        if shown != status:
+            workflow.upsert_search_attributes([search_attributes.STATUS.value_set(status)])
 
     def _is_over(self) -> bool:
         return not self._awaited and self._state.status in COMPLETE and self._state.is_complete()
@@ -194,7 +203,7 @@ class PipelineWorkflow(Operations):
         return not self._is_asked()
 
     async def _wait(self) -> None:
-        due = next_due(self._state)
+        due = next_due(self._state, workflow.now())
         timeout = None if due is None else max(due - workflow.now(), timedelta(0))
         try:
             await workflow.wait_condition(
@@ -204,6 +213,13 @@ class PipelineWorkflow(Operations):
             )
         except TimeoutError:
             return
+
+
+def _verdict(job_id: int, done: asyncio.Future[Verdict]) -> Verdict:
+    """How a job ended. Whoever completes or fails the activity by hand ends this job, whatever he wrote."""
+    if done.exception() is None and isinstance(done.result(), Verdict) and done.result().status in COMPLETE:
+        return replace(done.result(), job_id=job_id)
+    return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)
 
 
 def _summary(decision: Decision, pipeline: Pipeline) -> str:

@@ -3,6 +3,7 @@
 Chunks are deleted only up to the length that was frozen, and only after the object was read back with the same CRC.
 """
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterator
 
@@ -19,6 +20,8 @@ from storage.objects import ObjectStore
 BATCH = 50
 PART = 1024 * 1024
 IDLE = 5.0
+LINGER = 1.0
+"""Seconds in which further logs may end, to be moved together."""
 
 log = structlog.get_logger()
 
@@ -40,22 +43,29 @@ class Archiver:
                 moved = await self.move()
             except Exception:
                 log.exception("moving logs failed; it is tried again")
-            if not moved:
-                await self._notifications.wait(TRACES, IDLE)
+            if not moved and await self._notifications.wait(TRACES, IDLE):
+                await asyncio.sleep(LINGER)
 
     async def move(self) -> int:
         """Move every log that is ready; give back how many."""
         async with self._database.read() as connection:
             rows = await traces.to_store(connection, BATCH)
-        moved = 0
-        for row in rows:
-            try:
-                moved += await self._move_one(row)
-            except PerdureError as error:
-                log.warning("a log stays in the database for now", job=row.job_id, error=str(error))
-        return moved
+        moved = [row for row in rows if await self._is_copied(row)]
+        if moved:
+            async with self._database.write() as connection:
+                for row in moved:
+                    await traces.stored(connection, row.job_id, row.generation, row.size)
+        return len(moved)
 
-    async def _move_one(self, row: Record) -> bool:
+    async def _is_copied(self, row: Record) -> bool:
+        try:
+            return await self._copy(row)
+        except PerdureError as error:
+            log.warning("a log stays in the database for now", job=row.job_id, error=str(error))
+            return False
+
+    async def _copy(self, row: Record) -> bool:
+        """Write the object and read it back; whether it is right."""
         key = trace_key(row.project_id, row.job_id, row.generation)
         await self._store.put(key, self._chunks(row))
         crc = 0
@@ -64,8 +74,6 @@ class Archiver:
         if crc != row.crc:
             log.error("a stored log reads back differently; it stays in the database", job=row.job_id)
             return False
-        async with self._database.write() as connection:
-            await traces.stored(connection, row.job_id, row.generation, row.size)
         return True
 
     async def _chunks(self, row: Record) -> AsyncIterator[bytes]:

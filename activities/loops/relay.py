@@ -13,6 +13,7 @@ import structlog
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from domain.errors import Unavailable
 from domain.messages import Operation, PipelineFacts
 from domain.verdict import Verdict
 from models.clock import Clock
@@ -64,8 +65,17 @@ class Relay:
             except Exception:
                 log.exception("the outbox relay stumbled; it goes on")
             if not sent:
-                await asyncio.wait([waiter], timeout=IDLE)
+                await asyncio.wait([waiter], timeout=await self._pause())
             self._notifications.leave(OUTBOX, waiter)
+
+    async def _pause(self) -> float:
+        """Seconds until a row is due, `IDLE` at most."""
+        try:
+            async with self._database.read() as connection:
+                due = await outbox.next_due(connection)
+        except Unavailable:
+            return IDLE
+        return IDLE if due is None else min(IDLE, max(0.01, (due - self._clock()).total_seconds()))
 
     async def send_due(self) -> int:
         """Send every row that is due; give back how many Temporal took."""

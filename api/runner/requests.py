@@ -114,17 +114,20 @@ async def _disconnected(request: Request) -> None:
 
 async def _take(services: Services, request: Request, runner: Record, claim: Claim) -> dict[str, Any] | None:
     """Claim the next job and build what the runner is told of it, in one transaction."""
-    async with services.database.read() as connection:
-        if not await claims.any_for(connection, claim):
-            return None
+    if not services.queue.is_busy:
+        async with services.database.read() as connection:
+            if not await claims.any_for(connection, claim):
+                return None
     while True:
         poison = 0
         async with services.database.write() as connection:
             taken = await claims.take(connection, claim, services.clock())
+            services.queue.is_busy = taken is not None
             if taken is None:
                 return None
             try:
                 rows = await hand_outs.read(connection, taken)
+                await claims.lift(connection, rows, services.clock())
                 document = _document(services, runner, rows)
             except Exception:
                 log.exception("the payload of a job cannot be built; the job fails alone", job=taken.id)

@@ -74,7 +74,8 @@ async def _alive(services: Services, claims: JobClaims) -> Response:
     require_running(row)
     if not held_jobs.is_renewed(row):
         async with services.database.write() as connection:
-            row = await held(connection, claims)
+            if not await held_jobs.renew(connection, row):
+                row = await held(connection, claims)
     return _answer(row.status)
 
 
@@ -132,4 +133,5 @@ async def _record(
         exit_code=report.exit_code,
         hand_out=row.hand_out,
         queued=False,
+        linger=services.settings.times.bell_linger,
     )

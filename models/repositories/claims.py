@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.status import COMPLETE, Status, sources_of
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, QueueTag, Stage, Trace
+from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job
 from models.tables import Runner
 
@@ -141,7 +142,7 @@ async def any_for(connection: AsyncConnection, claim: Claim) -> bool:
 async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Record | None:
     """Hand out the next job: its row, or None when there is nothing for this runner.
 
-    Job, stage and pipeline are running when this commits; the lease is not taken up yet.
+    The lease is not taken up yet; `lift` must follow in the same transaction.
     """
     again = await _same_request(connection, claim)
     if again is not None:
@@ -159,7 +160,7 @@ async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Reco
         }
         row = (await connection.execute(_START, {"b_job": picked.job_id, "b_now": now, **holder})).first()
         if row is not None:
-            await _open_hand_out(connection, row, claim, now)
+            await _open_hand_out(connection, row, claim)
             return row
 
 
@@ -171,12 +172,23 @@ async def _same_request(connection: AsyncConnection, claim: Claim) -> Record | N
     return (await connection.execute(_SAME_REQUEST, asked)).first()
 
 
-async def _open_hand_out(connection: AsyncConnection, row: Record, claim: Claim, now: datetime) -> None:
+async def lift(connection: AsyncConnection, hand_out: HandOut, now: datetime) -> None:
+    """Stage and pipeline run as soon as one of their jobs does.
+
+    Where transactions run side by side, a status that was just read may be lowered before this one ends: there the
+    rows are written in any case, for their locks.
+    """
+    alone = connection.dialect.name == "sqlite"
+    if not (alone and hand_out.stage_status == Status.RUNNING):
+        await connection.execute(_LIFT_STAGE, {"b_stage": hand_out.job.stage_id})
+    if not (alone and hand_out.pipeline.status == Status.RUNNING and hand_out.pipeline.started_at):
+        await connection.execute(_LIFT_PIPELINE, {"b_pipeline": hand_out.job.pipeline_id, "b_now": now})
+
+
+async def _open_hand_out(connection: AsyncConnection, row: Record, claim: Claim) -> None:
     values = {"b_job": row.id, "b_hand_out": row.hand_out, "b_request": claim.request_id}
     await connection.execute(_LEASE, values)
     if row.hand_out == 1:
         await connection.execute(_NEW_TRACE, {"b_job": row.id})
     else:  # a hand-out that nobody took up wrote nothing; this one begins a log of its own all the same
         await connection.execute(_FRESH_TRACE, {"b_job": row.id})
-    await connection.execute(_LIFT_STAGE, {"b_stage": row.stage_id})
-    await connection.execute(_LIFT_PIPELINE, {"b_pipeline": row.pipeline_id, "b_now": now})

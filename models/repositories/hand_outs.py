@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Artifact, Pipeline
+from models.pipelines import Artifact, Pipeline, Stage
 from models.repositories.job_rows import job
 from models.tables import Project, User
 
@@ -17,6 +17,7 @@ pipeline = table_of(Pipeline)
 project = table_of(Project)
 user = table_of(User)
 artifact = table_of(Artifact)
+stage = table_of(Stage)
 
 ARCHIVE = "archive"
 
@@ -30,6 +31,7 @@ class HandOut:
     project: Any
     user: Any
     dependencies: Sequence[Any]
+    stage_status: str
 
 
 _AROUND: Final = (
@@ -37,11 +39,13 @@ _AROUND: Final = (
         *(column.label(f"pipeline_{column.name}") for column in pipeline.c),
         *(column.label(f"project_{column.name}") for column in project.c),
         *(column.label(f"user_{column.name}") for column in user.c),
+        stage.c.status.label("stage_status"),
     )
     .select_from(
         job.join(pipeline, pipeline.c.id == job.c.pipeline_id)
         .join(project, project.c.id == job.c.project_id)
         .join(user, user.c.id == job.c.user_id)
+        .join(stage, stage.c.id == job.c.stage_id)
     )
     .where(job.c.id == bindparam("b_job"))
 )
@@ -62,7 +66,8 @@ async def read(connection: AsyncConnection, job_row: Record) -> HandOut:
     row = (await connection.execute(_AROUND, {"b_job": job_row.id})).one()
     values = iter(row)
     of_pipeline, of_project, of_user = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
-    return HandOut(job_row, of_pipeline, of_project, of_user, await dependencies(connection, job_row))
+    archives = await dependencies(connection, job_row)
+    return HandOut(job_row, of_pipeline, of_project, of_user, archives, row.stage_status)
 
 
 async def dependencies_of(connection: AsyncConnection, job_id: int) -> Sequence[Record]:

@@ -58,8 +58,9 @@ def is_renewed(row: Record) -> bool:
     return bool(row.taken_up) and row.contact >= (row.ticks or 0)
 
 
-async def renew(connection: AsyncConnection, row: Record) -> None:
-    """Note a call for a job, once a tick."""
-    if not is_renewed(row):
-        values = {"b_job": row.id, "b_hand_out": row.hand_out, "b_ticks": row.ticks or 0}
-        await connection.execute(_RENEW, values)
+async def renew(connection: AsyncConnection, row: Record) -> bool:
+    """Note a call for a job, once a tick; false when that hand-out does not hold it any more."""
+    if is_renewed(row):
+        return True
+    values = {"b_job": row.id, "b_hand_out": row.hand_out, "b_ticks": row.ticks or 0}
+    return bool((await connection.execute(_RENEW, values)).rowcount)

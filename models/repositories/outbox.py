@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
@@ -21,6 +21,11 @@ OUTCOME: Final = "outcome"
 COMMAND: Final = "command"
 
 _ADD: Final = insert(outbox)
+_HASTEN: Final = (
+    update(outbox)
+    .where(outbox.c.pipeline_id == bindparam("b_pipeline"), outbox.c.sent_at.is_(None), outbox.c.attempts == 0)
+    .values(not_before=bindparam("b_now"))
+)
 _LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
@@ -32,8 +37,9 @@ async def put(
     *,
     job_ids: Sequence[int | None] = (None,),
     payload: dict[str, Any] | None = None,
+    due: datetime | None = None,
 ) -> None:
-    """Write a row for each job (or one for the pipeline)."""
+    """Write a row for each job (or one for the pipeline), to be sent when it is due: now, unless told."""
     if not job_ids:
         return
     rows = [
@@ -45,11 +51,16 @@ async def put(
             "attempts": 0,
             "error": "",
             "created_at": now,
-            "not_before": now,
+            "not_before": due or now,
         }
         for job_id in job_ids
     ]
     await connection.execute(_ADD, rows if len(rows) > 1 else rows[0])
+
+
+async def hasten(connection: AsyncConnection, pipeline_id: int, now: datetime) -> None:
+    """Outcomes of a pipeline that linger are due now."""
+    await connection.execute(_HASTEN, {"b_pipeline": pipeline_id, "b_now": now})
 
 
 async def unsent(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:

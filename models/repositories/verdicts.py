@@ -1,13 +1,13 @@
 """Verdicts: how attempts end. Verdict and outbox row are one transaction; the outbox is only the bell."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import Integer, bindparam, case, delete, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import OPEN, Status
+from domain.status import HELD_BY_RUNNER, OPEN, Status
 from domain.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
 from models.pipelines import Lease, Trace
@@ -34,6 +34,12 @@ _END: Final = (
     )
     .returning(job.c.id, job.c.pipeline_id, job.c.allow_failure, job.c.exit_codes_allowed)
 )
+_STILL_RUNS: Final = (
+    select(job.c.id)
+    .where(job.c.pipeline_id == bindparam("b_pipeline"))
+    .where(or_(*(job.c.status == status for status in sorted(HELD_BY_RUNNER))))
+    .limit(1)
+)
 _UNLEASE: Final = delete(lease).where(lease.c.job_id == bindparam("b_job"))
 _FREEZE: Final = update(trace).where(trace.c.job_id == bindparam("b_job")).values(frozen=True)
 
@@ -49,11 +55,13 @@ async def end_jobs(
     hand_out: int | None = None,
     tell: bool = True,
     queued: bool = True,
+    linger: float = 0.0,
 ) -> list[int]:
     """End open jobs with one verdict; a canceling one becomes canceled whatever the verdict says.
 
     `hand_out` fences: only that hand-out may end the job. `tell` is false when the workflow itself is the caller,
-    `queued` when the jobs are certainly not in the queue. Gives back the ids of the jobs that ended.
+    `queued` when the jobs are certainly not in the queue. The bell may wait for `linger` seconds while other jobs of
+    the pipeline run. Gives back the ids of the jobs that ended.
     """
     verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
     fence = -1 if hand_out is None else hand_out
@@ -67,10 +75,21 @@ async def end_jobs(
         await connection.execute(_UNLEASE, {"b_job": job_id})
         await connection.execute(_FREEZE, {"b_job": job_id})
         if tell:
-            await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[job_id])
+            await _ring(connection, row, now, linger)
     if ended and queued:
         await dequeue(connection, ended)
     return ended
+
+
+async def _ring(connection: AsyncConnection, row: Record, now: datetime, linger: float) -> None:
+    """Tell the workflow: at once when nothing else of its pipeline runs, and then of all that lingered."""
+    if linger and (await connection.execute(_STILL_RUNS, {"b_pipeline": row.pipeline_id})).first() is not None:
+        due = now + timedelta(seconds=linger)
+        await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[row.id], due=due)
+        return
+    if linger:
+        await outbox.hasten(connection, row.pipeline_id, now)
+    await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[row.id])
 
 
 async def _look_at_exit_code(connection: AsyncConnection, row: Record, status: Status, exit_code: int | None) -> None:

@@ -60,5 +60,5 @@ async def raw_upstream(port: int, answer: bytes) -> AsyncIterator[list[bytes]]:
 async def until(condition: Callable[[], bool], limit: float = 5.0) -> None:
     """Wait until `condition` holds; fails after `limit` seconds."""
     async with asyncio.timeout(limit):
-        while not condition():  # noqa: ASYNC110  # a condition in another process has no event
+        while not condition():  # a condition in another process has no event
             await asyncio.sleep(0.01)

@@ -243,6 +243,7 @@ def upgrade() -> None:
     with op.batch_alter_table('job', schema=None) as batch_op:
         batch_op.create_index('job_by_status', ['status', 'id'], unique=False)
         batch_op.create_index('job_of_pipeline', ['pipeline_id', 'retried'], unique=False)
+        batch_op.create_index('job_of_pipeline_by_status', ['pipeline_id', 'status'], unique=False)
 
     op.create_table('artifact',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -385,6 +386,7 @@ def downgrade() -> None:
 
     op.drop_table('artifact')
     with op.batch_alter_table('job', schema=None) as batch_op:
+        batch_op.drop_index('job_of_pipeline_by_status')
         batch_op.drop_index('job_of_pipeline')
         batch_op.drop_index('job_by_status')
 
