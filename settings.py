@@ -117,6 +117,8 @@ class Settings(BaseSettings):
     """Use this Temporal server instead of an embedded one."""
     temporal_namespace: str = "default"
     task_queue: str = "pipelines"
+    workflow_sandbox: bool = False
+    """Run workflows in the sandbox that finds what is not deterministic; tests do, and pay for it."""
     worker_deployment: str = ""
     """Name of the worker deployment to pin workflows to; empty means no worker versioning."""
     worker_build: str = ""

@@ -107,7 +107,8 @@ class Process:
         return Sweeper(services.database, services.notifications, services.clock, self._settings.times, self._reachable)
 
     def _archiver(self) -> Archiver:
-        return Archiver(self._services.database, self._services.store, self._services.notifications)
+        services = self._services
+        return Archiver(services.database, services.store, services.notifications, lambda: services.queue.is_busy)
 
     async def _reachable(self) -> bool:
         """Whether the front reaches us."""

@@ -11,7 +11,13 @@ from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import PollerBehaviorAutoscaling, Worker, WorkerDeploymentConfig
+from temporalio.worker import (
+    PollerBehaviorAutoscaling,
+    UnsandboxedWorkflowRunner,
+    Worker,
+    WorkerDeploymentConfig,
+    WorkflowRunner,
+)
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.pipelines import PipelineActivities
@@ -74,6 +80,11 @@ def sandbox() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*OUR_MODULES))
 
 
+def workflow_runner(settings: Settings) -> WorkflowRunner:
+    """The sandbox where it is wanted; without it a workflow task costs half."""
+    return sandbox() if settings.workflow_sandbox else UnsandboxedWorkflowRunner()
+
+
 def make_worker(client: Client, activities: PipelineActivities, settings: Settings) -> Worker:
     """A worker for pipeline workflows and their activities; pinned to its build when a deployment is named."""
     deployment = None
@@ -88,7 +99,7 @@ def make_worker(client: Client, activities: PipelineActivities, settings: Settin
         task_queue=settings.task_queue,
         workflows=[PipelineWorkflow],
         activities=[activities.load, activities.apply, activities.offer_jobs, activities.await_job],
-        workflow_runner=sandbox(),
+        workflow_runner=workflow_runner(settings),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
         max_concurrent_workflow_tasks=20,

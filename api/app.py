@@ -6,7 +6,7 @@ from api import git_http, health
 from api.errors import add_error_handlers
 from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
-from api.runner.router import router as runner_protocol
+from api.runner.router import routes as runner_protocol
 from api.services import Services
 from api.v4.encoded_paths import EncodedPaths
 from api.v4.router import router as rest
@@ -20,8 +20,8 @@ def create_app(services: Services) -> FastAPI:
     add_error_handlers(app)
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
+    app.router.routes.extend(runner_protocol())
     app.include_router(health.router)
-    app.include_router(runner_protocol)
     app.include_router(rest)
     app.include_router(git_http.router)
     app.include_router(pages)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import jwt
 
@@ -73,7 +73,7 @@ class JobTokens:
 
     def issue(self, claims: JobClaims, timeout: int, now: datetime) -> str:
         """A token that is good for `timeout` seconds and the grace."""
-        document = {
+        document: dict[str, Any] = {
             "iss": f"perdure:{self._pod}",
             "aud": _AUDIENCE,
             "sub": str(claims.job_id),
@@ -86,7 +86,9 @@ class JobTokens:
             "project": claims.project_id,
             "scopes": [str(scope) for scope in claims.scopes],
         }
-        return PREFIX + jwt.encode(document, self._key.private, algorithm=_ALGORITHM, headers={"typ": _TYPE})
+        token = PREFIX + jwt.encode(document, self._key.private, algorithm=_ALGORITHM, headers={"typ": _TYPE})
+        self._remember(token, (claims, document["exp"]))
+        return token
 
     def read(self, token: str) -> JobClaims:
         """What a token of this pod says. Raises `Forbidden` for anything else, without saying why to the outside.
@@ -96,10 +98,13 @@ class JobTokens:
         known = self._read.get(token)
         if known is None or known[1] <= datetime.now(UTC):
             known = self._verified(token)
-            self._read[token] = known
-            if len(self._read) > _REMEMBERED:
-                self._read.popitem(last=False)
+            self._remember(token, known)
         return known[0]
+
+    def _remember(self, token: str, known: tuple[JobClaims, datetime]) -> None:
+        self._read[token] = known
+        if len(self._read) > _REMEMBERED:
+            self._read.popitem(last=False)
 
     def _verified(self, token: str) -> tuple[JobClaims, datetime]:
         try:

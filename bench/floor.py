@@ -3,7 +3,7 @@
     echo '{"address": ..., ...}' | python -m bench.floor
 
 One process, as ours is one: it starts the workflows, runs them, and completes every activity by its id, with as many
-callers at a time as the whole way has runners. Pollers, sandbox, converter and cache are those of our own worker.
+callers at a time as the whole way has runners. Pollers, workflow runner, converter and cache are our own worker's.
 """
 
 import asyncio
@@ -17,10 +17,8 @@ from uuid import uuid4
 import uvloop
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.worker import PollerBehaviorAutoscaling, Worker
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import PollerBehaviorAutoscaling, UnsandboxedWorkflowRunner, Worker
 
-from activities.temporal_worker import OUR_MODULES
 from bench.floor_workflow import FloorActivities, FloorWorkflow
 
 _QUEUE: Final = "bench-floor"
@@ -68,9 +66,7 @@ class Floor:
             task_queue=_QUEUE,
             workflows=[FloorWorkflow],
             activities=[activities.await_nothing],
-            workflow_runner=SandboxedWorkflowRunner(
-                restrictions=SandboxRestrictions.default.with_passthrough_modules(*OUR_MODULES, "bench")
-            ),
+            workflow_runner=UnsandboxedWorkflowRunner(),
             workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
             activity_task_poller_behavior=PollerBehaviorAutoscaling(),
             max_concurrent_workflow_tasks=20,

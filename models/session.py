@@ -5,12 +5,13 @@ writes later fails at once under WAL, whatever the busy timeout (design, "Rules 
 """
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
 import orjson
-from sqlalchemy import Connection, Dialect, Engine, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, InterfaceError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
@@ -67,6 +68,52 @@ class InlineConnection:
         return work(self._connection)
 
 
+class SqliteFile:
+    """Two connections to a database file for as long as the process lives: one writes, one reads.
+
+    Both are used in the thread of the event loop only, so a statement is over before another one begins. Transactions
+    of the writer take turns; the reader has none, each of its statements sees the newest commit.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Connect lazily."""
+        self._engine = _sqlite(url)
+        self._turn = asyncio.Lock()
+        self._open: dict[str, Connection] = {}
+
+    def reader(self) -> InlineConnection:
+        """The connection that reads."""
+        return InlineConnection(self._connection("reader"))
+
+    @asynccontextmanager
+    async def writer(self) -> AsyncIterator[InlineConnection]:
+        """The connection that writes, in a transaction."""
+        async with self._turn:
+            connection = self._connection("writer")
+            driver: Any = connection.connection.dbapi_connection
+            driver.execute("BEGIN IMMEDIATE")
+            try:
+                yield InlineConnection(connection)
+                if driver.in_transaction:  # a migration commits by itself
+                    driver.execute("COMMIT")
+            except BaseException:
+                if driver.in_transaction:
+                    driver.execute("ROLLBACK")
+                raise
+
+    def _connection(self, name: str) -> Connection:
+        if name not in self._open:
+            self._open[name] = self._engine.connect()
+        return self._open[name]
+
+    def close(self) -> None:
+        """Close both."""
+        for connection in self._open.values():
+            connection.close()
+        self._open.clear()
+        self._engine.dispose()
+
+
 class Database:
     """Connections to one pod's database. `read()` and `write()` give a connection in a transaction."""
 
@@ -74,10 +121,8 @@ class Database:
         """Open lazily; nothing is connected before the first statement."""
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        self._turn = asyncio.Lock()
         if self.is_sqlite:
-            self._writer = _sqlite(url, "BEGIN IMMEDIATE")
-            self._reader = _sqlite(url, "")
+            self._file = SqliteFile(url)
         else:
             self._engine = create_async_engine(
                 url, pool_size=pool_size, max_overflow=0, json_serializer=_json, json_deserializer=orjson.loads
@@ -85,23 +130,21 @@ class Database:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """Reads; on SQLite each statement sees the newest commit, as on PostgreSQL's default level."""
+        """Reads; each statement sees the newest commit."""
         with _explained():
             if self.is_sqlite:
-                with self._reader.begin() as connection:
-                    yield cast("AsyncConnection", InlineConnection(connection))
+                yield cast("AsyncConnection", self._file.reader())
                 return
-            async with self._engine.begin() as asynchronous:
-                yield asynchronous
+            async with self._engine.begin() as connection:
+                yield connection
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A transaction that commits at the end of the block, or rolls back when it raises."""
         with _explained():
             if self.is_sqlite:
-                async with self._turn:
-                    with self._writer.begin() as connection:
-                        yield cast("AsyncConnection", InlineConnection(connection))
+                async with self._file.writer() as connection:
+                    yield cast("AsyncConnection", connection)
                 return
             async with self._engine.begin() as asynchronous:
                 yield asynchronous
@@ -109,21 +152,16 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         if self.is_sqlite:
-            self._writer.dispose()
-            self._reader.dispose()
+            self._file.close()
         else:
             await self._engine.dispose()
 
 
-def _sqlite(url: str, begin: str) -> Engine:
-    """An engine whose transactions begin as told, or are each statement by itself when nothing is told.
-
-    Its pool never lets the event loop wait for a connection.
-    """
+def _sqlite(url: str) -> Engine:
+    """An engine that begins no transaction by itself: the writer's own word does."""
     engine = create_engine(
-        url.replace("+aiosqlite", ""),
-        pool_size=10,
-        max_overflow=-1,
+        url,
+        poolclass=NullPool,
         connect_args={"cached_statements": 512},
         json_serializer=_json,
         json_deserializer=orjson.loads,
@@ -137,12 +175,6 @@ def _sqlite(url: str, begin: str) -> Engine:
             cursor.execute(pragma)
         cursor.close()
 
-    if begin:
-
-        @event.listens_for(engine, "begin")
-        def start(connection: Any) -> None:
-            connection.exec_driver_sql(begin)
-
     return engine
 
 
@@ -151,11 +183,11 @@ def _explained() -> Iterator[None]:
     """Turn failures of the database itself into errors that a caller can act upon."""
     try:
         yield
-    except (DBAPIError, ConnectionError) as error:
+    except (DBAPIError, ConnectionError, sqlite3.OperationalError) as error:
         text = str(error).lower()
         if any(sign in text for sign in _FULL):
             raise StorageFull("The database has no room left; free space on its disk, then try again.") from error
-        away = isinstance(error, ConnectionError | InterfaceError) or error.connection_invalidated
+        away = isinstance(error, ConnectionError | InterfaceError) or getattr(error, "connection_invalidated", False)
         if away or any(sign in text for sign in _AWAY):
             raise Unavailable("The database is away; try again in a few seconds.") from error
         raise

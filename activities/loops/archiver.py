@@ -5,7 +5,7 @@ Chunks are deleted only up to the length that was frozen, and only after the obj
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 
@@ -20,6 +20,7 @@ from storage.objects import ObjectStore
 BATCH = 50
 PART = 1024 * 1024
 IDLE = 5.0
+LONGEST_LINGER = 30.0
 LINGER = 1.0
 """Seconds in which further logs may end, to be moved together."""
 
@@ -29,8 +30,15 @@ log = structlog.get_logger()
 class Archiver:
     """Moves logs until it is cancelled."""
 
-    def __init__(self, database: Database, store: ObjectStore, notifications: Notifications) -> None:
-        """Take what the composition root made."""
+    def __init__(
+        self,
+        database: Database,
+        store: ObjectStore,
+        notifications: Notifications,
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`is_busy` tells whether jobs wait."""
+        self._is_busy = is_busy
         self._database = database
         self._store = store
         self._notifications = notifications
@@ -44,7 +52,14 @@ class Archiver:
             except Exception:
                 log.exception("moving logs failed; it is tried again")
             if not moved and await self._notifications.wait(TRACES, IDLE):
-                await asyncio.sleep(LINGER)
+                await self._quiet()
+
+    async def _quiet(self) -> None:
+        """Let the logs of other jobs come too; while jobs wait for runners there are better things to do."""
+        deadline = asyncio.get_running_loop().time() + LONGEST_LINGER
+        await asyncio.sleep(LINGER)
+        while self._is_busy() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # a state, no event
+            await asyncio.sleep(LINGER)
 
     async def move(self) -> int:
         """Move every log that is ready; give back how many."""

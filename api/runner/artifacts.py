@@ -7,10 +7,9 @@ from typing import Final
 from uuid import uuid4
 
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from api.deps import ServicesDep
 from api.runner.job_access import claims_for, held, job_token
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
@@ -22,15 +21,13 @@ from models.repositories import artifacts, hand_outs
 from storage.junit import JUnitReport, parse_junit
 from storage.objects import Stored
 
-router = APIRouter()
 log = structlog.get_logger()
 
 _FORMATS: Final = frozenset({"zip", "gzip", "raw", "zipzstd", "tarzstd"})
 _REPORT_BYTES: Final = 10 * 1024 * 1024
 
 
-@router.post("/jobs/{job_id}/artifacts")
-async def upload(job_id: int, request: Request, services: ServicesDep) -> JSONResponse:
+async def upload(job_id: int, request: Request, services: Services) -> JSONResponse:
     """Take one file of a running job, as a stream; 201 only when it lies safely in the store."""
     claims = claims_for(services, job_token(request), Scope.ARTIFACTS_UPLOAD, job_id)
     async with services.database.write() as connection:
@@ -116,8 +113,7 @@ def _report_values(report: JUnitReport) -> dict[str, object]:
     }
 
 
-@router.get("/jobs/{job_id}/artifacts")
-async def download(job_id: int, request: Request, services: ServicesDep) -> Response:
+async def download(job_id: int, request: Request, services: Services) -> Response:
     """The archive of a job, for the running job that depends on it."""
     claims = claims_for(services, job_token(request), Scope.ARTIFACTS_DOWNLOAD)
     async with services.database.write() as connection:

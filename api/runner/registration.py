@@ -3,25 +3,22 @@
 import hmac
 from typing import Any, Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from api.deps import ServicesDep
 from api.runner.body import flag, json_object, text
 from api.runner.runner_access import authenticated_runner, note_contact
+from api.services import Services
 from auth.secret_token import RUNNER, RUNNER_BY_REGISTRATION, digest, routable_token
 from domain.errors import Forbidden, Invalid, NotFound
 from models.repositories import installations, runners
-
-router = APIRouter()
 
 _INSTANCE_TYPE: Final = 1
 _MOST_TAGS: Final = 50
 _SHORTEST_TIMEOUT: Final = 600
 
 
-@router.post("/runners")
-async def register(request: Request, services: ServicesDep) -> JSONResponse:
+async def register(request: Request, services: Services) -> JSONResponse:
     """Register with the installation's registration token."""
     body = await json_object(request, services.settings.sizes.json_bytes)
     async with services.database.read() as connection:
@@ -66,8 +63,7 @@ def _registered(runner_id: int, token: str, status: int) -> JSONResponse:
     return JSONResponse({"id": runner_id, "token": token, "token_expires_at": None}, status)
 
 
-@router.post("/runners/verify")
-async def verify(request: Request, services: ServicesDep) -> JSONResponse:
+async def verify(request: Request, services: Services) -> JSONResponse:
     """Tell a runner that its token is good; it is the first sight of its features."""
     body = await json_object(request, services.settings.sizes.json_bytes)
     runner = await authenticated_runner(services, request, body)
@@ -75,8 +71,7 @@ async def verify(request: Request, services: ServicesDep) -> JSONResponse:
     return _registered(runner.id, text(body, "token") or request.headers["runner-token"], 200)
 
 
-@router.post("/runners/reset_authentication_token")
-async def reset_token(request: Request, services: ServicesDep) -> JSONResponse:
+async def reset_token(request: Request, services: Services) -> JSONResponse:
     """A new token for the runner that shows its old one."""
     body = await json_object(request, services.settings.sizes.json_bytes)
     runner = await authenticated_runner(services, request, body)
@@ -86,8 +81,7 @@ async def reset_token(request: Request, services: ServicesDep) -> JSONResponse:
     return JSONResponse({"token": token, "token_expires_at": None}, 201)
 
 
-@router.delete("/runners")
-async def unregister(request: Request, services: ServicesDep) -> Response:
+async def unregister(request: Request, services: Services) -> Response:
     """Remove the runner that shows its token."""
     runner = await authenticated_runner(services, request, await json_object(request, 65536))
     async with services.database.write() as connection:
@@ -95,8 +89,7 @@ async def unregister(request: Request, services: ServicesDep) -> Response:
     return Response(status_code=204)
 
 
-@router.delete("/runners/managers")
-async def unregister_manager(request: Request, services: ServicesDep) -> Response:
+async def unregister_manager(request: Request, services: Services) -> Response:
     """Forget one process of the runner that shows its token."""
     body = await json_object(request, 65536)
     runner = await authenticated_runner(services, request, body)
@@ -110,8 +103,7 @@ async def unregister_manager(request: Request, services: ServicesDep) -> Respons
     return Response(status_code=204)
 
 
-@router.get("/runners/router/discovery")
-async def discover_router(request: Request, services: ServicesDep) -> JSONResponse:
+async def discover_router(request: Request, services: Services) -> JSONResponse:
     """There is no job router: runners ask by HTTP."""
     await authenticated_runner(services, request, {})
     return JSONResponse({"message": "501 Not Implemented"}, 501)

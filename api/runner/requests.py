@@ -9,9 +9,8 @@ from typing import Any
 
 import orjson
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from api.deps import ServicesDep
 from api.runner import payload
 from api.runner.body import json_object, text
 from api.runner.runner_access import authenticated_runner, note_contact
@@ -23,7 +22,6 @@ from models.notifications import JOBS, OUTBOX, pipeline_topic
 from models.repositories import claims, hand_outs, verdicts
 from models.repositories.claims import Claim
 
-router = APIRouter()
 log = structlog.get_logger()
 
 _QUEUE_VALUE = "waiting"
@@ -36,8 +34,7 @@ class _ClientGone(Exception):
     """Nobody would read the answer: the claim is rolled back."""
 
 
-@router.post("/jobs/request")
-async def request_job(request: Request, services: ServicesDep) -> Response:
+async def request_job(request: Request, services: Services) -> Response:
     """Hand out a job (201) or say that there is none (204)."""
     body = await json_object(request, _BODY_LIMIT)
     runner = await authenticated_runner(services, request, body)

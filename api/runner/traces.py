@@ -3,9 +3,8 @@
 import re
 from typing import Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from api.deps import ServicesDep
 from api.runner.body import limited_body
 from api.runner.job_access import claims_for, held, job_token
 from api.services import Services
@@ -16,13 +15,10 @@ from models.columns import Record
 from models.notifications import OUTBOX, pipeline_topic
 from models.repositories import traces, verdicts
 
-router = APIRouter()
-
 _RANGE: Final = re.compile(r"(\d{1,15})-(\d{1,15})")
 
 
-@router.patch("/jobs/{job_id}/trace")
-async def append_trace(job_id: int, request: Request, services: ServicesDep) -> Response:
+async def append_trace(job_id: int, request: Request, services: Services) -> Response:
     """Append a chunk: 202 with the size, or 416 with the size when it does not start where the log ends."""
     claims = claims_for(services, job_token(request), Scope.TRACE, job_id)
     start = _start(request.headers.get("content-range", ""))

@@ -6,11 +6,10 @@ The verdict, the frozen log and the outbox row are one transaction; then comes t
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.deps import ServicesDep
 from api.runner.body import json_object, text
 from api.runner.job_access import claims_for, held, holder, job_token, require_running
 from api.services import Services
@@ -22,8 +21,6 @@ from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic
 from models.repositories import held_jobs, traces, verdicts
 from models.repositories.job_rows import job
-
-router = APIRouter()
 
 _FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
 
@@ -55,8 +52,7 @@ class Report:
         )
 
 
-@router.put("/jobs/{job_id}")
-async def update_job(job_id: int, request: Request, services: ServicesDep) -> Response:
+async def update_job(job_id: int, request: Request, services: Services) -> Response:
     """Take a runner's word on a job."""
     body = await json_object(request, services.settings.sizes.json_bytes)
     claims = claims_for(services, job_token(request, text(body, "token")), Scope.UPDATE, job_id)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import and_, bindparam, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
@@ -87,9 +87,37 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     return Recorded(status=status, statuses=_named(decision, rows), attempts=tuple(made.values()), answers=answers)
 
 
+_HEAD: Final = select(pipeline.c.status, pipeline.c.run, pipeline.c.tick).where(
+    pipeline.c.id == bindparam("b_pipeline")
+)
+_STAGES: Final = (
+    select(stage.c.id, stage.c.position, stage.c.status)
+    .where(stage.c.pipeline_id == bindparam("b_pipeline"))
+    .order_by(stage.c.id)
+    .with_for_update()
+)
+_SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
+_SET_PIPELINE: Final = (
+    update(pipeline)
+    .where(
+        pipeline.c.id == bindparam("b_pipeline"),
+        or_(
+            pipeline.c.run < bindparam("b_run"),
+            and_(pipeline.c.run == bindparam("b_run"), pipeline.c.tick < bindparam("b_tick")),
+        ),
+    )
+    .values(
+        run=bindparam("b_run"),
+        tick=bindparam("b_tick"),
+        status=bindparam("b_status"),
+        updated_at=bindparam("b_now"),
+        finished_at=bindparam("b_finished"),
+    )
+)
+
+
 async def _head(connection: AsyncConnection, pipeline_id: int) -> Record:
-    statement = select(pipeline.c.status, pipeline.c.run, pipeline.c.tick).where(pipeline.c.id == pipeline_id)
-    row = (await connection.execute(statement)).first()
+    row = (await connection.execute(_HEAD, {"b_pipeline": pipeline_id})).first()
     if row is None:
         raise NotFound(f"Pipeline {pipeline_id} does not exist.")
     return row
@@ -152,26 +180,18 @@ async def _refold(
     connection: AsyncConnection, decision: Decision, before: Status, now: datetime
 ) -> tuple[Sequence[Record], Status]:
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
-    locked = select(stage.c.id, stage.c.position, stage.c.status).where(stage.c.pipeline_id == decision.pipeline_id)
-    stages = (await connection.execute(locked.order_by(stage.c.id).with_for_update())).all()
+    stages = (await connection.execute(_STAGES, {"b_pipeline": decision.pipeline_id})).all()
     rows = await latest_jobs(connection, decision.pipeline_id)
     folded = [(row.stage_position, _counts_as(row), row.allow_failure) for row in rows]
     for row in stages:
         result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
         if result not in {Status.CREATED, row.status}:
-            await connection.execute(update(stage).where(stage.c.id == row.id).values(status=result))
+            await connection.execute(_SET_STAGE, {"b_stage": row.id, "b_status": str(result)})
     status = settled(before, composite((status, allowed) for _, status, allowed in folded))
-    newer = and_(pipeline.c.run == decision.run, pipeline.c.tick < decision.tick)
+    number = {"b_pipeline": decision.pipeline_id, "b_run": decision.run, "b_tick": decision.tick}
+    ended = now if status in COMPLETE else None
     written = await connection.execute(
-        update(pipeline)
-        .where(pipeline.c.id == decision.pipeline_id, or_(pipeline.c.run < decision.run, newer))
-        .values(
-            run=decision.run,
-            tick=decision.tick,
-            status=status,
-            updated_at=now,
-            finished_at=now if status in COMPLETE else None,
-        )
+        _SET_PIPELINE, {**number, "b_status": str(status), "b_now": now, "b_finished": ended}
     )
     if written.rowcount == 0:
         raise Stale

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy, When
@@ -76,12 +76,16 @@ def verdict_of(row: Record) -> Verdict:
     )
 
 
+_LATEST = (
+    select(*SNAPSHOT)
+    .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried)
+    .order_by(job.c.position, job.c.id)
+)
+
+
 async def latest_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
     """The latest attempt of every job of a pipeline, in the order of the configuration."""
-    statement = (
-        select(*SNAPSHOT).where(job.c.pipeline_id == pipeline_id, ~job.c.retried).order_by(job.c.position, job.c.id)
-    )
-    return (await connection.execute(statement)).all()
+    return (await connection.execute(_LATEST, {"b_pipeline": pipeline_id})).all()
 
 
 async def set_status(

@@ -216,7 +216,9 @@ class Pod:
 async def running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
     """A pod on the Temporal server at `address`, its database in `home`."""
     number = next(NUMBERS)
-    settings = Settings(home=home, temporal_address=address, task_queue=f"pipelines-{number}", times=SHORT)
+    settings = Settings(
+        home=home, temporal_address=address, task_queue=f"pipelines-{number}", times=SHORT, workflow_sandbox=True
+    )
     database = Database(settings.database)
     try:
         await migrate(database)
