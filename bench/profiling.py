@@ -21,7 +21,6 @@ from pods.stack import PYTHON
 
 LAYERS: Final[tuple[tuple[str, str], ...]] = (
     ("sqlalchemy", "SQL"),
-    ("aiosqlite", "SQL"),
     ("sqlite3", "SQL"),
     ("/models/", "SQL"),
     ("temporalio", "Temporal SDK"),

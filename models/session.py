@@ -160,7 +160,7 @@ class Database:
 def _sqlite(url: str) -> Engine:
     """An engine that begins no transaction by itself: the writer's own word does."""
     engine = create_engine(
-        url,
+        url.replace("+aiosqlite", ""),
         poolclass=NullPool,
         connect_args={"cached_statements": 512},
         json_serializer=_json,

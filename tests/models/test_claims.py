@@ -8,8 +8,8 @@ import pytest
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, QueueTag, Trace
-from models.repositories import claims, leases, projects
-from tests.models.world import BEGIN, World, job, pipeline
+from models.repositories import claims, projects
+from tests.models.world import BEGIN, World, hand_out, job, pipeline, touch
 
 lease = table_of(Lease)
 queue_entry = table_of(QueueEntry)
@@ -64,7 +64,7 @@ async def test_a_claim_that_is_rolled_back_leaves_the_job_in_the_queue(world: Wo
 
     async def claim_and_lose_the_client() -> None:
         async with world.database.write() as connection:
-            assert await claims.take(connection, world.runner(), world.now()) is not None
+            assert await hand_out(connection, world.runner(), world.now()) is not None
             raise ConnectionResetError("the client is gone")
 
     with pytest.raises(Exception, match="try again"):
@@ -118,7 +118,7 @@ async def test_the_same_request_gets_the_same_job_again_until_it_is_taken_up(wor
     assert await world.claim(request_id="r-1") == first
     assert await world.claim(request_id="r-2") != first
     async with world.database.write() as connection:
-        assert await leases.touch(connection, *first)
+        assert await touch(connection, *first)
     assert await world.claim(request_id="r-1") != first
 
 

@@ -10,7 +10,7 @@ from models.columns import table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories import leases
 from models.repositories.job_rows import stuck_canceling
-from tests.models.world import World, job
+from tests.models.world import World, job, touch
 
 lease = table_of(Lease)
 clock = table_of(LeaseClock)
@@ -74,7 +74,7 @@ async def test_a_call_never_takes_back_the_bonus(ticking: World) -> None:
     async with ticking.database.write() as connection:
         await leases.extend_all(connection, 24)
         before = (await connection.execute(lease.select())).one().contact
-        assert await leases.touch(connection, held, 1)
+        assert await touch(connection, held, 1)
         assert (await connection.execute(lease.select())).one().contact == before
 
 
@@ -90,7 +90,7 @@ async def test_any_call_renews_the_lease(ticking: World) -> None:
     await tick(ticking, 5)
     assert await silent(ticking, 4) == [held]
     async with ticking.database.write() as connection:
-        assert await leases.touch(connection, held, 1)
+        assert await touch(connection, held, 1)
         assert await leases.unresponsive(connection, [held], 1) == set()
     assert await silent(ticking, 0) == []
     await tick(ticking, 2)
@@ -101,7 +101,7 @@ async def test_any_call_renews_the_lease(ticking: World) -> None:
 async def test_a_call_of_another_hand_out_renews_nothing(ticking: World) -> None:
     held = await ticking.take()
     async with ticking.database.write() as connection:
-        assert not await leases.touch(connection, held, 2)
+        assert not await touch(connection, held, 2)
         assert await leases.held(connection) == 1
 
 
@@ -123,7 +123,7 @@ async def test_a_hand_out_without_any_call_goes_back_to_the_queue(ticking: World
     assert (row.status, row.runner_id, row.system_id, row.started_at) == ("pending", None, "", None)
     assert await ticking.claim() == (taken[0], 2)
     async with ticking.database.write() as connection:
-        assert not await leases.touch(connection, taken[0], 1)
+        assert not await touch(connection, taken[0], 1)
 
 
 async def test_a_hand_out_that_was_taken_up_is_never_put_back(ticking: World) -> None:
@@ -140,7 +140,7 @@ async def test_a_call_at_the_last_moment_keeps_the_job(ticking: World) -> None:
     async with ticking.database.read() as connection:
         seen: Any = await leases.silent(connection, 12, taken_up=False)
     async with ticking.database.write() as connection:
-        assert await leases.touch(connection, *taken)
+        assert await touch(connection, *taken)
         assert await leases.put_back(connection, seen, ticking.now()) == []
     assert (await ticking.row(job, name="one")).status == "running"
     assert await ticking.claim() is None

@@ -8,7 +8,7 @@ import pytest
 from domain.messages import Decision
 from domain.status import Status
 from models.repositories import outbox
-from models.repositories.verdicts import outcome
+from models.repositories.verdicts import outcomes
 from tests.models.world import World, outbox_table
 
 
@@ -74,11 +74,11 @@ async def test_a_verdict_and_its_bell_are_one_transaction(world: World) -> None:
     assert await world.end(build, Status.FAILED, reason="script_failure", exit_code=2) == [build]
     assert [row.job_id for row in await world.outbox(pipeline_id, outbox.OUTCOME)] == [build]
     async with world.database.read() as connection:
-        verdict, folded = (await outcome(connection, [build]))[build]
+        verdict, folded = (await outcomes(connection, [build]))[build]
     assert (verdict.status, verdict.reason, verdict.exit_code, folded) == (Status.FAILED, "script_failure", 2, False)
     await world.settle(pipeline_id)
     async with world.database.read() as connection:
-        assert (await outcome(connection, [build]))[build][1] is True
+        assert (await outcomes(connection, [build]))[build][1] is True
 
 
 async def test_a_held_row_is_due_again_when_its_relay_died(world: World) -> None:

@@ -8,6 +8,7 @@ from textwrap import dedent
 from typing import Any, Self
 
 from sqlalchemy import Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.compile import compile_config
 from domain.decisions import decide
@@ -16,7 +17,17 @@ from domain.status import Status
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import Job, Outbox, Pipeline, Stage
-from models.repositories import accounts, claims, decisions, leases, pipelines, projects, runners, verdicts
+from models.repositories import (
+    accounts,
+    claims,
+    decisions,
+    hand_outs,
+    held_jobs,
+    pipelines,
+    projects,
+    runners,
+    verdicts,
+)
 from models.repositories.claims import Claim
 from models.session import Database
 
@@ -124,14 +135,14 @@ class World:
     async def claim(self, **values: Any) -> tuple[int, int] | None:
         """Ask for a job: (id, hand-out) or None."""
         async with self.database.write() as connection:
-            return await claims.take(connection, self.runner(**values), self.now())
+            return await hand_out(connection, self.runner(**values), self.now())
 
     async def take(self, **values: Any) -> int:
         """Take a job that must be there, and call for it; its id."""
         taken = await self.claim(**values)
         assert taken is not None
         async with self.database.write() as connection:
-            assert await leases.touch(connection, *taken)
+            assert await touch(connection, *taken)
         return taken[0]
 
     async def end(self, job_id: int, status: Status = Status.SUCCESS, **values: Any) -> list[int]:
@@ -167,3 +178,20 @@ class World:
     async def outbox(self, pipeline_id: int, kind: str) -> Sequence[Record]:
         """What is still to be told to Temporal."""
         return await self.rows(outbox_table, pipeline_id=pipeline_id, kind=kind)
+
+
+async def hand_out(connection: AsyncConnection, claim: Claim, now: datetime) -> tuple[int, int] | None:
+    """Claim a job as the route does: (id, hand-out) or None."""
+    taken = await claims.take(connection, claim, now)
+    if taken is None:
+        return None
+    await claims.lift(connection, await hand_outs.read(connection, taken), now)
+    return taken.id, taken.hand_out
+
+
+async def touch(connection: AsyncConnection, job_id: int, number: int) -> bool:
+    """A call of the runner that was handed out a job: whether it still holds it."""
+    row = await held_jobs.look(connection, job_id)
+    if row is None or row.contact is None or row.hand_out != number:
+        return False
+    return await held_jobs.renew(connection, row)

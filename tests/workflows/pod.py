@@ -25,11 +25,11 @@ from domain.status import COMPLETE, Status
 from models.clock import system_clock
 from models.migrate import migrate
 from models.notifications import OUTBOX, Notifications
-from models.repositories import installations, leases, pipelines
+from models.repositories import installations, pipelines
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings, TimeLimits
-from tests.models.world import World, job, outbox_table, pipeline
+from tests.models.world import World, job, outbox_table, pipeline, touch
 from tests.waiting import eventually
 from workflows.handles import Pipelines
 from workflows.pipeline import PipelineWorkflow, activity_id, workflow_id
@@ -127,7 +127,7 @@ class Pod:
         async def look() -> bool:
             while name not in self._held and (taken := await self.world.claim(**runner)) is not None:
                 async with self.world.database.write() as connection:
-                    await leases.touch(connection, *taken)
+                    await touch(connection, *taken)
                 self._held[(await self.world.row(job, id=taken[0])).name] = taken[0]
             return name in self._held
 
