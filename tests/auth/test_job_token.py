@@ -47,7 +47,7 @@ def test_two_tokens_are_never_the_same(tokens: JobTokens) -> None:
 
 
 def test_a_token_outlives_the_jobs_timeout_by_an_hour(tokens: JobTokens) -> None:
-    early = NOW - timedelta(seconds=60 + 3600)
+    early = datetime.now(UTC) - timedelta(seconds=60 + 3600)
     assert tokens.read(tokens.issue(CLAIMS, 120, early)) == CLAIMS
     with pytest.raises(Forbidden):
         tokens.read(tokens.issue(CLAIMS, 60, early - timedelta(minutes=2)))

@@ -21,7 +21,7 @@ def key() -> SigningKey:
 
 def test_a_session_names_its_user_for_a_week(key: SigningKey) -> None:
     assert read_session(key, issue_session(key, 42, NOW)) == 42
-    assert read_session(key, issue_session(key, 42, NOW - LIFETIME + timedelta(minutes=1))) == 42
+    assert read_session(key, issue_session(key, 42, datetime.now(UTC) - LIFETIME + timedelta(minutes=1))) == 42
 
 
 def test_a_session_ends(key: SigningKey) -> None:
