@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 GLYPHS: Final = {
     "created": ("·", "dim"),
@@ -95,7 +96,8 @@ def _table(pipeline: dict[str, Any]) -> Table:
         shown = job["stage"] if job["stage"] != stage else ""
         stage = job["stage"]
         style = GLYPHS.get(job["status"], ("?", ""))[1]
-        table.add_row(shown, _name(job), f"[{style}]{_state(job)}[/]", _duration(job))
+        # Text, not markup: a name like `test: [linux, arm]` would lose its brackets
+        table.add_row(Text(shown), Text(_name(job)), Text(_state(job), style), _duration(job))
     return table
 
 
