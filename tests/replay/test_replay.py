@@ -44,7 +44,9 @@ async def test_a_recorded_history_replays(path: Path) -> None:
 @pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)
 async def test_a_changed_workflow_is_found_out(path: Path) -> None:
     result = await replayer(Hasty).replay_workflow(history(path), raise_on_replay_failure=False)
-    assert isinstance(result.replay_failure, NondeterminismError)
+    failure = result.replay_failure
+    # an activity that another one's result is given to cannot read it: that is found, but not called by its name
+    assert isinstance(failure, NondeterminismError) or "Failed decoding arguments" in str(failure)
 
 
 @pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)

@@ -113,9 +113,11 @@ async def test_a_workflow_that_was_terminated_by_hand_is_settled_as_canceled(pod
 async def test_a_healthy_pipeline_is_left_alone(pod: Pod) -> None:
     pipeline_id = await pod.create(LINEAR)
     await pod.take("build")
-    before = (await pod.handle(pipeline_id).describe()).history_length
+    before = (await pod.handle(pipeline_id).describe()).run_id
     assert await pod.reconcile(pipeline_id) == []
-    assert (await pod.handle(pipeline_id).describe()).history_length == before
+    assert (await pod.handle(pipeline_id).describe()).run_id == before
+    history = await pod.handle(pipeline_id).fetch_history()
+    assert not any(event.HasField("workflow_execution_signaled_event_attributes") for event in history.events)
 
 
 async def test_the_relay_mends_a_pipeline_whose_activity_temporal_does_not_know(pod: Pod) -> None:
