@@ -59,7 +59,7 @@ def _kill_again_and_again(stack: Stack, scene: Scene, pipeline_id: int) -> int:
     pause = threading.Event()
     kills = 0
     while kills < TIMES and not _ended(scene, pipeline_id):
-        pause.wait(moments.uniform(0.1, 1.5))
+        pause.wait(moments.uniform(0.05, 0.6))
         stack.kill(*moments.sample(SERVERS, len(SERVERS)))
         kills += 1
         stack.up()
