@@ -88,7 +88,6 @@ class Recorded:
     statuses: Mapping[int, Status] = field(default_factory=dict)
     attempts: tuple[Job, ...] = ()
     answers: tuple[Answer, ...] = ()
-    cancel_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

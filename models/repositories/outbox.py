@@ -99,11 +99,6 @@ async def retire(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
         await connection.execute(delete(outbox).where(outbox.c.job_id.in_(job_ids), outbox.c.kind == OUTCOME))
 
 
-async def forget(connection: AsyncConnection, row_id: int) -> None:
-    """Drop a row whose effect is already there."""
-    await connection.execute(delete(outbox).where(outbox.c.id == row_id))
-
-
 async def next_due(connection: AsyncConnection) -> datetime | None:
     """When the earliest unsent row is due."""
     statement = select(outbox.c.not_before).where(outbox.c.sent_at.is_(None)).order_by(outbox.c.not_before).limit(1)
