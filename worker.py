@@ -46,6 +46,7 @@ class Process:
         self._services = services
         self._settings = services.settings
         self._failed: BaseException | None = None
+        self._front = httpx.AsyncClient(timeout=2, trust_env=False)
 
     async def run(self) -> int:
         """Serve until a signal or a fatal fault; the result is the exit code."""
@@ -59,6 +60,7 @@ class Process:
         for task in reversed(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._front.aclose()
         return 1 if self._failed is not None else 0
 
     def _loops(self) -> list[Callable[[], Awaitable[None]]]:
@@ -115,8 +117,7 @@ class Process:
         if not self._settings.front_check:
             return True
         try:
-            async with httpx.AsyncClient(timeout=2) as client:
-                return (await client.get(self._settings.front_check)).status_code == httpx.codes.OK
+            return (await self._front.get(self._settings.front_check)).status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False
 

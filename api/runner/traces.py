@@ -27,7 +27,7 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
     async with services.database.write() as connection:
         row = await held(connection, claims)
         too_long = start + len(content) > sizes.trace_bytes
-        size = start if too_long else await traces.append_to(connection, row, start, content)
+        size = start if too_long else await traces.append(connection, row, start, content)
     if too_long:
         await _drop(services, row)
     await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)

@@ -20,7 +20,7 @@ from domain.pipeline import Pipeline as Snapshot
 from domain.status import COMPLETE, OPEN, Status, composite, settled
 from domain.verdict import Verdict
 from models.columns import Record, table_of
-from models.pipelines import Job, OperationKey, Pipeline, Stage
+from models.pipelines import OperationKey, Pipeline, Stage
 from models.repositories import outbox
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
@@ -30,8 +30,6 @@ from models.repositories.verdicts import end_jobs
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)
 operation_key = table_of(OperationKey)
-
-__all__ = ["Job", "Stale", "load", "record", "record_or_read"]
 
 
 class Stale(Exception):

@@ -27,18 +27,12 @@ _GROW: Final = (
 _ADD: Final = insert(chunk)
 
 
-async def append(connection: AsyncConnection, job_id: int, start: int, content: bytes) -> int:
-    """Add bytes at offset `start`; give back the new size. Raises `OutOfOrder` with the size there is."""
-    row = await head(connection, job_id)
-    return await _append(connection, job_id, row, start, content)
+async def append(connection: AsyncConnection, row: Record, start: int, content: bytes) -> int:
+    """Add bytes at offset `start` of a held job's log (`held_jobs.look`); give back the new size.
 
-
-async def append_to(connection: AsyncConnection, row: Record, start: int, content: bytes) -> int:
-    """The same for a job as `held_jobs.look` has it."""
-    return await _append(connection, row.id, row, start, content)
-
-
-async def _append(connection: AsyncConnection, job_id: int, row: Record, start: int, content: bytes) -> int:
+    Raises `OutOfOrder` with the size there is.
+    """
+    job_id = row.id
     if row.size != start:
         raise OutOfOrder(f"The log of job {job_id} has {row.size} bytes; a chunk came for offset {start}.", row.size)
     if not content:

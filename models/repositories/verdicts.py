@@ -60,8 +60,8 @@ async def end_jobs(
     """End open jobs with one verdict; a canceling one becomes canceled whatever the verdict says.
 
     `hand_out` fences: only that hand-out may end the job. `tell` is false when the workflow itself is the caller,
-    `queued` when the jobs are certainly not in the queue. The bell may wait for `linger` seconds while other jobs of
-    the pipeline run. Gives back the ids of the jobs that ended.
+    `queued` is false when the jobs are certainly not in the queue. The bell may wait for `linger` seconds while other
+    jobs of the pipeline run. Gives back the ids of the jobs that ended.
     """
     verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
     fence = -1 if hand_out is None else hand_out

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 RENDER = ROOT / "deploy" / "nginx" / "render.py"
@@ -27,14 +28,6 @@ def nginx_binary() -> str:
             pytest.fail("not run: nginx")
         pytest.skip("not run: nginx")
     return found
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 async def listening(port: int) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cli.demo import Scene
 from domain.status import COMPLETE
 from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, running
 from tests.waiting import until
@@ -65,15 +66,7 @@ def _status(scene: Any, pipeline_id: int) -> str:
 
 def test_a_runner_that_falls_silent_loses_its_job(stack: Stack, tmp_path: Path) -> None:
     """Nobody comes back here: the lease alone decides."""
-    scene = stack.scene()
-    token = stack.root().post("/user/runners", runner_type="instance_type", tag_list="silent", run_untagged=False)[
-        "token"
-    ]
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / ".gitlab-ci.yml").write_text("alone: {tags: [silent], retry: 1, script: 'true'}\n")
-    sha = stack.push(scene, folder)
-    pipeline_id = pipeline_of(scene, sha)["id"]
+    scene, token, pipeline_id = _played_by_hand(stack, tmp_path, "alone: {tags: [silent], retry: 1, script: 'true'}\n")
     first = until(lambda: _claim(stack, token), 30)
     assert _say(stack, first, "running") == 200
     second = until(lambda: _claim(stack, token), 60)
@@ -87,14 +80,7 @@ def test_a_runner_that_falls_silent_loses_its_job(stack: Stack, tmp_path: Path) 
 
 
 def test_a_job_that_nobody_took_up_goes_back_to_the_queue(stack: Stack, tmp_path: Path) -> None:
-    scene = stack.scene()
-    token = stack.root().post("/user/runners", runner_type="instance_type", tag_list="silent", run_untagged=False)[
-        "token"
-    ]
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / ".gitlab-ci.yml").write_text("alone: {tags: [silent], script: 'true'}\n")
-    pipeline_id = pipeline_of(scene, stack.push(scene, folder))["id"]
+    scene, token, pipeline_id = _played_by_hand(stack, tmp_path, "alone: {tags: [silent], script: 'true'}\n")
     lost = until(lambda: _claim(stack, token), 30)
     again = until(lambda: _claim(stack, token), 60)
     assert again["id"] == lost["id"]
@@ -102,6 +88,17 @@ def test_a_job_that_nobody_took_up_goes_back_to_the_queue(stack: Stack, tmp_path
     assert _say(stack, again, "success") == 200
     until(lambda: _status(scene, pipeline_id) == "success", 30)
     assert len(jobs_of(scene, pipeline_id)) == 1
+
+
+def _played_by_hand(stack: Stack, tmp_path: Path, config: str) -> tuple[Scene, str, int]:
+    """A pipeline for a runner that the test plays: the scene, the runner's token, the pipeline's id."""
+    scene = stack.scene()
+    wish = {"runner_type": "instance_type", "tag_list": "silent", "run_untagged": False}
+    token = stack.root().post("/user/runners", **wish)["token"]
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / ".gitlab-ci.yml").write_text(config)
+    return scene, token, pipeline_of(scene, stack.push(scene, folder))["id"]
 
 
 def _claim(stack: Stack, token: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from domain.errors import OutOfOrder
 from models.columns import table_of
 from models.pipelines import TraceChunk
-from models.repositories import traces
+from models.repositories import held_jobs, traces
 from tests.models.world import World
 
 chunk = table_of(TraceChunk)
@@ -23,7 +23,8 @@ async def held(world: World) -> int:
 
 async def append(world: World, job_id: int, start: int, content: bytes) -> int:
     async with world.database.write() as connection:
-        return await traces.append(connection, job_id, start, content)
+        row = await held_jobs.look(connection, job_id)
+        return await traces.append(connection, row, start, content)
 
 
 async def whole(world: World, job_id: int) -> bytes:

@@ -2,21 +2,14 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
 
 from settings import FrontLimits, Settings
+from tests.ports import free_port
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
-
-def free_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def front_settings(**limits: float) -> Settings:
