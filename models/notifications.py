@@ -17,6 +17,9 @@ TRACES: Final = "traces"
 
 _CHANNEL: Final = "perdure"
 
+_LOST = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+"""What a lost connection raises; an internal error between the server's last word and the end of the connection."""
+
 log = structlog.get_logger()
 
 
@@ -92,6 +95,7 @@ class PostgresNotifications(Notifications):
         self._url = url.replace("postgresql+asyncpg://", "postgresql://")
         self._connection: asyncpg.Connection | None = None
         self._keeper: asyncio.Task[None] | None = None
+        self._gone = asyncio.Event()
         self._turn = asyncio.Lock()
 
     async def start(self) -> None:
@@ -115,20 +119,22 @@ class PostgresNotifications(Notifications):
         try:
             async with self._turn:
                 await connection.execute("SELECT pg_notify($1, $2)", _CHANNEL, f"{topic} {count}")
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        except _LOST:
+            if connection.is_closed():
+                self._gone.set()  # asyncpg tells nobody of a connection that it gave up by itself
             self._wake(topic, count)
 
     async def _keep(self) -> None:
         while True:
             try:
                 await self._listen()
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+            except _LOST as error:
                 log.warning("cannot listen to the database", error=str(error))
                 await asyncio.sleep(1)
 
     async def _listen(self) -> None:
         """Hold one connection for as long as it lives."""
-        gone = asyncio.Event()
+        gone = self._gone = asyncio.Event()
         connection = await asyncpg.connect(self._url)
         try:
             connection.add_termination_listener(lambda _connection: gone.set())

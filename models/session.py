@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
+import asyncpg
 import orjson
 from sqlalchemy import Connection, Dialect, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, InterfaceError
@@ -183,6 +184,8 @@ def _explained() -> Iterator[None]:
     """Turn failures of the database itself into errors that a caller can act upon."""
     try:
         yield
+    except asyncpg.InternalClientError as error:  # used between the server's last word and the connection's end
+        raise Unavailable("The database is away; try again in a few seconds.") from error
     except (DBAPIError, ConnectionError, sqlite3.OperationalError) as error:
         text = str(error).lower()
         if any(sign in text for sign in _FULL):

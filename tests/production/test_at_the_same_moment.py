@@ -86,19 +86,38 @@ async def _hears(sender: PostgresNotifications, listener: PostgresNotifications)
     await eventually(woken, "a notification of one process wakes the other")
 
 
-async def test_a_lost_connection_is_made_again(
-    listeners: list[PostgresNotifications], databases: list[Database]
-) -> None:
-    async with databases[0].write() as connection:
+async def _end_other_connections(database: Database) -> int:
+    """Let the server end every connection to this database but the one that asks; how many they were."""
+    async with database.write() as connection:
         killed = await connection.execute(
             text(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         )
-        assert killed.scalar_one() >= len(listeners)
+        return int(killed.scalar_one())
+
+
+async def test_a_lost_connection_is_made_again(
+    listeners: list[PostgresNotifications], databases: list[Database]
+) -> None:
+    assert await _end_other_connections(databases[0]) >= len(listeners)
     await _hears(listeners[0], listeners[1])
     await _hears(listeners[1], listeners[0])
+
+
+async def test_a_notification_sent_while_its_connection_is_lost_does_not_fail(
+    listeners: list[PostgresNotifications], databases: list[Database]
+) -> None:
+    for _ in range(20):
+        ending = asyncio.create_task(_end_other_connections(databases[0]))
+        while not ending.done():
+            await listeners[0].notify(JOBS)
+            await asyncio.sleep(0)  # a notification that finds no connection waits for nothing
+        for _ in range(50):  # the server's last word and the end of the connection arrive one after the other
+            await listeners[0].notify(JOBS)
+            await asyncio.sleep(0)
+        await _hears(listeners[0], listeners[0])
 
 
 async def test_a_process_that_stops_does_not_break_its_last_notifications(
