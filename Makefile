@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status check test test-slow bench clean
+.PHONY: help setup demo up down status check test test-slow bench fuzz clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -50,6 +50,9 @@ test-slow: setup ## long fault runs, foreign runners, the production stack
 
 bench: setup ## measure, each figure as a ratio against something
 	$(BIN)/python -m bench
+
+fuzz: setup ## feed mutated configurations to the compiler (SECONDS=600)
+	$(BIN)/python -m tests.fuzz.config $(or $(SECONDS),600)
 
 clean: down ## stop Perdure, remove .venv, .perdure and caches
 	rm -rf .venv .perdure .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

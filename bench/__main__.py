@@ -8,13 +8,13 @@ import orjson
 import typer
 from rich.console import Console
 
-from bench import compiling, engine
+from bench import compile, engine
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
 from bench.rows import Row, all_hold, print_table
 
 BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
-    "compile": compiling.rows,
+    "compile": compile.rows,
     "engine": engine.rows,
 }
 """Name to measurement; a further one is a module with `rows()`."""

@@ -9,7 +9,8 @@ PerdureError
 │   └── ForbiddenTransition
 ├── Invalid              the input is wrong; says what and where
 │   ├── ConfigInvalid    `.gitlab-ci.yml` is wrong; carries every issue
-│   └── ConfigMissing    there is no `.gitlab-ci.yml`
+│   ├── ConfigMissing    there is no `.gitlab-ci.yml`
+│   └── PipelineFiltered the rules leave no job, or no pipeline; carries the failure reason
 ├── TooLarge             a size limit, named
 ├── OutOfOrder           a log chunk that does not start where the log ends; carries the size
 ├── TraceMismatch        the log's checksum differs; the runner is asked to send it again
@@ -20,6 +21,10 @@ PerdureError
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from domain.config.plan import Plan
 
 
 class PerdureError(Exception):
@@ -90,6 +95,23 @@ class ConfigInvalid(Invalid):
 
 class ConfigMissing(Invalid):
     """A commit without a CI configuration."""
+
+
+class PipelineFiltered(Invalid):
+    """A right configuration whose rules leave nothing to run; no pipeline is made.
+
+    `reason` is `filtered_by_rules` or `filtered_by_workflow_rules`, as in GitLab; `plan` tells why each job is absent.
+    """
+
+    def __init__(self, message: str, reason: str, plan: "Plan") -> None:
+        """Keep the failure reason and the plan, which has no jobs or only some at the edges."""
+        super().__init__(message)
+        self.reason = reason
+        self.plan = plan
+
+    def __reduce__(self) -> tuple[type["PipelineFiltered"], tuple[str, str, "Plan"]]:
+        """Come back whole from another process."""
+        return PipelineFiltered, (str(self), self.reason, self.plan)
 
 
 class TooLarge(PerdureError):

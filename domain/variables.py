@@ -7,12 +7,11 @@ the order of reference. Reference: CI YAML, section 10; runner protocol, section
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
-from urllib.parse import urlsplit
 
 from domain.errors import Invalid
+from domain.predefined import EventFacts, pipeline_variables, slug
 
 LARGEST_VALUES: Final = 1024 * 1024
 """Characters of all expanded values of a job together; references multiply what is written once."""
@@ -45,12 +44,6 @@ RUNNER_PROVIDED: Final = frozenset(
 RUNNER_PREFIX: Final = "FF_"
 """Feature flags of the runner start so; it knows their values."""
 
-SLUG_LENGTH: Final = 63
-"""Longest label of a host name."""
-SHORT_SHA: Final = 8
-LONG_TITLE: Final = 100
-"""A title of so many characters is repeated in the description."""
-
 _INSTANCE: Final = re.compile(r"(?:\s+\d+/\d+|: \[[^\]]*\])$")
 _REFERENCE: Final = re.compile(
     r"\$\$|%%|\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|%([A-Za-z_][A-Za-z0-9_]*)%"
@@ -73,33 +66,15 @@ class JobVariable:
     raw: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class JobFacts:
-    """What there is to know about a job when it is handed out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFacts(EventFacts):
+    """What there is to know about a job when it is handed out: the event that made it, itself, and who runs it.
 
-    `server_url` has no trailing slash; `project_path` is the full one, with namespace. `ref` is a short name, `sha` and
-    `before_sha` are full. `node_index` is None for a job that is not parallel. Times are aware.
+    `node_index` is None for a job that is not parallel.
     """
 
-    server_url: str
-    project_id: int
-    project_name: str
-    project_path: str
-    project_url: str
-    default_branch: str
     pipeline_id: int
-    pipeline_iid: int
-    pipeline_source: str
     pipeline_url: str
-    pipeline_created_at: datetime
-    ref: str
-    is_tag: bool
-    ref_protected: bool
-    sha: str
-    before_sha: str
-    commit_message: str
-    commit_author: str
-    commit_timestamp: datetime
     job_id: int
     job_name: str
     job_stage: str
@@ -109,28 +84,14 @@ class JobFacts:
     runner_id: int
     runner_description: str
     runner_tags: tuple[str, ...]
-    user_id: int
-    user_login: str
-    user_name: str
-    user_email: str
     is_manual: bool = False
     node_index: int | None = None
     node_total: int | None = None
-    config_path: str = ".gitlab-ci.yml"
 
 
 def predefined(facts: JobFacts) -> tuple[JobVariable, ...]:
     """Every variable that the server defines, before those of the configuration; the token is masked."""
-    public = {
-        "CI": "true",
-        "GITLAB_CI": "true",
-        **_server(facts),
-        **_project(facts),
-        **_pipeline(facts),
-        **_commit(facts),
-        **_job(facts),
-        **_people(facts),
-    }
+    public = {**pipeline_variables(facts), **_job(facts), **_runner(facts)}
     secret = (
         JobVariable("CI_JOB_TOKEN", facts.job_token, public=False, masked=True, raw=True),
         JobVariable("CI_REPOSITORY_URL", facts.repository_url, public=False, raw=True),
@@ -138,80 +99,15 @@ def predefined(facts: JobFacts) -> tuple[JobVariable, ...]:
     return (*(JobVariable(key, value, raw=True) for key, value in public.items()), *secret)
 
 
-def slug(text: str) -> str:
-    """Lower case, at most 63 characters of a to z, 0 to 9 and inner `-`: fit for host names and paths."""
-    return re.sub(r"[^a-z0-9]", "-", text.lower())[:SLUG_LENGTH].strip("-")
-
-
 def group_name(job_name: str) -> str:
     """The name that all instances of a parallel job share: without `1/3` or `: [linux, arm]` at its end."""
     return _INSTANCE.sub("", job_name) or job_name
 
 
-def _server(facts: JobFacts) -> dict[str, str]:
-    url = urlsplit(facts.server_url)
-    return {
-        "CI_SERVER_URL": facts.server_url,
-        "CI_SERVER_HOST": url.hostname or "",
-        "CI_SERVER_PORT": str(url.port or (443 if url.scheme == "https" else 80)),
-        "CI_SERVER_PROTOCOL": url.scheme,
-        "CI_API_V4_URL": f"{facts.server_url}/api/v4",
-    }
-
-
-def _project(facts: JobFacts) -> dict[str, str]:
-    namespace, _, name = facts.project_path.rpartition("/")
-    return {
-        "CI_PROJECT_ID": str(facts.project_id),
-        "CI_PROJECT_NAME": name,
-        "CI_PROJECT_TITLE": facts.project_name,
-        "CI_PROJECT_PATH": facts.project_path,
-        "CI_PROJECT_PATH_SLUG": slug(facts.project_path),
-        "CI_PROJECT_NAMESPACE": namespace,
-        "CI_PROJECT_ROOT_NAMESPACE": namespace.partition("/")[0],
-        "CI_PROJECT_URL": facts.project_url,
-        "CI_DEFAULT_BRANCH": facts.default_branch,
-        "CI_CONFIG_PATH": facts.config_path,
-    }
-
-
-def _pipeline(facts: JobFacts) -> dict[str, str]:
-    return {
-        "CI_PIPELINE_ID": str(facts.pipeline_id),
-        "CI_PIPELINE_IID": str(facts.pipeline_iid),
-        "CI_PIPELINE_SOURCE": facts.pipeline_source,
-        "CI_PIPELINE_URL": facts.pipeline_url,
-        "CI_PIPELINE_CREATED_AT": _iso(facts.pipeline_created_at),
-        **({"CI_PIPELINE_TRIGGERED": "true"} if facts.pipeline_source == "trigger" else {}),
-    }
-
-
-def _commit(facts: JobFacts) -> dict[str, str]:
-    """A tag has no branch, and nor has a merge request's pipeline."""
-    title, _, rest = facts.commit_message.partition("\n")
-    kind: dict[str, str] = {}
-    if facts.is_tag:
-        kind = {"CI_COMMIT_TAG": facts.ref}
-    elif facts.pipeline_source != "merge_request_event":
-        kind = {"CI_COMMIT_BRANCH": facts.ref}
-    return {
-        "CI_COMMIT_SHA": facts.sha,
-        "CI_COMMIT_SHORT_SHA": facts.sha[:SHORT_SHA],
-        "CI_COMMIT_BEFORE_SHA": facts.before_sha,
-        "CI_COMMIT_REF_NAME": facts.ref,
-        "CI_COMMIT_REF_SLUG": slug(facts.ref),
-        "CI_COMMIT_REF_PROTECTED": _word(facts.ref_protected),
-        **kind,
-        "CI_COMMIT_MESSAGE": facts.commit_message,
-        "CI_COMMIT_TITLE": title,
-        "CI_COMMIT_DESCRIPTION": rest.strip("\n") if len(title) < LONG_TITLE else facts.commit_message,
-        "CI_COMMIT_AUTHOR": facts.commit_author,
-        "CI_COMMIT_TIMESTAMP": _iso(facts.commit_timestamp),
-    }
-
-
 def _job(facts: JobFacts) -> dict[str, str]:
     return {
+        "CI_PIPELINE_ID": str(facts.pipeline_id),
+        "CI_PIPELINE_URL": facts.pipeline_url,
         "CI_JOB_ID": str(facts.job_id),
         "CI_JOB_NAME": facts.job_name,
         "CI_JOB_NAME_SLUG": slug(facts.job_name),
@@ -224,25 +120,13 @@ def _job(facts: JobFacts) -> dict[str, str]:
     }
 
 
-def _people(facts: JobFacts) -> dict[str, str]:
-    """Who started the job, and which runner took it."""
+def _runner(facts: JobFacts) -> dict[str, str]:
+    """Which runner took the job."""
     return {
         "CI_RUNNER_ID": str(facts.runner_id),
         "CI_RUNNER_DESCRIPTION": facts.runner_description,
         "CI_RUNNER_TAGS": ", ".join(facts.runner_tags),
-        "GITLAB_USER_ID": str(facts.user_id),
-        "GITLAB_USER_LOGIN": facts.user_login,
-        "GITLAB_USER_NAME": facts.user_name,
-        "GITLAB_USER_EMAIL": facts.user_email,
     }
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _word(flag: bool) -> str:
-    return "true" if flag else "false"
 
 
 def merge(*layers: Iterable[JobVariable]) -> tuple[JobVariable, ...]:

@@ -1,52 +1,218 @@
 """From the text of a configuration to a plan: the stages of the compiler, one after the other.
 
-read (source) -> extends -> top level -> jobs -> parallel and needs (graph) -> plan. Each notes its issues and goes on
-as far as it can, so that one run tells everything.
+read, inputs and includes (includes) -> extends -> references -> top level -> jobs -> parallel and needs (graph) ->
+workflow and rules (event, seed) -> plan. Each notes its issues and goes on as far as it can, so that one run tells
+everything. Reference: CI YAML, section 1.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from domain.config.budget import COPIES, Budget
+from domain.config.context import Context
 from domain.config.entries import Entries
+from domain.config.event import Event
+from domain.config.expression import Expressions
 from domain.config.extends import resolve
 from domain.config.field import Field
 from domain.config.garbage import collection_paused
 from domain.config.graph import Graph, Linked
+from domain.config.includes import expand
 from domain.config.issues import Issues
 from domain.config.job import read_job
 from domain.config.keywords import TOP
-from domain.config.plan import JobPlan, Plan, Variable, When
-from domain.config.recovery import AllowFailure
+from domain.config.plan import AbsentJob, Included, Plan
+from domain.config.references import resolve_references
+from domain.config.rules import needs_warning
+from domain.config.scope import names_in
+from domain.config.seed import Seeds
 from domain.config.source import read
+from domain.config.sources import Answer, Fetched, Request, Sources, Wanted
+from domain.config.stopping import check_on_stop
 from domain.config.toplevel import FIRST_STAGE, LAST_STAGE, TopLevel, read_toplevel
 from domain.config.tree import Items, Map, Place
+from domain.config.workflow import ruled_auto_cancel
+from domain.config.yaml_text import REFERENCE, dump
+from domain.errors import PipelineFiltered
+
+DEFAULT_CONTEXT: Final = Context()
+"""A push to `main` of which nothing else is known."""
+
+LONGEST_NAME: Final = 255
+"""Characters of a pipeline's name (reference: CI YAML, section 16)."""
+
+FILTERED: Final[Mapping[str, str]] = {
+    "filtered_by_workflow_rules": "Pipeline filtered out by workflow rules. The pipeline did not run: {why}",
+    "filtered_by_rules": "The resulting pipeline would have been empty: no stages / jobs for this pipeline. "
+    "Review the rules configuration for the relevant jobs: {why}",
+}
+"""Failure reasons of a right configuration that leaves no pipeline, and their texts."""
 
 
-def compile_config(text: str, *, file: str = ".gitlab-ci.yml") -> Plan:
-    """Compile a configuration; `file` is what issues call it. Raises `ConfigInvalid` with every issue."""
-    issues = Issues(file)
-    budget = Budget(COPIES, issues)
-    with collection_paused():
-        root, unread = resolve(read(text, issues), issues, budget)
-        entries = Entries()
-        top = read_toplevel(root, entries, issues)
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """The configuration as one mapping; `unread` names jobs whose `extends` could not be carried out."""
+
+    root: Map
+    unread: frozenset[str]
+    includes: tuple[Included, ...]
+
+
+class _Compiler:
+    """One compilation: what all stages share."""
+
+    def __init__(
+        self, context: Context, known: Mapping[Request, Answer] | None, file: str, *, every_job: bool = False
+    ) -> None:
+        self.issues = Issues(file)
+        self.sources = Sources(known)
+        self._context = context
+        self._budget = Budget(COPIES, self.issues)
+        self._reads: set[str] = set()
+        self._every_job = every_job
+
+    def resolve(self, text: str) -> _Resolved | None:
+        """Includes, inputs, `extends` and `!reference`; None if something is wanted first."""
+        source = read(text, self.issues)
+        loaded = expand(source, self._context, self.sources, self.issues, self._budget, self._reads)
+        if self.sources.wanted:
+            return None
+        root, unread = resolve(loaded.root, self.issues, self._budget)
+        if REFERENCE in text or any(REFERENCE in other for other in self._included_texts()):
+            before = len(self.issues)
+            root = resolve_references(root, self.issues, self._budget)
+            if len(self.issues) > before:  # what is missing there would only make up further issues
+                self.issues.raise_if_any()
+        return _Resolved(root, unread, loaded.includes)
+
+    def plan(self, resolved: _Resolved) -> Plan | None:
+        """The plan; None if something is wanted first. Raises `ConfigInvalid`, `PipelineFiltered`."""
+        expressions = Expressions()
+        entries = Entries(expressions)
+        top = read_toplevel(resolved.root, entries, expressions, self.issues)
+        jobs = self._jobs(resolved, top, entries)
+        self.issues.raise_if_any()
+        event = self._event(top)
+        if event is None:
+            return None
+        seeds = Seeds(event, self.issues, self._budget)
+        planned, absent = seeds.planned(jobs)
+        if self.sources.wanted:
+            return None
+        self.issues.raise_if_any()
+        used = {job.stage for job in planned}
+        plan = Plan(
+            stages=tuple(stage for stage in top.stages if stage in used),
+            jobs=planned,
+            absent=absent,
+            name=_name(top, event),
+            auto_cancel=event.auto_cancel,
+            variables=event.variables,
+            prefill=top.prefill,
+            why=event.why,
+            includes=resolved.includes,
+            warnings=self.issues.warnings,
+            reads=frozenset(event.reads | self._reads),
+            lasting=self.sources.lasting,
+        )
+        if not used - {FIRST_STAGE, LAST_STAGE}:
+            _refuse(plan, "filtered_by_rules", _emptiness(plan.jobs, absent))
+        return plan
+
+    def _jobs(self, resolved: _Resolved, top: TopLevel, entries: Entries) -> list[Linked]:
         drafts = [
             read_job(name, config, top.defaults, entries)
-            for name, config in _visible(root, issues).items()
-            if name not in unread
+            for name, config in _visible(resolved.root, self.issues).items()
+            if name not in resolved.unread
         ]
-        jobs = Graph(drafts, top.stages, unread, issues, budget).linked()
-        if not len(issues):
-            _check_not_empty(jobs, issues)
-        issues.raise_if_any()
-        return Plan(stages=_used_stages(top, jobs), jobs=tuple(_planned(job, top.variables, budget) for job in jobs))
+        check_on_stop(drafts, self.issues)
+        if not top.workflow.rules:
+            for draft in drafts:
+                if draft.rules and needs_warning(draft.rules):
+                    self.issues.warn(
+                        f"jobs:{draft.name} may allow multiple pipelines to run for a single action due to `rules:when`"
+                        " clause with no `workflow:rules`",
+                        f"jobs:{draft.name}:rules",
+                        draft.rules[-1].place,
+                    )
+        return Graph(drafts, top.stages, resolved.unread, self.issues, self._budget).linked()
+
+    def _event(self, top: TopLevel) -> Event | None:
+        """The event with what the workflow's rules add to it."""
+        rules = top.workflow.rules
+        event = Event(
+            self._context,
+            top.variables,
+            self.sources,
+            self.issues,
+            default_filter=rules is None,
+            every_job=self._every_job,
+        )
+        if rules is None or self._every_job:
+            event.auto_cancel = ruled_auto_cancel(top.workflow)
+            return event
+        decision = event.workflow(rules)
+        if self.sources.wanted:
+            return None
+        self.issues.raise_if_any()
+        event.why = decision.why
+        if not decision.why.included:
+            _refuse(Plan((), (), why=decision.why), "filtered_by_workflow_rules", decision.why.text)
+        event.auto_cancel = ruled_auto_cancel(top.workflow, decision.rule)
+        if decision.rule is not None and decision.rule.variables:
+            event.variables = {**top.variables, **decision.rule.variables}
+        return event
+
+    def _included_texts(self) -> list[str]:
+        return [answer.text for answer in self.sources.known.values() if isinstance(answer, Fetched)]
+
+
+def compile_config(
+    text: str,
+    context: Context = DEFAULT_CONTEXT,
+    known: Mapping[Request, Answer] | None = None,
+    *,
+    file: str = ".gitlab-ci.yml",
+    every_job: bool = False,
+) -> Plan | Wanted:
+    """Compile a configuration for one event.
+
+    `known` are answers to what an earlier call wanted; `file` is what issues call the main file. With `every_job` no
+    rule is asked, and each job is in the plan. Raises `ConfigInvalid` with every issue, and `PipelineFiltered` when the
+    rules leave nothing to run.
+    """
+    compiler = _Compiler(context, known, file, every_job=every_job)
+    with collection_paused():
+        resolved = compiler.resolve(text)
+        plan = compiler.plan(resolved) if resolved else None
+    return plan or Wanted(compiler.sources.wanted)
+
+
+def merged_config(
+    text: str,
+    context: Context = DEFAULT_CONTEXT,
+    known: Mapping[Request, Answer] | None = None,
+    *,
+    file: str = ".gitlab-ci.yml",
+) -> str | Wanted:
+    """The configuration as one YAML text: includes merged, inputs, `extends` and `!reference` carried out.
+
+    Raises `ConfigInvalid` when that is not possible.
+    """
+    compiler = _Compiler(context, known, file)
+    resolved = compiler.resolve(text)
+    if resolved is None:
+        return Wanted(compiler.sources.wanted)
+    compiler.issues.raise_if_any()
+    return dump(resolved.root)
 
 
 def _visible(root: Map, issues: Issues) -> dict[str, Field]:
     """Every job that is not hidden; of hidden ones only those without content are wrong."""
     found = {}
     for name, value in root.items():
-        if name in TOP.read or name in TOP.later:
+        if name in TOP:
             continue
         path, place = f"jobs:{name}", root.places[name]
         if not name.startswith("."):
@@ -58,56 +224,18 @@ def _visible(root: Map, issues: Issues) -> dict[str, Field]:
     return found
 
 
-def _check_not_empty(jobs: list[Linked], issues: Issues) -> None:
-    """Jobs at the edges alone make no pipeline."""
-    if all(job.draft.stage in (FIRST_STAGE, LAST_STAGE) for job in jobs):
-        issues.add(
-            "The resulting pipeline would have been empty: "
-            f"there are jobs in {FIRST_STAGE} or {LAST_STAGE} only; add one in another stage",
-            "jobs",
-            jobs[0].draft.place,
-        )
+def _name(top: TopLevel, event: Event) -> str:
+    """The pipeline's name with global and predefined variables; unknown ones become empty."""
+    expanded = event.scope(event.variables).expand(top.workflow.name or "")
+    unknown = dict.fromkeys(names_in(expanded), "")
+    return event.scope(event.variables, job=unknown).expand(expanded).strip()[:LONGEST_NAME]
 
 
-def _used_stages(top: TopLevel, jobs: list[Linked]) -> tuple[str, ...]:
-    used = {job.draft.stage for job in jobs}
-    return tuple(stage for stage in top.stages if stage in used)
+def _refuse(plan: Plan, reason: str, why: str) -> None:
+    raise PipelineFiltered(FILTERED[reason].format(why=why), reason, plan)
 
 
-def _planned(job: Linked, top_variables: Mapping[str, Variable], budget: Budget) -> JobPlan:
-    """Fill in every default. A job is allowed to fail if it says so, or if it is manual and says nothing."""
-    draft, instance = job.draft, job.instance
-    allowed = draft.allow_failure or AllowFailure(always=draft.when == When.MANUAL)
-    return JobPlan(
-        name=job.name,
-        stage=draft.stage,
-        script=draft.script,
-        before_script=draft.before_script,
-        after_script=draft.after_script,
-        when=When(draft.when),
-        start_in=draft.start_in,
-        allow_failure=allowed.always,
-        allow_failure_exit_codes=allowed.exit_codes,
-        needs=job.needs,
-        dependencies=job.dependencies,
-        variables=_variables(job, top_variables, budget),
-        tags=draft.tags,
-        image=draft.image,
-        artifacts=draft.artifacts,
-        timeout=draft.timeout,
-        retry=draft.retry,
-        node_index=instance.index if instance else None,
-        node_total=instance.total if instance else None,
-    )
-
-
-def _variables(job: Linked, top_variables: Mapping[str, Variable], budget: Budget) -> Mapping[str, Variable]:
-    """The top's, the job's own, those of its matrix; shared between jobs as long as nothing is added."""
-    own = job.draft.variables
-    values = job.instance.values if job.instance else {}
-    if not own and not values:
-        return top_variables
-    if not top_variables and not values:
-        return own
-    budget.spend(len(top_variables) + len(own) + len(values), job.draft.place)
-    return {**top_variables, **own, **{name: Variable(value) for name, value in values.items()}}
+def _emptiness(jobs: tuple[object, ...], absent: tuple[AbsentJob, ...]) -> str:
+    if jobs:
+        return f"there are jobs in {FIRST_STAGE} or {LAST_STAGE} only; add one in another stage"
+    return f"{absent[0].name}: {absent[0].why.text}" if absent else "there is no job"

@@ -5,18 +5,37 @@ from typing import Any, Final
 
 from domain.config import checks
 from domain.config.artifacts import read_artifacts
+from domain.config.cache import read_caches
+from domain.config.coverage import read_coverage
 from domain.config.durations import MONTH
+from domain.config.enterprise import read_dast_configuration, read_identity
+from domain.config.environment import read_environment
+from domain.config.expression import Expressions
 from domain.config.field import Field
+from domain.config.filters import read_filter
+from domain.config.hooks import read_hooks
 from domain.config.image import read_image
+from domain.config.inherit import read_inherit
+from domain.config.job_inputs import read_job_inputs
 from domain.config.keywords import WHEN
 from domain.config.needs import read_dependencies, read_needs
+from domain.config.pages import read_pages
 from domain.config.parallel import read_parallel
 from domain.config.recovery import read_allow_failure, read_retry
+from domain.config.release import read_release
+from domain.config.rules import RuleKind, read_rules
+from domain.config.secrets import read_secrets
+from domain.config.services import read_services
+from domain.config.steps import read_steps
+from domain.config.tokens import read_id_tokens
 from domain.config.tree import Items, Map, Value
+from domain.config.trigger import read_trigger
 from domain.config.variables import JOB_KEYS, read_variables
 
 TAGS_LIMIT: Final = 50
 """A job has fewer tags than this (reference: CI YAML, section 16)."""
+LONGEST_TEXT: Final = 255
+"""Characters of a resource group's key (reference: CI YAML, section 16)."""
 
 
 def _tags(entry: Field) -> tuple[str, ...] | None:
@@ -32,22 +51,42 @@ ENTRY_READERS: Final[Mapping[str, Reader]] = {
     "script": checks.commands,
     "before_script": checks.commands,
     "after_script": checks.commands,
+    "run": read_steps,
+    "trigger": read_trigger,
     "stage": checks.text,
     "variables": lambda entry: read_variables(entry, JOB_KEYS),
+    "inherit": read_inherit,
     "needs": read_needs,
     "artifacts": read_artifacts,
+    "cache": read_caches,
     "allow_failure": read_allow_failure,
     "tags": _tags,
     "image": read_image,
+    "services": read_services,
     "parallel": read_parallel,
     "timeout": lambda entry: checks.duration(entry, MONTH),
     "retry": read_retry,
+    "environment": read_environment,
+    "release": read_release,
+    "pages": read_pages,
+    "hooks": read_hooks,
+    "id_tokens": read_id_tokens,
+    "secrets": read_secrets,
+    "identity": read_identity,
+    "dast_configuration": read_dast_configuration,
 }
-"""Keywords that GitLab checks as entries of their own; those of `default` are among them."""
+"""Keywords that GitLab checks as entries of their own; those of `default` are among them.
+
+Those with conditions and patterns are read by `Entries`, as all of a configuration share what was parsed.
+"""
 
 ATTRIBUTE_READERS: Final[Mapping[str, Reader]] = {
     "when": lambda attribute: checks.choice(attribute, WHEN),
     "dependencies": read_dependencies,
+    "interruptible": checks.boolean,
+    "resource_group": lambda attribute: checks.short_text(attribute, LONGEST_TEXT),
+    "manual_confirmation": checks.text,
+    "publish": checks.text,
 }
 """Keywords that GitLab checks as a part of the job."""
 
@@ -59,9 +98,17 @@ class Entries:
     is told once, at its one place in the text, and not again for every job.
     """
 
-    def __init__(self) -> None:
-        """Nothing was read yet."""
+    def __init__(self, expressions: Expressions) -> None:
+        """Nothing was read yet; `expressions` parses each condition of the configuration once."""
         self._read: dict[tuple[str, int], tuple[Value, object]] = {}
+        self._readers: Mapping[str, Reader] = {
+            **ENTRY_READERS,
+            "rules": lambda entry: read_rules(entry, kind=RuleKind.JOB, expressions=expressions),
+            "only": lambda entry: read_filter(entry, expressions),
+            "except": lambda entry: read_filter(entry, expressions),
+            "coverage": lambda entry: read_coverage(entry, expressions.patterns),
+            "inputs": lambda entry: read_job_inputs(entry, expressions.patterns),
+        }
 
     def read(self, config: Field) -> dict[str, Any]:
         """The value of every given keyword that has a reader; what could not be read is left out."""
@@ -79,8 +126,8 @@ class Entries:
         # The memory holds the value itself, or another one could come to stand at its address.
         if isinstance(value, Map | Items) and (key, id(value)) in self._read:
             return self._read[key, id(value)][1]
-        if key in ENTRY_READERS:
-            entry = ENTRY_READERS[key](config.entry(key))
+        if key in self._readers:
+            entry = self._readers[key](config.entry(key))
         elif key in ATTRIBUTE_READERS:
             entry = ATTRIBUTE_READERS[key](config.attribute(key))
         else:

@@ -45,7 +45,7 @@ def merged(base: Map, top: Map, budget: Budget) -> Map:
 
 def _bases(name: str, value: Value, issues: Issues) -> tuple[str, ...] | None:
     """The names in `extends`; None for what is no job or extends nothing."""
-    if name in TOP.read or name in TOP.later or not isinstance(value, Map) or value.get("extends") is None:
+    if name in TOP or not isinstance(value, Map) or value.get("extends") is None:
         return None
     extends = value["extends"]
     names = extends if isinstance(extends, Items) else [extends]

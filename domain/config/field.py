@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from domain.config.issues import Issues
-from domain.config.keywords import Vocabulary, not_yet
+from domain.config.keywords import Vocabulary
+from domain.config.spelling import nearest
 from domain.config.tree import Items, Map, Place, Value
 
 
@@ -49,22 +50,30 @@ class Field:
             yield Field(value, self.path, self.label, place, self.issues)
 
     def has_keys_of(self, vocabulary: Vocabulary) -> bool:
-        """Whether this is a mapping; notes keys that are unknown or not supported yet."""
+        """Whether this is a mapping; notes keys that are unknown, with the nearest right spelling."""
         if not isinstance(self.value, Map):
             self.fault("should be a hash")
             return False
-        unknown = []
-        for key, value in self.value.items():
-            if key in vocabulary.read:
-                continue
-            if key not in vocabulary.later:
-                unknown.append(key)
-            elif value is not None:
-                self.issues.add(f"{self.path} {not_yet(key)}", f"{self.path}:{key}", self.value.places[key])
+        unknown = [key for key in self.value if key not in vocabulary]
         if unknown:
             place = self.value.places[unknown[0]]
-            self.issues.add(f"{self.label} contains unknown keys: {', '.join(unknown)}", self.path, place)
+            text = f"contains unknown keys: {', '.join(unknown)}{nearest(unknown, vocabulary)}"
+            self.issues.add(f"{self.label} {text}", self.path, place)
         return True
+
+    def missing(self, *keys: str) -> bool:
+        """Whether some of these keys are not given; notes which."""
+        absent = [key for key in keys if not self.given(key)]
+        if absent:
+            self.fault(f"missing required keys: {', '.join(absent)}")
+        return bool(absent)
+
+    def together(self, *keys: str) -> bool:
+        """Whether more than one of these keys, which exclude each other, is given; notes which."""
+        both = [key for key in keys if self.given(key)]
+        if len(both) > 1:
+            self.fault(f"these keys cannot be used together: {', '.join(both)}")
+        return len(both) > 1
 
     def _child(self, key: str, path: str, label: str) -> "Field":
         assert isinstance(self.value, Map)

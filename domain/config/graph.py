@@ -4,23 +4,22 @@ Reference: CI YAML, sections 6, 7 and 16. These messages start with the name of 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from textwrap import shorten
-from typing import Final
+from typing import Final, TypeGuard
 
 from domain.config.budget import Budget
 from domain.config.issues import Issues
 from domain.config.job import JobDraft
-from domain.config.needs import DependencyEntry, NeedEntry
-from domain.config.parallel import Instance, has_matrix_expression, instances, with_matrix_values
+from domain.config.needs import DependencyEntry, NeedEntry, Needs
+from domain.config.parallel import Instance, Matrix, has_matrix_expression, instances, with_matrix_values
 from domain.config.plan import Need
+from domain.config.spelling import nearest
 from domain.config.tree import Place
 
-MOST_NEEDS: Final = 50
-"""Needs of one job, parallel ones counted singly (reference: CI YAML, section 16)."""
 MOST_CIRCLES: Final = 10
 """Circles that are told one by one."""
 LONGEST_LIST: Final = 800
@@ -31,12 +30,16 @@ JOB_COST: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """One job that will run: what was written, which instance of it this is, and what it waits for."""
+    """One job that may run: what was written, which instance of it this is, and what it waits for.
+
+    `rule_needs` are the needs that its rules may put in the place of its own, by the rule's position.
+    """
 
     draft: JobDraft
     name: str
     instance: Instance | None
     needs: tuple[Need, ...] | None
+    rule_needs: Mapping[int, tuple[Need, ...]]
     dependencies: tuple[str, ...] | None
 
 
@@ -45,7 +48,7 @@ class Graph:
 
     def __init__(
         self,
-        drafts: Iterable[JobDraft],
+        drafts: Sequence[JobDraft],
         stages: tuple[str, ...],
         unread: frozenset[str],
         issues: Issues,
@@ -57,24 +60,26 @@ class Graph:
         self._unread = unread
         self._issues = issues
         self._budget = budget
+        self._instances: dict[str, tuple[Instance | None, ...]] = {}
         self._names: dict[str, tuple[str, ...]] = {}
         self._stage_of: dict[str, int | None] = {}
-        self._jobs: list[tuple[JobDraft, tuple[Instance | None, ...]]] = []
+        self._drafts = drafts
         for draft in drafts:
             self._add(draft)
 
     def linked(self) -> list[Linked]:
         """Every job in the order of the text, with needs and dependencies by full names."""
-        jobs = [job for draft, expanded in self._jobs for job in self._link(draft, expanded)]
-        self._check_circles(jobs)
+        jobs = [job for draft in self._drafts for job in self._link(draft)]
+        note_circles({job.name: job.needs for job in jobs if job.needs}, jobs, self._issues)
         return jobs
 
     def _add(self, draft: JobDraft) -> None:
         stage = self._stages.get(draft.stage)
         if stage is None and draft.stage:
+            hint = nearest([draft.stage], self._stages)
             self._fault(
                 draft,
-                f"chosen stage {draft.stage} does not exist; available stages are {self._stage_list}",
+                f"chosen stage {draft.stage} does not exist; available stages are {self._stage_list}{hint}",
                 "stage",
                 draft.place,
             )
@@ -84,44 +89,62 @@ class Graph:
             expanded = instances(draft.name, draft.parallel)
         self._budget.spend(JOB_COST * len(expanded), draft.place)
         names = tuple(instance.name if instance else draft.name for instance in expanded)
+        self._instances[draft.name] = expanded
         self._names[draft.name] = names
         for name in names:
             if name in self._stage_of:
                 self._fault(draft, f"there are two jobs named {name}; rename one", "parallel", draft.place)
             self._stage_of[name] = stage
-        self._jobs.append((draft, expanded))
 
-    def _link(self, draft: JobDraft, expanded: tuple[Instance | None, ...]) -> Iterable[Linked]:
+    def _link(self, draft: JobDraft) -> Iterable[Linked]:
         """Needs are looked up once for all instances, unless they speak of the matrix."""
         self._check_part_of_needs(draft)
-        varies = any(has_matrix_expression(need.job) for need in draft.needs or ())
+        offered = {index: rule.needs for index, rule in enumerate(draft.rules or ()) if rule.needs is not None}
+        every = [needs for needs in (draft.needs, *offered.values()) if needs is not None]
+        varies = any(_varies(need) for needs in every for need in needs.local)
         dependencies = self._dependencies(draft)
-        needs = None if varies else self._needs(draft, {})
-        for instance in expanded:
-            if varies:
-                needs = self._needs(draft, instance.values if instance else {})
+        needs: tuple[Need, ...] | None = None
+        rule_needs: Mapping[int, tuple[Need, ...]] = {}
+        for position, instance in enumerate(self._instances[draft.name]):
+            if every and (varies or position == 0):
+                values = instance.values if instance else {}
+                needs = self._needs(draft, draft.needs, values) if _waits_for_needs(draft.needs) else None
+                rule_needs = {index: self._needs(draft, other, values) for index, other in offered.items()}
             name = instance.name if instance else draft.name
-            self._check_self(draft, name, needs)
-            yield Linked(draft, name, instance, needs, dependencies)
+            for found in (needs or (), *rule_needs.values()):
+                self._check_self(draft, name, found)
+            yield Linked(draft, name, instance, needs, rule_needs, dependencies)
 
-    def _needs(self, draft: JobDraft, values: Mapping[str, str]) -> tuple[Need, ...] | None:
-        if draft.needs is None:
-            return None
-        self._budget.spend(len(draft.needs), draft.place)
+    def _needs(self, draft: JobDraft, needs: Needs, values: Mapping[str, str]) -> tuple[Need, ...]:
+        self._budget.spend(len(needs.local), draft.place)
         found: list[tuple[NeedEntry, tuple[str, ...]]] = []
-        for entry in draft.needs:
+        for entry in needs.local:
             written = with_matrix_values(entry.job, values)
             names = self._targets(draft, written, entry, "need", "needs", optional=entry.optional)
+            if entry.matrix is not None and names:
+                names = self._picked(draft, written, entry, entry.matrix, values)
             if names:
                 found.append((entry, names))
-        count = sum(len(names) for _, names in found)
-        if count > MOST_NEEDS:
-            message = f"one job can only need {MOST_NEEDS} others, but you have listed {count}"
-            self._fault(draft, message, "needs", found[0][0].place)
-            return ()
-        self._budget.spend(count, draft.place)
+        self._budget.spend(sum(len(names) for _, names in found), draft.place)
         self._check_duplicates(draft, found)
         return tuple(Need(name, entry.artifacts, entry.optional) for entry, names in found for name in names)
+
+    def _picked(
+        self, draft: JobDraft, name: str, entry: NeedEntry, matrix: Matrix, values: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """The instances with the picked values, which may name the values of this job's own matrix."""
+        known = {frozenset(one.values.items()): one.name for one in self._instances.get(name, ()) if one}
+        self._budget.spend(len(known), draft.place)
+        found = []
+        for picked in instances(name, matrix):
+            own = {key: with_matrix_values(value, values) for key, value in picked.values.items()}
+            target = known.get(frozenset(own.items()))
+            if target is not None:
+                found.append(target)
+            elif not entry.optional:
+                wanted = f"{name}: [{', '.join(own.values())}]"
+                self._fault(draft, f"undefined need: {wanted}", "needs", entry.place)
+        return tuple(found)
 
     def _dependencies(self, draft: JobDraft) -> tuple[str, ...] | None:
         if draft.dependencies is None:
@@ -141,7 +164,8 @@ class Graph:
         names = self._names.get(name) or ((name,) if name in self._stage_of else ())
         if not names:
             if name not in self._unread and not optional:
-                self._fault(draft, f"undefined {kind}: {name}", keyword, entry.place)
+                hint = nearest([name], self._names)
+                self._fault(draft, f"undefined {kind}: {name}{hint}", keyword, entry.place)
             return ()
         theirs, own = self._stage_of[names[0]], self._stages.get(draft.stage)
         if theirs is not None and own is not None and theirs > own:
@@ -149,9 +173,9 @@ class Graph:
         return names
 
     def _check_part_of_needs(self, draft: JobDraft) -> None:
-        if not draft.needs or not draft.dependencies:
+        if draft.needs is None or not draft.needs.local or not draft.dependencies:
             return
-        needed = {need.job for need in draft.needs}
+        needed = {need.job for need in draft.needs.local}
         missing = [entry for entry in draft.dependencies if entry.job not in needed]
         if missing:
             path = f"jobs:{draft.name}"
@@ -166,27 +190,42 @@ class Graph:
             message = f"{draft.name} has the following needs duplicated: {', '.join(twice)}."
             self._issues.add(message, f"jobs:{draft.name}:needs", found[0][0].place)
 
-    def _check_self(self, draft: JobDraft, name: str, needs: tuple[Need, ...] | None) -> None:
-        if any(need.job == name for need in needs or ()):
+    def _check_self(self, draft: JobDraft, name: str, needs: tuple[Need, ...]) -> None:
+        if any(need.job == name for need in needs):
             message = f"The pipeline has circular dependencies: self-dependency: {name}"
             self._issues.add(message, f"jobs:{draft.name}:needs", draft.place)
 
-    def _check_circles(self, jobs: list[Linked]) -> None:
-        """Note circles of two or more, one after the other."""
-        edges = {job.name: {need.job for need in job.needs} - {job.name} for job in jobs if job.needs}
-        places = {job.name: job.draft.place for job in jobs}
-        for _ in range(MOST_CIRCLES if edges else 0):
-            circle = _circle(edges)
-            if not circle:
-                return
-            path = " -> ".join(circle)
-            message = f"The pipeline has circular dependencies: {path}"
-            self._issues.add(message, f"jobs:{circle[0]}:needs", places[circle[0]])
-            for job, need in pairwise(circle):
-                edges[job].discard(need)
-
     def _fault(self, draft: JobDraft, text: str, keyword: str, place: Place) -> None:
         self._issues.add(f"{draft.name} job: {text}", f"jobs:{draft.name}:{keyword}", place)
+
+
+def note_circles(needs: Mapping[str, tuple[Need, ...]], jobs: Iterable[Linked], issues: Issues) -> None:
+    """Note circles of two or more, one after the other."""
+    if not needs:
+        return
+    edges = {name: {need.job for need in found} - {name} for name, found in needs.items()}
+    places = {job.name: job.draft.place for job in jobs}
+    for _ in range(MOST_CIRCLES):
+        circle = _circle(edges)
+        if not circle:
+            return
+        path = " -> ".join(circle)
+        message = f"The pipeline has circular dependencies: {path}"
+        issues.add(message, f"jobs:{circle[0]}:needs", places[circle[0]])
+        for job, need in pairwise(circle):
+            edges[job].discard(need)
+
+
+def _waits_for_needs(needs: Needs | None) -> TypeGuard[Needs]:
+    """Whether a job waits for needs and not for stages; one that only mirrors another pipeline does not."""
+    return needs is not None and (bool(needs.local) or all(entry.need.job for entry in needs.foreign))
+
+
+def _varies(need: NeedEntry) -> bool:
+    """Whether a need means another job for each instance of a matrix."""
+    return has_matrix_expression(need.job) or any(
+        has_matrix_expression(value) for row in need.matrix or () for values in row.values() for value in values
+    )
 
 
 def _circle(edges: Mapping[str, set[str]]) -> list[str]:

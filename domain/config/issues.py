@@ -14,12 +14,13 @@ MOST_ISSUES: Final = 1_000
 
 
 class Issues:
-    """The issues found so far in one file."""
+    """The issues and warnings found so far in a configuration, which may have several files."""
 
     def __init__(self, file: str) -> None:
-        """Every issue will name this file."""
-        self._file = file
+        """`file` is the main one: issues whose place names no other file are in it."""
+        self.file = file
         self._found: list[ConfigIssue] = []
+        self._warnings: list[ConfigIssue] = []
 
     def __len__(self) -> int:
         """How many issues were found."""
@@ -30,11 +31,20 @@ class Issues:
 
         `path` is the keyword's, as in `jobs:build:artifacts`.
         """
-        if len(message) > LONGEST_MESSAGE:
-            message = message[:LONGEST_MESSAGE] + "..."
-        self._found.append(ConfigIssue(message, path, self._file, place.line, place.column))
+        self._found.append(self._issue(message, path, place))
         if len(self._found) == MOST_ISSUES:
             raise self._error()
+
+    def warn(self, message: str, path: str = "", place: Place = NOWHERE) -> None:
+        """Note something that works but is deprecated or rarely meant; the same is noted once."""
+        warning = self._issue(message, path, place)
+        if warning not in self._warnings and len(self._warnings) < MOST_ISSUES:
+            self._warnings.append(warning)
+
+    @property
+    def warnings(self) -> tuple[ConfigIssue, ...]:
+        """The warnings, in the order of the text."""
+        return tuple(sorted(self._warnings, key=_position))
 
     def fail(self, message: str, path: str = "", place: Place = NOWHERE) -> NoReturn:
         """Note an issue after which nothing more can be read; raises `ConfigInvalid`."""
@@ -47,4 +57,13 @@ class Issues:
             raise self._error()
 
     def _error(self) -> ConfigInvalid:
-        return ConfigInvalid(tuple(sorted(self._found, key=lambda issue: (issue.line, issue.column))))
+        return ConfigInvalid(tuple(sorted(self._found, key=_position)))
+
+    def _issue(self, message: str, path: str, place: Place) -> ConfigIssue:
+        if len(message) > LONGEST_MESSAGE:
+            message = message[:LONGEST_MESSAGE] + "..."
+        return ConfigIssue(message, path, place.file or self.file, place.line, place.column)
+
+
+def _position(issue: ConfigIssue) -> tuple[int, int]:
+    return issue.line, issue.column

@@ -1,90 +1,133 @@
-"""Which keywords there are: those this version reads, and those of GitLab CI that it knows but does not read yet.
+"""Which keywords there are. Reference: CI YAML, sections 2 and 6.
 
-Reference: CI YAML, sections 2 and 6. A keyword that is in neither set is an unknown key; nothing is ever ignored.
+A keyword that is in no set is an unknown key; nothing is ever ignored.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
+
+Vocabulary: TypeAlias = frozenset[str]
+"""The keys of one mapping."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The keys of one mapping: `read` by this version, `later` by a later one."""
-
-    read: frozenset[str]
-    later: frozenset[str] = frozenset()
-
-
-def not_yet(keyword: str) -> str:
-    """The one message for a keyword of GitLab CI that waits for a later version."""
-    return f"{keyword} is a keyword of GitLab CI that this version of Perdure does not support yet"
-
-
-def _words(text: str) -> frozenset[str]:
+def _words(text: str) -> Vocabulary:
     return frozenset(text.split())
 
 
-DEFAULT: Final = Vocabulary(
-    read=_words("after_script artifacts before_script image retry tags timeout"),
-    later=_words("cache hooks id_tokens identity interruptible services"),
+DEFAULT: Final = _words(
+    "after_script artifacts before_script cache hooks id_tokens identity image interruptible retry services tags"
+    " timeout"
 )
 """Keys of `default`."""
 
-TOP: Final = Vocabulary(
-    read=_words("after_script before_script default image stages variables"),
-    later=_words("cache include services spec workflow"),
-)
+TOP: Final = _words("after_script before_script cache default image include services spec stages variables workflow")
 """Top-level keys that are not jobs."""
 
-JOB: Final = Vocabulary(
-    read=_words(
-        "after_script allow_failure artifacts before_script dependencies extends image needs parallel retry script"
-        " stage start_in tags timeout variables when"
-    ),
-    later=_words(
-        "cache coverage dast_configuration environment except hooks id_tokens identity inherit inputs interruptible"
-        " manual_confirmation only pages publish release resource_group rules run secrets services trigger"
-    ),
-)
-"""Keys of a job."""
+OLD_DEFAULT: Final = _words("after_script before_script cache image services")
+"""Keys of `default` in their deprecated form, at the top."""
 
-ARTIFACTS: Final = Vocabulary(
-    read=_words("exclude expire_in name paths reports untracked when"),
-    later=_words("access expose_as public"),
+COMMON: Final = _words(
+    "allow_failure dast_configuration environment except extends identity inherit interruptible needs only"
+    " resource_group rules secrets stage variables when"
 )
+"""Keys of every job."""
+
+JOB: Final = COMMON | _words(
+    "after_script artifacts before_script cache coverage dependencies hooks id_tokens image inputs manual_confirmation"
+    " pages parallel publish release retry run script services start_in tags timeout"
+)
+"""Keys of a job that runs commands."""
+
+BRIDGE: Final = COMMON | _words("parallel trigger")
+"""Keys of a job that triggers a pipeline."""
+
+WORKFLOW: Final = _words("auto_cancel name rules")
+"""Keys of `workflow`."""
+
+WORKFLOW_RULE: Final = _words("auto_cancel changes exists if variables when")
+"""Keys of an item of `workflow:rules`."""
+
+AUTO_CANCEL: Final = _words("on_job_failure on_new_commit")
+"""Keys of `workflow:auto_cancel`."""
+
+RULE: Final = _words("allow_failure changes exists if interruptible needs start_in variables when")
+"""Keys of an item of a job's `rules`."""
+
+INCLUDE_RULE: Final = _words("changes exists if when")
+"""Keys of an item of `include:rules`."""
+
+RULE_CHANGES: Final = _words("compare_to paths")
+"""Keys of `rules:changes`."""
+
+RULE_EXISTS: Final = _words("paths project ref")
+"""Keys of `rules:exists`."""
+
+FILTER: Final = _words("changes kubernetes refs variables")
+"""Keys of `only` and `except`."""
+
+ARTIFACTS: Final = _words("access exclude expire_in expose_as name paths public reports untracked when")
 """Keys of `artifacts`."""
 
-REPORTS: Final = Vocabulary(
-    read=_words(
-        "accessibility annotations api_fuzzing browser_performance cluster_image_scanning codequality"
-        " container_scanning coverage_fuzzing cyclonedx dast dependency_scanning junit license_scanning"
-        " load_performance lsif metrics performance repository_xray requirements requirements_v2 sarif sast"
-        " secret_detection terraform"
-    ),
-    later=_words("coverage_report dotenv"),
+REPORTS: Final = _words(
+    "accessibility annotations api_fuzzing browser_performance cluster_image_scanning codequality container_scanning"
+    " coverage_fuzzing coverage_report cyclonedx dast dependency_scanning dotenv junit license_scanning"
+    " load_performance lsif metrics performance repository_xray requirements requirements_v2 sarif sast"
+    " secret_detection terraform"
 )
 """Keys of `artifacts:reports`."""
 
-NEED: Final = Vocabulary(read=_words("artifacts job optional"), later=_words("parallel pipeline project ref"))
+NEED: Final = _words("artifacts job optional parallel pipeline project ref")
 """Keys of an item of `needs`."""
 
-IMAGE: Final = Vocabulary(read=_words("docker entrypoint kubernetes name pull_policy"))
+IMAGE: Final = _words("docker entrypoint kubernetes name pull_policy")
 """Keys of `image`."""
 
-IMAGE_DOCKER: Final = Vocabulary(read=_words("platform user"))
+SERVICE: Final = IMAGE | _words("alias command variables")
+"""Keys of an item of `services`."""
+
+IMAGE_DOCKER: Final = _words("platform user")
 """Keys of `image:docker` that a runner takes; it fails a job with any other."""
 
-IMAGE_KUBERNETES: Final = Vocabulary(read=_words("user"))
+IMAGE_KUBERNETES: Final = _words("user")
 """Keys of `image:kubernetes` that a runner takes."""
 
-RETRY: Final = Vocabulary(read=_words("exit_codes max when"))
+CACHE: Final = _words("fallback_keys key paths policy unprotect untracked when")
+"""Keys of `cache`."""
+
+CACHE_KEY: Final = _words("files files_commits prefix")
+"""Keys of `cache:key`."""
+
+ENVIRONMENT: Final = _words("action auto_stop_in deployment_tier kubernetes name on_stop url")
+"""Keys of `environment`."""
+
+RETRY: Final = _words("exit_codes max when")
 """Keys of `retry`."""
 
-ALLOW_FAILURE: Final = Vocabulary(read=_words("exit_codes"))
+ALLOW_FAILURE: Final = _words("exit_codes")
 """Keys of `allow_failure`."""
 
-PARALLEL: Final = Vocabulary(read=_words("matrix"))
+PARALLEL: Final = _words("matrix")
 """Keys of `parallel`."""
+
+INHERIT: Final = _words("default variables")
+"""Keys of `inherit`."""
+
+TRIGGER: Final = _words("branch forward include inputs project strategy")
+"""Keys of `trigger`."""
+
+FORWARD: Final = _words("pipeline_variables yaml_variables")
+"""Keys of `trigger:forward`."""
+
+RELEASE: Final = _words("assets description milestones name ref released_at tag_message tag_name")
+"""Keys of `release`."""
+
+PAGES: Final = _words("expire_in path_prefix publish")
+"""Keys of `pages`."""
+
+HOOKS: Final = _words("pre_get_sources_script")
+"""Keys of `hooks`."""
+
+ID_TOKEN: Final = _words("aud")
+"""Keys of an item of `id_tokens`."""
 
 RETRY_WHEN: Final = _words(
     "always unknown_failure script_failure api_failure stuck_or_timeout_failure runner_system_failure"
@@ -113,4 +156,4 @@ REFUSED_JOB_NAMES: Final = _words("true false nil pages:deploy")
 """Names that GitLab keeps for itself."""
 
 PAGES_JOB: Final = "pages"
-"""A job of this name publishes GitLab Pages, whatever its keys say."""
+"""A job of this name publishes a site unless it says `pages: false`."""

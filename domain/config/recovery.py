@@ -30,10 +30,10 @@ def read_retry(field: Field) -> RetryPolicy | None:
         return None
     field.has_keys_of(RETRY)
     most = checks.whole_number(field.attribute("max"), 0, MOST_RETRIES) if field.given("max") else 0
-    codes = checks.integers_or_integer(field.attribute("exit_codes")) if field.given("exit_codes") else ()
+    codes = checks.exit_codes(field.attribute("exit_codes")) if field.given("exit_codes") else ()
     return RetryPolicy(
         max=most or 0,
-        when=_retry_when(field.attribute("when")) if field.given("when") else (),
+        when=(checks.known_strings(field.attribute("when"), RETRY_WHEN) if field.given("when") else None) or (),
         exit_codes=codes or (),
     )
 
@@ -46,16 +46,5 @@ def read_allow_failure(field: Field) -> AllowFailure | None:
         field.fault("should be a hash or a boolean value")
         return None
     field.has_keys_of(ALLOW_FAILURE)
-    codes = checks.integers_or_integer(field.attribute("exit_codes")) if field.given("exit_codes") else ()
+    codes = checks.exit_codes(field.attribute("exit_codes")) if field.given("exit_codes") else ()
     return AllowFailure(always=False, exit_codes=codes or ())
-
-
-def _retry_when(field: Field) -> tuple[str, ...]:
-    """Failure reasons; unknown ones are named."""
-    reasons = checks.strings_or_string(field) or ()
-    unknown = [reason for reason in reasons if reason not in RETRY_WHEN]
-    if unknown and isinstance(field.value, str):
-        field.fault(f"unknown value: {field.value}")
-    elif unknown:
-        field.fault(f"contains unknown values: {', '.join(unknown)}")
-    return reasons

@@ -6,12 +6,14 @@ from typing import Any, Final
 
 from domain.config import checks
 from domain.config.entries import Entries
+from domain.config.expression import Expressions
 from domain.config.field import Field
 from domain.config.issues import Issues
-from domain.config.keywords import DEFAULT, TOP, not_yet
-from domain.config.plan import Variable
+from domain.config.keywords import DEFAULT, OLD_DEFAULT
+from domain.config.plan import Prefill, Variable
 from domain.config.tree import Map
-from domain.config.variables import TOP_KEYS, read_variables
+from domain.config.variables import TOP_KEYS, prefill, read_variables
+from domain.config.workflow import Workflow, read_workflow
 
 FIRST_STAGE: Final = ".pre"
 LAST_STAGE: Final = ".post"
@@ -20,21 +22,30 @@ DEFAULT_STAGES: Final = ("build", "test", "deploy")
 
 @dataclass(frozen=True, slots=True)
 class TopLevel:
-    """Stages with `.pre` and `.post` at their ends, the entries of `default`, and the variables of every job."""
+    """Stages with `.pre` and `.post` at their ends, the entries of `default`, variables of every job, the workflow."""
 
     stages: tuple[str, ...]
     defaults: Mapping[str, Any]
     variables: Mapping[str, Variable]
+    prefill: Mapping[str, Prefill]
+    workflow: Workflow
 
 
-def read_toplevel(root: Map, entries: Entries, issues: Issues) -> TopLevel:
-    """Read every key that is no job, and refuse those that are not supported yet."""
+def read_toplevel(root: Map, entries: Entries, expressions: Expressions, issues: Issues) -> TopLevel:
+    """Read every key that is no job."""
     config = Field(root, "", "root config", root.place, issues)
-    for keyword in sorted(TOP.later & root.keys()):
-        if root[keyword] is not None:
-            issues.add(not_yet(keyword), keyword, root.places[keyword])
     variables = read_variables(config.entry("variables"), TOP_KEYS) if config.given("variables") else None
-    return TopLevel(stages=_stages(config), defaults=_defaults(config, entries), variables=variables or {})
+    workflow = read_workflow(config.entry("workflow"), expressions) if config.given("workflow") else None
+    if config.given("spec"):
+        message = "`spec` belongs into a document of its own at the top of the file, closed by a line `---`"
+        issues.add(message, "spec", root.places["spec"])
+    return TopLevel(
+        stages=_stages(config),
+        defaults=_defaults(config, entries),
+        variables=variables or {},
+        prefill=prefill(root.get("variables")),
+        workflow=workflow or Workflow(),
+    )
 
 
 def _stages(config: Field) -> tuple[str, ...]:
@@ -50,13 +61,16 @@ def _defaults(config: Field, entries: Entries) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     default = config.entry("default") if config.given("default") else None
     if default and default.has_keys_of(DEFAULT):
-        found.update(entries.read(_only(default, DEFAULT.read)))
-    old_form = _only(config, DEFAULT.read & TOP.read)
+        found.update(entries.read(_only(default, DEFAULT)))
+    old_form = _only(config, OLD_DEFAULT)
     assert isinstance(old_form.value, Map)
-    for keyword in old_form.value:
-        if config.given(keyword) and default and default.given(keyword):
+    for keyword in filter(config.given, old_form.value):
+        place = config.value.places[keyword]
+        if default and default.given(keyword):
             message = f"{keyword} is defined in top-level and `default:` entry"
-            config.issues.add(message, keyword, config.value.places[keyword])
+            config.issues.add(message, keyword, place)
+        else:
+            config.issues.warn(f"{keyword} at the top is deprecated; write it below `default:`", keyword, place)
     return {**entries.read(old_form), **found}
 
 

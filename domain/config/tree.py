@@ -5,10 +5,14 @@ from typing import Final, NamedTuple, TypeAlias
 
 
 class Place(NamedTuple):
-    """A position in the text; both numbers count from 1, and 0 means unknown."""
+    """A position in a file; both numbers count from 1, and 0 means unknown.
+
+    `file` is the file's name as issues show it; empty for the main one.
+    """
 
     line: int = 0
     column: int = 0
+    file: str = ""
 
 
 NOWHERE: Final = Place()
@@ -56,6 +60,12 @@ class Items(list["Value"]):
         """Append an element."""
         self.append(value)
         self.places.append(place)
+
+
+class Reference(Items):
+    """A list tagged `!reference`: the keys that lead to the value to put here. None is left after that stage."""
+
+    __slots__ = ()
 
 
 Value: TypeAlias = str | int | float | bool | Map | Items | None

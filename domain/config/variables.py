@@ -5,11 +5,13 @@ from typing import Final
 
 from domain.config import checks
 from domain.config.field import Field
-from domain.config.plan import Variable
+from domain.config.plan import Prefill, Variable
 from domain.config.tree import Items, Map, Value
 
 TOP_KEYS: Final = frozenset({"value", "description", "options", "expand"})
 """Keys of a variable at the top; `description` and `options` fill the form that starts a pipeline by hand."""
+PREFILL_KEYS: Final = frozenset({"description", "options"})
+"""Those of them that are for the form."""
 JOB_KEYS: Final = frozenset({"value", "expand"})
 """Keys of a variable in a job."""
 
@@ -21,6 +23,12 @@ def read_variables(field: Field, keys: frozenset[str]) -> Mapping[str, Variable]
         return None
     found = {name: _variable(field.entry(name), keys) for name in field.value}
     return {name: variable for name, variable in found.items() if variable is not None}
+
+
+def prefill(value: Value) -> Mapping[str, Prefill]:
+    """What the global variables say for the form that starts a pipeline by hand."""
+    described = value.items() if isinstance(value, Map) else ()
+    return {name: _prefill(one) for name, one in described if isinstance(one, Map) and one.keys() & PREFILL_KEYS}
 
 
 def scalar_text(value: Value) -> str | None:
@@ -55,6 +63,14 @@ def _detailed(field: Field, config: Map, keys: frozenset[str]) -> Variable | Non
         _check_options(field, config)
     expand = checks.boolean(field.attribute("expand")) if field.given("expand") else True
     return Variable(value or "", raw=expand is False)
+
+
+def _prefill(config: Map) -> Prefill:
+    description, options = config.get("description"), config.get("options")
+    return Prefill(
+        description if isinstance(description, str) else "",
+        tuple(option for option in options if isinstance(option, str)) if isinstance(options, Items) else (),
+    )
 
 
 def _check_options(field: Field, config: Map) -> None:

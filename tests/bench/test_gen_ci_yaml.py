@@ -4,12 +4,12 @@ import pytest
 import yaml
 
 from bench.gen_ci_yaml import mixed, trivial
-from domain.config.compile import compile_config
+from tests.compiling import plan_of
 
 
 @pytest.mark.parametrize("size", [10, 11, 250])
 def test_a_trivial_configuration_has_its_jobs_in_two_stages(size):
-    plan = compile_config(trivial(size))
+    plan = plan_of(trivial(size))
     assert len(plan.jobs) == size
     assert plan.stages == ("one", "two")
     assert sum(job.stage == "one" for job in plan.jobs) == size // 2

@@ -1,7 +1,6 @@
 """Runs case files: `python -m tests.cases processing DIR --engine domain`, `python -m tests.cases config FILE.jsonl`.
 
-Prints every case that went wrong, what is not supported yet, and `N passed, N failed` as the last line; the exit code
-is 1 if anything failed.
+Prints every case that went wrong and, as the last line, `N passed, N failed`; the exit code is 1 if anything failed.
 """
 
 import argparse

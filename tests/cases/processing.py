@@ -4,16 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from domain.config.compile import compile_config
-from domain.config.keywords import not_yet
 from domain.config.plan import Plan
 from domain.errors import ConfigInvalid, PerdureError
 from tests.cases.core_engine import CoreEngine
 from tests.cases.report import Report
 from tests.cases.scenario import CREATED, Scenario, State, read
-
-LATER: Final = not_yet("").strip()
-"""What the message of every keyword says that a later version will read."""
+from tests.compiling import plan_of
 
 
 class Engine(Protocol):
@@ -38,20 +34,12 @@ def run_folder(folder: Path, engine: Callable[[Plan], Engine]) -> Report:
     for path in paths:
         scenario = read(path)
         try:
-            plan = compile_config(scenario.config)
+            plan = plan_of(scenario.config)
         except ConfigInvalid as error:
-            _note_refusal(report, scenario.name, error)
+            report.note(scenario.name, [str(error)])
             continue
         report.note(scenario.name, run(scenario, plan, engine))
     return report
-
-
-def _note_refusal(report: Report, name: str, error: ConfigInvalid) -> None:
-    """A refused configuration is no fault where it names a keyword of a later version, and nothing else."""
-    if all(LATER in issue.message for issue in error.issues):
-        report.unsupported[name] = ", ".join(sorted({issue.path for issue in error.issues}))
-    else:
-        report.note(name, [str(error)])
 
 
 def run(scenario: Scenario, plan: Plan, engine: Callable[[Plan], Engine]) -> list[str]:

@@ -13,10 +13,10 @@ import pytest
 
 from cli.demo import EXAMPLE, Scene
 from cli.ports import FIELDS
-from domain.config.compile import compile_config
 from domain.config.plan import Plan
 from domain.status import COMPLETE
 from pods.stack import temporal_command
+from tests.compiling import plan_of
 from tests.faults.stack import Stack, free_ports, jobs_of, pipeline_of, running
 from tests.waiting import until
 
@@ -65,7 +65,7 @@ def test_it_succeeds_with_one_attempt_of_each_job(pipeline: dict[str, Any]) -> N
 
 
 def test_every_job_began_after_what_it_needs_had_ended(pipeline: dict[str, Any]) -> None:
-    plan = compile_config((EXAMPLE / ".gitlab-ci.yml").read_text())
+    plan = plan_of((EXAMPLE / ".gitlab-ci.yml").read_text())
     times = {job["name"]: (_time(job["started_at"]), _time(job["finished_at"])) for job in pipeline["jobs"]}
     for job in plan.jobs:
         begin = times[job.name][0]

@@ -19,7 +19,6 @@ from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
-from domain.config.compile import compile_config
 from domain.messages import Answer, Operation
 from domain.status import COMPLETE, Status
 from models.clock import system_clock
@@ -29,6 +28,7 @@ from models.repositories import installations, pipelines
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings, TimeLimits
+from tests.compiling import plan_of
 from tests.models.world import World, job, outbox_table, pipeline, touch
 from tests.waiting import eventually
 from workflows.handles import Pipelines
@@ -117,7 +117,7 @@ class Pod:
             self.world.project_id, self.world.user_id, "main", "c0ffee00", "push", variables=tuple(variables)
         )
         async with self.world.database.write() as connection:
-            made = await pipelines.create(connection, request, compile_config(dedent(config)), system_clock())
+            made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock())
         await self.notifications.notify(OUTBOX)
         return made
 

@@ -2,14 +2,14 @@
 
 from textwrap import dedent
 
-from domain.config.compile import compile_config
 from domain.config.plan import JobPlan, Plan
 from domain.errors import ConfigInvalid, ConfigIssue
+from tests.compiling import plan_of
 
 
 def plan(text: str) -> Plan:
     """Compile an indented text."""
-    return compile_config(dedent(text))
+    return plan_of(dedent(text))
 
 
 def job(keywords: str, name: str = "alpha") -> JobPlan:

@@ -87,6 +87,6 @@ def test_a_variable_may_be_called_extends() -> None:
 
 def test_copies_are_limited() -> None:
     found = Issues("ci.yml")
-    root = read(".b: {variables: {A: 1, B: 2}}\nj: {extends: .b, variables: {C: 3}}", found)
+    root = read(".b: {variables: {A: 1, B: 2}}\nj: {extends: .b, variables: {C: 3}}", found).root
     with pytest.raises(ConfigInvalid, match="grows to more than 5 values"):
         resolve(root, found, Budget(5, found))

@@ -41,9 +41,15 @@ def test_a_matrix_makes_products_in_the_order_of_its_keys() -> None:
         ("{matrix: []}", "jobs:a:parallel:matrix config can't be blank"),
         ("{matrix: {A: 1}}", "jobs:a:parallel:matrix config should be an array of hashes"),
         ("{matrix: [1]}", "jobs:a:parallel:matrix config should be an array of hashes"),
-        ("{matrix: [{}]}", "jobs:a:parallel:matrix config should be a hash of key value pairs, value can be an array"),
-        ("{matrix: [{A: []}]}", "jobs:a:parallel:matrix:A config should be a scalar or an array of scalars"),
-        ("{matrix: [{A: [[1]]}]}", "jobs:a:parallel:matrix:A config should be a scalar or an array of scalars"),
+        ("{matrix: [{}]}", "jobs:a:parallel:matrix config requires at least 1 items"),
+        (
+            "{matrix: [{A: []}]}",
+            "jobs:a:parallel:matrix config should be a hash of key value pairs",
+        ),
+        (
+            "{matrix: [{A: {}}]}",
+            "jobs:a:parallel:matrix config should be a hash of key value pairs",
+        ),
         (f"{{matrix: [{{A: {[0] * 15}, B: {[0] * 14}}}]}}", "jobs:a:parallel:matrix config generates too many jobs"),
         ("{rows: 1}", "jobs:a:parallel config contains unknown keys: rows"),
         ("{matrix: [{A: 1}, {B: 1}]}", "a job: there are two jobs named a: [1]; rename one"),

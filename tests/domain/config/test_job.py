@@ -1,18 +1,20 @@
 """Keywords of one job: what they become, and what is said when they are wrong."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from domain.config.keywords import ARTIFACTS, DEFAULT, JOB, NEED, REPORTS, TOP
 from domain.config.plan import Artifacts, Image, JobPlan, RetryPolicy, Variable, When
+from domain.config.why import PRESENT
+from domain.errors import PipelineFiltered
 from tests.domain.config.reading import issues, job, messages, plan
 
 
 def test_every_default_is_filled_in() -> None:
     made = plan("alpha: {script: make}")
     assert made.stages == ("test",)
-    assert made.jobs == (JobPlan(name="alpha", stage="test", script=("make",)),)
+    assert [replace(job, why=PRESENT) for job in made.jobs] == [JobPlan(name="alpha", stage="test", script=("make",))]
 
 
 @pytest.mark.parametrize(
@@ -144,12 +146,10 @@ def test_refused(keywords: str, said: str) -> None:
         ("'': {script: x}", "jobs name can't be blank"),
         (f"{'a' * 256}: {{script: x}}", f"jobs:{'a' * 256} name is too long (maximum is 255 characters)"),
         ("true: {script: x}", "jobs:true name is reserved; choose another one"),
-        ("pages: {script: x}", "jobs:pages pages is a keyword of GitLab CI that this version of Perdure does not"),
         ("a: {script: x}\n.h: null", "jobs:.h config can't be blank"),
         ("a: {script: x}\n.h: {}", "jobs:.h config can't be blank"),
         (".h: {script: x}", "jobs config should contain at least one visible job"),
         ("{}", "jobs config should contain at least one visible job"),
-        ("a: {script: x, stage: .pre}", "The resulting pipeline would have been empty"),
     ],
 )
 def test_what_is_no_job(text: str, said: str) -> None:
@@ -158,20 +158,10 @@ def test_what_is_no_job(text: str, said: str) -> None:
     assert found[0].startswith(said)
 
 
-WAITING = [
-    *(("a: {script: x, KEY: 1}", "jobs:a KEY", key) for key in JOB.later),
-    *(("a: {script: x}\ndefault: {KEY: 1}", "default KEY", key) for key in DEFAULT.later),
-    *(("a: {script: x}\nKEY: 1", "KEY", key) for key in TOP.later),
-    *(("a: {script: x, artifacts: {KEY: 1}}", "jobs:a:artifacts KEY", key) for key in ARTIFACTS.later),
-    *(("a: {script: x, artifacts: {reports: {KEY: 1}}}", "jobs:a:artifacts:reports KEY", key) for key in REPORTS.later),
-    *(("a: {script: x, needs: [{job: a, KEY: 1}]}", "jobs:a:needs:need KEY", key) for key in NEED.later),
-]
-
-
-@pytest.mark.parametrize(("text", "start", "key"), WAITING)
-def test_known_keywords_that_wait_for_a_later_version_are_named(text: str, start: str, key: str) -> None:
-    said = f"{start} is a keyword of GitLab CI that this version of Perdure does not support yet"
-    assert messages(text.replace("KEY", key)) == [said.replace("KEY", key)]
+def test_a_configuration_with_jobs_at_the_edges_only_makes_no_pipeline() -> None:
+    with pytest.raises(PipelineFiltered, match="The resulting pipeline would have been empty") as refused:
+        plan("a: {script: x, stage: .pre}")
+    assert refused.value.reason == "filtered_by_rules"
 
 
 def test_default_is_copied_whole_where_the_job_lacks_the_key() -> None:
@@ -291,3 +281,42 @@ def test_a_matrix_value_is_a_variable() -> None:
 
 def test_what_is_no_job_has_no_stage_to_complain_about() -> None:
     assert len(messages("stages: [one]\na: 1\nb: {script: x, stage: one}")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: {script: x, needs: [{pipeline: g/p}]}", "jobs:a:needs config uses invalid types: bridge"),
+        (
+            "a: {trigger: g/p, needs: [{pipeline: 1, job: b}]}",
+            "jobs:a:needs config uses invalid types: cross_",
+        ),
+        (
+            "a: {trigger: g/p, needs: {pipeline: g/p}}",
+            "jobs:a config should contain either a trigger or a",
+        ),
+        ("a: {trigger: g/p, script: x}", "jobs:a config contains unknown keys: trigger"),
+        ("a: {trigger: null}", "jobs:a:trigger config can't be blank"),
+        ("a: {trigger: g/p, when: delayed}", "jobs:a when should be one of: on_success, on_failure, always, manual"),
+        ("a: {trigger: g/p, allow_failure: {exit_codes: 1}}", "jobs:a allow failure should be a boolean value"),
+        ("a: {trigger: g/p, parallel: 2}", 'jobs:a:parallel config cannot use "parallel: <number>"'),
+        ("a: {trigger: g/p, tags: [x]}", "jobs:a config contains unknown keys: tags"),
+        (
+            "a: {run: [{name: x, script: y}], script: z}",
+            "jobs:a config these keys cannot be used together: run",
+        ),
+        (
+            "a: {script: x, rules: [{when: always}], only: [main]}",
+            "jobs:a config key may not be used with `rules`",
+        ),
+        ("a: {script: x, publish: site}", "jobs:a publish can only be used within a `pages` job"),
+    ],
+)
+def test_what_does_not_go_together(text: str, said: str) -> None:
+    assert any(message.startswith(said) for message in messages(text))
+
+
+@pytest.mark.parametrize("needs", ["{pipeline: g/p}", "[{pipeline: g/p}]"])
+def test_a_job_that_mirrors_a_pipeline_has_nothing_to_run(needs: str) -> None:
+    (made,) = plan(f"a: {{needs: {needs}}}").jobs
+    assert (made.script, made.foreign_needs[0].pipeline, made.needs) == ((), "g/p", None)

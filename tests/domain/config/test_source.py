@@ -9,12 +9,13 @@ from domain.config.budget import TEXT_BYTES
 from domain.config.garbage import collection_paused
 from domain.config.issues import Issues
 from domain.config.source import read
-from domain.config.tree import Items, Map, Place
+from domain.config.tree import Items, Map, Place, Reference
+from domain.config.yaml_text import dump
 from domain.errors import ConfigInvalid
 
 
 def load(text: str) -> Map:
-    return read(text, Issues("ci.yml"))
+    return read(text, Issues("ci.yml")).root
 
 
 def refusal(text: str) -> str:
@@ -106,15 +107,34 @@ def test_aliases_are_shared_and_keep_their_place() -> None:
         ("a: !!python/object:os.system x", "ci.yml:1:4: Invalid configuration format: the YAML tag !!python"),
         ("a: !mine [x]", "ci.yml:1:4: Invalid configuration format: the YAML tag !mine is not permitted"),
         ("a: 2024-01-31", "ci.yml:1:4: Invalid configuration format: put quotes around a date"),
-        ("a: !reference [.b, c]", "ci.yml:1:4: !reference is a keyword of GitLab CI that this version of Perdure"),
-        ("spec: {}\n---\na: b", "ci.yml:1:1: spec is a keyword of GitLab CI that this version of Perdure"),
+        ("a: !reference b", "ci.yml:1:4: `!reference` takes a list of keys"),
+        ("spec: {}\n---\na: b\n---\nc: d", "ci.yml:3:1: Invalid configuration format: there is more than one document"),
         ("a: b\n---\nc: d", "ci.yml:3:1: Invalid configuration format: there is more than one document"),
         ("a: " + "[" * 500, "ci.yml:1:103: The configuration is nested too deep; the limit is 100 levels"),
-        ("# " + "x" * TEXT_BYTES, "ci.yml: The configuration has 2,097,154 bytes; the limit is 2,097,152."),
+        ("# " + "x" * TEXT_BYTES, "ci.yml:1:1: The configuration has 2,097,154 bytes; the limit is 2,097,152."),
     ],
 )
 def test_refusals_say_where_and_why(text: str, said: str) -> None:
     assert refusal(text).startswith(said)
+
+
+def test_a_document_with_spec_is_a_header() -> None:
+    source = read("spec: {inputs: {a: null}}\n---\nj: {script: x}\n", Issues("ci.yml"), "t.yml")
+    assert source.header == {"spec": {"inputs": {"a": None}}}
+    assert source.root == {"j": {"script": "x"}}
+    assert source.root.places["j"] == Place(3, 1, "t.yml")
+
+
+def test_a_reference_is_a_list_of_its_own_kind() -> None:
+    root = load("a: !reference [.b, c]\n")
+    assert isinstance(root["a"], Reference)
+    assert root["a"] == [".b", "c"]
+
+
+def test_what_was_read_can_be_written() -> None:
+    text = "a:\n- 1\n- 'yes'\n- true\n- null\nb: |\n  two\n  lines\n"
+    assert dump(load(text)) == text
+    assert dump(load("a: &x {b: c}\nd: *x\n")) == "a:\n  b: c\nd:\n  b: c\n"
 
 
 def test_an_alias_counts_with_its_depth() -> None:

@@ -1,0 +1,51 @@
+"""What becomes of every keyword: each one that the compiler accepts has a state here, so none is ignored in silence."""
+
+from collections.abc import Mapping
+from typing import Final
+
+RUNS: Final = "runs"
+"""The keyword does what it says."""
+CARRIED: Final = "validated and carried"
+"""It is checked and kept with the pipeline; the run goes as it would without it."""
+
+
+def refusal(keyword: str) -> str:
+    """Why a pipeline is not made although its configuration is right."""
+    return f"{keyword} is valid, but this version of Perdure cannot run it yet"
+
+
+def _rows(state: str, keywords: str) -> dict[str, str]:
+    return dict.fromkeys(keywords.split(), state)
+
+
+REFUSED: Final = (
+    "id_tokens",
+    "identity",
+    "needs:pipeline",
+    "needs:project",
+    "resource_group",
+    "run",
+    "secrets",
+    "trigger",
+)
+"""Keywords without which a job would not be what was written; a pipeline that has one is not made.
+
+A job with `run` is one of them as long as it may be handed to a runner that knows no steps: such a runner would do
+nothing and report a success.
+"""
+
+STATES: Final[Mapping[str, str]] = {
+    **_rows(
+        RUNS,
+        "after_script allow_failure artifacts before_script cache default dependencies except extends hooks image"
+        " include inherit needs only parallel retry rules script services spec stage stages start_in tags timeout"
+        " variables when workflow",
+    ),
+    **_rows(
+        CARRIED,
+        "coverage dast_configuration environment inputs interruptible manual_confirmation pages publish release"
+        " workflow:auto_cancel",
+    ),
+    **{keyword: f"refused: {refusal(keyword)}" for keyword in REFUSED},
+}
+"""The state of every keyword at the top, in `default` and in a job; of a keyword's key where that differs."""

@@ -1,0 +1,93 @@
+"""Compiling a text for an event, with the files of a small repository that is only a mapping."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from domain.config.compile import compile_config
+from domain.config.context import Context, RefKind
+from domain.config.plan import Plan, Variable
+from domain.config.rounds import in_rounds
+from domain.config.sources import Absent, Answer, ChangedPaths, Fetched, LocalFile, Paths, Request, Tree
+from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+SHA = "5" * 40
+KNOWN_REFS = ("", "main", "refs/heads/main", "other")
+
+
+def plan_of(
+    text: str,
+    *,
+    files: Mapping[str, str] | None = None,
+    changed: Sequence[str] | None = None,
+    file: str = ".gitlab-ci.yml",
+    **event: Any,
+) -> Plan:
+    """The plan of a text; `event` is what `context_of` takes. Raises `ConfigInvalid`, `PipelineFiltered`."""
+    context = context_of(**event)
+
+    def answer(request: Request) -> Answer:
+        return answer_from(request, files or {}, changed)
+
+    return in_rounds(lambda known: compile_config(text, context, known, file=file), answer)
+
+
+def answer_from(request: Request, files: Mapping[str, str], changed: Sequence[str] | None) -> Answer:
+    """What a repository with these files says; it knows no other projects and no addresses."""
+    match request:
+        case LocalFile(path=path) if path in files:
+            return Fetched(files[path])
+        case Tree(project=""):
+            return Paths(tuple(files))
+        case ChangedPaths(compare_to=ref) if ref in KNOWN_REFS:
+            return Paths(tuple(changed or ()), known=changed is not None)
+        case _:
+            return Absent()
+
+
+def context_of(
+    *,
+    source: str = "push",
+    ref: str = "main",
+    kind: str = "branch",
+    variables: Mapping[str, str] | None = None,
+    message: str = "Change something",
+    project: str = "group/project",
+    server: str = "https://perdure.example",
+) -> Context:
+    """An event in a project whose default branch is `main`."""
+    facts = EventFacts(
+        server_url=server,
+        project_id=1,
+        project_name="Project",
+        project_path=project,
+        project_url=f"{server}/{project}",
+        default_branch="main",
+        pipeline_iid=1,
+        pipeline_source=source,
+        pipeline_created_at=MOMENT,
+        ref=ref,
+        is_tag=kind == "tag",
+        ref_protected=ref == "main",
+        sha=SHA,
+        before_sha="0" * 40,
+        commit_message=message,
+        commit_author="Ada <ada@example.com>",
+        commit_timestamp=MOMENT,
+        user_id=1,
+        user_login="ada",
+        merge_request=(
+            MergeRequestFacts(iid=1, id=1, source_branch=ref, target_branch="main")
+            if source == "merge_request_event"
+            else None
+        ),
+    )
+    return Context(
+        source=source,
+        ref=ref,
+        ref_kind=RefKind.MERGE_REQUEST if source == "merge_request_event" else RefKind(kind),
+        predefined=pipeline_variables(facts),
+        pipeline={name: Variable(value) for name, value in (variables or {}).items()},
+        project_path=project,
+    )

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing: `make fuzz`. Its short form runs with the tests."""

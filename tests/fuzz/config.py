@@ -1,0 +1,67 @@
+"""Feeds the compiler mutated configurations: each must become a plan or a typed error, and soon.
+
+`python -m tests.fuzz.config [SECONDS]`. What breaks it is written to `.perdure/fuzz/`, and its name is printed.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import atheris
+
+with atheris.instrument_imports(include=["domain"]):
+    from domain.config.compile import merged_config
+    from domain.config.rounds import in_rounds
+    from domain.config.sources import Answer, Fetched, Paths, Request, Tree
+    from domain.errors import ConfigInvalid, PipelineFiltered
+    from tests.compiling import context_of, plan_of
+
+SAMPLES: Final = Path(__file__).parent.parent / "cases" / "samples" / "config.jsonl"
+FOUND: Final = Path(".perdure/fuzz")
+MOST_SECONDS: Final = 2.0
+"""A compilation that takes longer counts as broken; the code runs several times slower here than otherwise."""
+
+FILES: Final = {
+    "t.yml": "spec:\n  inputs:\n    name:\n---\n'$[[ inputs.name ]]': {script: x}\n",
+    "base.yml": ".base: {script: y, rules: [{if: $A}]}\n",
+}
+
+
+def compile_bytes(data: bytes) -> None:
+    """Compile bytes as a text, for a push and for a merge request, and merge it."""
+    text = data.decode(errors="replace")
+    started = time.monotonic()
+    for source in ("push", "merge_request_event"):
+        try:
+            plan_of(text, files=FILES, changed=["docs/a.md"], source=source, variables={"A": "1"})
+        except (ConfigInvalid, PipelineFiltered):
+            pass
+    try:
+        in_rounds(lambda known: merged_config(text, context_of(), known), _answer)
+    except ConfigInvalid:
+        pass
+    if time.monotonic() - started > MOST_SECONDS:
+        raise TimeoutError(f"{len(data)} bytes took more than {MOST_SECONDS} s")
+
+
+def _answer(request: Request) -> Answer:
+    return Paths(tuple(FILES)) if isinstance(request, Tree) else Fetched(FILES["base.yml"])
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Fuzz for so many seconds, from the texts of the samples on."""
+    seconds = arguments[0] if arguments else "60"
+    corpus = FOUND / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, line in enumerate(SAMPLES.read_text().splitlines()):
+        (corpus / f"sample-{number}.yml").write_text(json.loads(line)["yaml"])
+    options = ["-max_len=4096", f"-max_total_time={seconds}", f"-artifact_prefix={FOUND}/", "-timeout=20"]
+    atheris.Setup(["tests.fuzz.config", *options, str(corpus)], compile_bytes)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
