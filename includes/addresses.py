@@ -1,0 +1,64 @@
+"""Which internet addresses a file may be fetched from: only those that anybody could reach.
+
+A server that fetches what users name must not become their way into its own network (server-side request forgery).
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final, TypeAlias
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Permission: TypeAlias = Callable[[Address], bool]
+Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""From a host name and a port to all of its addresses, as text. Raises `OSError` when there is none."""
+
+_GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+"""All of IPv6 that is handed out for use on the internet (RFC 4291, section 2.4)."""
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+"""IPv4 behind a translator; the last 32 bits are the IPv4 address (RFC 6052, section 2.1)."""
+_LOOK_PUBLIC: Final = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
+"""What `is_global` of some Python versions lets pass: Azure's platform address, IETF protocol assignments (where
+Oracle's cloud has its metadata), and addresses for documentation."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is on the public internet, however it is written.
+
+    Addresses that carry an IPv4 address (mapped, NAT64, 6to4) are as public as that one.
+    """
+    if isinstance(address, IPv4Address):
+        is_usable = address.is_global and not address.is_multicast and not address.is_reserved
+        return is_usable and not any(address in network for network in _LOOK_PUBLIC)
+    inner = address.ipv4_mapped or address.sixtofour
+    if address in _NAT64:
+        inner = IPv4Address(int(address) & 0xFFFF_FFFF)
+    if inner is not None:
+        return is_public(inner)
+    is_usable = address in _GLOBAL_UNICAST and address.is_global
+    return is_usable and not any(address in network for network in _LOOK_PUBLIC)
+
+
+async def look_up(host: str, port: int) -> Sequence[str]:
+    """All addresses of a host by the system's resolver, in its order; also of odd forms like `0x7f.1`."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+async def permitted_addresses(host: str, port: int, resolver: Resolver, permitted: Permission) -> tuple[Address, ...]:
+    """The addresses of a host; empty if only one of them is not permitted.
+
+    All have to be permitted, since a name with a public and an internal address is a trick and nothing else.
+    Raises `OSError` when the name has no address.
+    """
+    texts: Sequence[str]
+    try:
+        ip_address(host)
+        texts = (host,)
+    except ValueError:
+        texts = await resolver(host, port)
+    addresses = tuple(ip_address(text) for text in texts)
+    if not addresses:
+        raise OSError(f"{host} has no address")
+    return addresses if all(permitted(address) for address in addresses) else ()
