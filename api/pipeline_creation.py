@@ -1,56 +1,30 @@
-"""From an event to a pipeline: read the configuration, compile it apart from the event loop, persist all at once."""
+"""From an event to a pipeline: read the configuration, compile it for the event, persist all at once."""
 
-import asyncio
-import gc
-import multiprocessing
-import os
-import threading
-from concurrent.futures import Executor, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from api.cache_keys import with_cache_keys
+from api.compiling import compile_text
+from api.config_sources import ConfigSources
+from api.event_context import event_context
+from api.not_carried_out import refuse_what_cannot_run
+from api.plan_cache import Event, is_lasting
 from api.services import Services
-from domain.config.compile import compile_config
 from domain.config.plan import Plan
-from domain.errors import ConfigMissing, Invalid, Unavailable
+from domain.errors import ConfigMissing, Invalid, NotFound
 from git.repository import Repository
 from models.notifications import OUTBOX
-from models.repositories import pipelines
+from models.repositories import accounts, pipelines, projects
 from models.repositories.pipelines import PipelineRequest
 
 CONFIG_FILE: Final = ".gitlab-ci.yml"
 
 
-def compiler_pool() -> Executor:
-    """One process that compiles, so that a large configuration stalls neither polls nor workflow tasks."""
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_prepare_compiler)
-
-
-def _prepare_compiler() -> None:
-    """End with the parent: a killed server must leave no process behind."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(0)
-
-    threading.Thread(target=follow, daemon=True).start()
-    gc.freeze()
-
-
-async def compile_text(services: Services, text: str) -> Plan:
-    """Compile a configuration. Raises `ConfigInvalid` with every fault, `Unavailable` when the compiler died."""
-    loop = asyncio.get_running_loop()
-    try:
-        return await loop.run_in_executor(services.compilers, compile_config, text)
-    except BrokenProcessPool as error:
-        raise Unavailable("The compiler of configurations died; try again.") from error
-
-
 async def create_pipeline(services: Services, request: PipelineRequest, repository: Repository) -> int:
-    """Create a pipeline; its rows and the outbox row are one transaction. Raises `ConfigInvalid`, `Invalid`."""
+    """Create a pipeline; its rows and the outbox row are one transaction.
+
+    Raises `ConfigInvalid`, `PipelineFiltered`, `Invalid`.
+    """
     request, plan = await prepare(services, request, repository)
     now = services.clock()
     async with services.database.write() as connection:
@@ -61,40 +35,54 @@ async def create_pipeline(services: Services, request: PipelineRequest, reposito
 
 
 async def prepare(services: Services, request: PipelineRequest, repository: Repository) -> tuple[PipelineRequest, Plan]:
-    """The request with its commit's facts, and the plan of the configuration at that commit.
+    """The request with its commit's facts, and the plan of the configuration at that commit for this event.
 
-    A commit never changes, so what it compiled to is kept for the next pipeline of it.
+    What an event compiled to is kept for the next one that is the same, unless it may be another plan by then.
     """
-    known = services.plans.get(repository.path, request.sha)
+    async with services.database.read() as connection:
+        project = await projects.find(connection, request.project_id)
+        user = await accounts.get(connection, request.user_id)
+    if project is None:
+        raise NotFound(f"404 Project {request.project_id} Not Found")
+    event = Event.of(request, project)
+    known = services.plans.get(event)
     if known is None:
-        facts = await _facts(repository, request.sha)
-        known = (facts, await _plan(services, request.sha, repository))
-        services.plans.put(repository.path, request.sha, known)
+        known = await _compiled(services, await with_commit(request, repository), project, user, repository)
+        if is_lasting(known[1]):
+            services.plans.put(event, known)
     return replace(request, commit=known[0]), known[1]
 
 
-async def _plan(services: Services, sha: str, repository: Repository) -> Plan:
+async def _compiled(
+    services: Services, request: PipelineRequest, project: Any, user: Any, repository: Repository
+) -> tuple[dict[str, str], Plan]:
+    text = await read_config(services, request.sha, repository)
+    context = event_context(services.settings, request, project, user, services.clock())
+    sources = ConfigSources.of_event(services, request, project, user, repository)
+    plan = await compile_text(services, text, context, sources, file=CONFIG_FILE)
+    refuse_what_cannot_run(plan)
+    return dict(request.commit), await with_cache_keys(plan, repository, request.sha)
+
+
+async def read_config(services: Services, sha: str, repository: Repository) -> str:
+    """The configuration at a commit. Raises `ConfigMissing`, `Invalid`, `TooLarge`."""
     raw = await repository.read_file(sha, CONFIG_FILE, limit=services.settings.sizes.config_bytes)
     if raw is None:
         raise ConfigMissing(f"Missing CI config file: commit {sha[:8]} has no {CONFIG_FILE} at its top.")
     try:
-        text = raw.decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"{CONFIG_FILE} is not UTF-8 text (byte {error.start}).") from error
-    return await compile_text(services, text)
 
 
 async def with_commit(request: PipelineRequest, repository: Repository) -> PipelineRequest:
     """The request with message, title and author of its commit."""
-    return replace(request, commit=await _facts(repository, request.sha))
-
-
-async def _facts(repository: Repository, sha: str) -> dict[str, str]:
-    commit = await repository.commit(sha)
-    return {
+    commit = await repository.commit(request.sha)
+    facts = {
         "title": commit.title,
         "message": commit.message,
         "author_name": commit.author_name,
         "author_email": commit.author_email,
         "timestamp": commit.authored_at.isoformat(),
     }
+    return replace(request, commit=facts)

@@ -1,37 +1,76 @@
-"""Plans of commits that had a pipeline lately: the next pipeline of the same commit reads and compiles nothing."""
+"""Plans of events that happened lately: the next pipeline of the same event reads and compiles nothing."""
 
 from collections import OrderedDict
-from pathlib import Path
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from domain.config.plan import Plan
+from models.repositories.pipelines import PipelineRequest
 
 Known: TypeAlias = tuple[dict[str, str], Plan]
 """Facts of a commit, and what its configuration compiles to."""
 
-MOST_COMMITS: Final = 64
+MOST_EVENTS: Final = 64
 MOST_JOBS: Final = 2_000
 """A larger plan is not kept: it would take more memory than it saves time."""
 
+CHANGING: Final = frozenset({"CI_PIPELINE_IID", "CI_PIPELINE_CREATED_AT"})
+"""Variables that differ between two events that are the same otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Everything that a plan depends on: the commit, the event, and what the project and the user are called."""
+
+    project: tuple[Any, ...]
+    user_id: int
+    sha: str
+    before_sha: str
+    ref: str
+    tag: bool
+    source: str
+    variables: tuple[tuple[str, str], ...]
+    inputs: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, request: PipelineRequest, project: Any) -> "Event":
+        """The event of a request; `project` is the row."""
+        return cls(
+            project=(project.id, project.full_path, project.name, project.default_branch, project.visibility),
+            user_id=request.user_id,
+            sha=request.sha,
+            before_sha=request.before_sha,
+            ref=request.ref,
+            tag=request.tag,
+            source=request.source,
+            variables=tuple((variable["key"], variable["value"]) for variable in request.variables),
+            inputs=tuple((name, repr(value)) for name, value in request.inputs.items()),
+        )
+
+
+def is_lasting(plan: Plan) -> bool:
+    """Whether the same event will compile to the same plan again."""
+    return plan.lasting and not plan.reads & CHANGING
+
 
 class PlanCache:
-    """The commits that were used last."""
+    """The events that happened last."""
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._known: OrderedDict[tuple[Path, str], Known] = OrderedDict()
+        self._known: OrderedDict[Event, Known] = OrderedDict()
 
-    def get(self, repository: Path, sha: str) -> Known | None:
-        """What is known of a commit."""
-        known = self._known.get((repository, sha))
+    def get(self, event: Event) -> Known | None:
+        """What is known of an event."""
+        known = self._known.get(event)
         if known is not None:
-            self._known.move_to_end((repository, sha))
+            self._known.move_to_end(event)
         return known
 
-    def put(self, repository: Path, sha: str, known: Known) -> None:
-        """Keep what a commit compiled to."""
+    def put(self, event: Event, known: Known) -> None:
+        """Keep what an event compiled to."""
         if len(known[1].jobs) > MOST_JOBS:
             return
-        self._known[repository, sha] = known
-        if len(self._known) > MOST_COMMITS:
+        self._known[event] = known
+        if len(self._known) > MOST_EVENTS:
             self._known.popitem(last=False)

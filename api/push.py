@@ -5,8 +5,7 @@ the note and makes the pipeline; the pusher never had an answer then, and the re
 """
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -18,7 +17,8 @@ from api.deps import ProjectAccess
 from api.pipeline_creation import prepare, with_commit
 from api.services import Services
 from domain.config.plan import Plan
-from domain.errors import ConfigInvalid, ConfigMissing, Invalid, NotFound, PerdureError
+from domain.errors import ConfigInvalid, ConfigMissing, Invalid, NotFound, PerdureError, PipelineFiltered
+from domain.skipping import asks_to_skip
 from domain.status import Status
 from git.push import RefUpdate, applied, read_push, with_message
 from git.repository import Repository
@@ -27,7 +27,6 @@ from models.notifications import OUTBOX
 from models.repositories import pipelines, projects, pushes
 from models.repositories.pipelines import PipelineRequest
 
-_SKIP: Final = re.compile(r"\[(ci[ _-]skip|skip[ _-]ci)\]", re.IGNORECASE)
 _MOST_PIPELINES: Final = 4
 """So many refs of one push get a pipeline; more are most likely a mirror (GitLab's limit)."""
 
@@ -93,8 +92,9 @@ async def finish(
         for one in made:
             if one is not None:
                 pipeline_id = await one.save(services, connection)
-                created.append((pipeline_id, one.request.sha))
                 lines += one.report(services, project, pipeline_id)
+                if pipeline_id is not None:
+                    created.append((pipeline_id, one.request.sha))
     await services.notifications.notify(OUTBOX)
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
@@ -108,10 +108,13 @@ class _Made:
         self.request = request
         self._plan = plan
         self._error = error
-        self._skip = skip or bool(_SKIP.search(request.commit.get("message", "")))
+        self._skip = skip or asks_to_skip(request.commit.get("message", ""))
 
-    async def save(self, services: Services, connection: AsyncConnection) -> int:
+    async def save(self, services: Services, connection: AsyncConnection) -> int | None:
+        """Write the pipeline; None if the rules want none."""
         now = services.clock()
+        if isinstance(self._error, PipelineFiltered):
+            return None
         if self._skip:
             return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now)
         if self._plan is not None:
@@ -125,7 +128,10 @@ class _Made:
             return "\n".join(str(issue) for issue in self._error.issues)
         return str(self._error)
 
-    def report(self, services: Services, project: Any, pipeline_id: int) -> list[str]:
+    def report(self, services: Services, project: Any, pipeline_id: int | None) -> list[str]:
+        """What the pusher shall read."""
+        if pipeline_id is None:
+            return ["", f"No pipeline for {self.request.ref}:", f"  {self._error}", ""]
         address = f"{services.settings.url}/{project.full_path}/-/pipelines/{pipeline_id}"
         if self._skip:
             return ["", f"Pipeline {pipeline_id} for {self.request.ref} is skipped, as its commit asks.", ""]
@@ -148,7 +154,8 @@ async def _prepared(
         source="push",
         tag=update.is_tag,
         before_sha=update.old,
-        variables=_variables(push.options),
+        variables=tuple({"key": key, "value": value} for key, value in _given("ci.variable=", push.options)),
+        inputs=dict(_given("ci.input=", push.options)),
     )
     try:
         request, plan = await prepare(services, request, repository)
@@ -159,11 +166,12 @@ async def _prepared(
     return _Made(request, plan, None, "ci.skip" in push.options)
 
 
-def _variables(options: Sequence[str]) -> tuple[dict[str, str], ...]:
-    """`-o ci.variable="KEY=value"`."""
-    pairs = [option.removeprefix("ci.variable=").strip('"').partition("=") for option in options if "=" in option]
-    given = [option.startswith("ci.variable=") for option in options if "=" in option]
-    return tuple({"key": key, "value": value} for (key, _, value), ours in zip(pairs, given, strict=True) if ours)
+def _given(option: str, options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names and values of `-o ci.variable="KEY=value"` and `-o ci.input=name=value`."""
+    for given in options:
+        if given.startswith(option):
+            name, _, value = given.removeprefix(option).strip('"').partition("=")
+            yield name, value
 
 
 async def finish_abandoned(services: Services, *, all_of_them: bool = False) -> int:

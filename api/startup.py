@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from api.pipeline_creation import compiler_pool
+from api.compiling import compiler_pool
 from api.services import Services
 from auth.job_token import JobTokens
 from auth.keys import SigningKey

@@ -11,7 +11,10 @@ from models.tables import COUNTING
 
 
 class Pipeline(SQLModel, table=True):
-    """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow."""
+    """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow.
+
+    `reasons` says why the pipeline is there, which jobs are not and why, and what the compiler warned of.
+    """
 
     __table_args__ = (Index("pipeline_of_project", "project_id", "id"), COUNTING)
 
@@ -24,9 +27,12 @@ class Pipeline(SQLModel, table=True):
     sha: str
     before_sha: str = "0" * 40
     source: str
+    name: str = ""
     status: str = Field(index=True)
     commit: dict[str, Any] = document()
     variables: list[dict[str, str]] = document(list)
+    reasons: dict[str, Any] = document()
+    auto_cancel: dict[str, str] = document()
     yaml_errors: str = ""
     failure_reason: str = ""
     run: int = number()
@@ -52,7 +58,8 @@ class Stage(SQLModel, table=True):
 class Job(SQLModel, table=True):
     """One attempt of a job. All attempts share `first_id`; `retried` marks those with a later one.
 
-    `plan` holds what only the hand-out needs: scripts, variables, artifacts (`domain.config.plan.JobPlan` as JSON).
+    `plan` holds what only the hand-out needs: scripts, variables, artifacts (`domain.config.plan.JobPlan` as JSON,
+    without what is as by default). `why` is the clause that put it into the pipeline (`domain.config.why.Why`).
     `folded` is false while a verdict waits for the workflow to record it. `hand_out` counts how often it was given out.
     """
 
@@ -86,6 +93,7 @@ class Job(SQLModel, table=True):
     start_in: int | None = None
     due_at: datetime | None = moment()
     plan: dict[str, Any] = document()
+    why: dict[str, Any] = document()
     variables: list[dict[str, str]] = document(list)
     tags: list[str] = document(list)
     timeout: int = 3600

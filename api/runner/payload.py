@@ -3,12 +3,15 @@
 Runners decode it strictly: one field of a wrong type loses the whole job.
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
-from domain.variables import JobFacts, JobVariable, expand, predefined
+import orjson
+
+from api.runner.payload_artifacts import artifacts
+from api.runner.payload_cache import caches
+from api.runner.payload_images import image, services
+from api.runner.payload_variables import is_protected, job_variables, repository_url, variable_document
 from models.columns import Record
 from models.repositories.hand_outs import HandOut
 from settings import Settings
@@ -27,13 +30,16 @@ _FAILURE_REASONS: Final = [
 _MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
 _GIT_DEPTH: Final = 20
-_GZIPPED: Final = "gzip"
 
 
 def build(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> dict[str, Any]:
-    """The whole payload of one hand-out."""
+    """The whole payload of one hand-out.
+
+    Tokens of `id_tokens` and values of `secrets` are not part of it.
+    """
     job, plan = hand_out.job, hand_out.job.plan
     timeout = min(job.timeout, runner.maximum_timeout or job.timeout)
+    variables = job_variables(hand_out, runner, token, settings)
     return {
         "id": job.id,
         "token": token,
@@ -41,13 +47,14 @@ def build(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> 
         "job_info": _job_info(hand_out),
         "git_info": _git_info(hand_out, token, settings),
         "runner_info": {"timeout": timeout},
-        "inputs": [],
-        "variables": [_variable(item) for item in job_variables(hand_out, runner, token, settings)],
-        "steps": _steps(plan, timeout),
-        "image": _image(plan.get("image")),
-        "services": [],
-        "artifacts": _artifacts(plan.get("artifacts")),
-        "cache": [],
+        "inputs": _inputs(plan.get("inputs", {})),
+        "variables": [variable_document(item) for item in variables],
+        **_work(plan, timeout),
+        "image": image(plan.get("image")),
+        "services": services(plan.get("services", ())),
+        "hooks": [{"name": name, "script": list(script)} for name, script in plan.get("hooks", {}).items()],
+        "artifacts": artifacts(plan.get("artifacts")),
+        "cache": caches(plan, variables, protected=is_protected(hand_out)),
         "credentials": [],
         "dependencies": [_dependency(row, token) for row in hand_out.dependencies],
         "features": {
@@ -56,64 +63,6 @@ def build(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> 
             "failure_reasons": _FAILURE_REASONS,
         },
     }
-
-
-def job_variables(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> tuple[JobVariable, ...]:
-    """Every variable of a job, the later ones over the earlier (reference: CI YAML, section 10), expanded once."""
-    plan, pipeline = hand_out.job.plan, hand_out.pipeline
-    yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
-    asked = [
-        JobVariable(item["key"], item["value"], public=False) for item in [*pipeline.variables, *hand_out.job.variables]
-    ]
-    return expand((*predefined(_facts(hand_out, runner, token, settings)), *yaml, *asked))
-
-
-def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> JobFacts:
-    job, pipeline, project, user = hand_out.job, hand_out.pipeline, hand_out.project, hand_out.user
-    commit, home = pipeline.commit, f"{settings.url}/{project.full_path}"
-    return JobFacts(
-        server_url=settings.url,
-        project_id=project.id,
-        project_name=project.name,
-        project_path=project.full_path,
-        project_url=home,
-        default_branch=project.default_branch,
-        pipeline_id=pipeline.id,
-        pipeline_iid=pipeline.iid,
-        pipeline_source=pipeline.source,
-        pipeline_url=f"{home}/-/pipelines/{pipeline.id}",
-        pipeline_created_at=pipeline.created_at,
-        ref=pipeline.ref,
-        is_tag=pipeline.tag,
-        ref_protected=pipeline.ref == project.default_branch,
-        sha=pipeline.sha,
-        before_sha=pipeline.before_sha,
-        commit_message=commit.get("message", ""),
-        commit_author=f"{commit.get('author_name', '')} <{commit.get('author_email', '')}>",
-        commit_timestamp=datetime.fromisoformat(commit["timestamp"]) if commit else pipeline.created_at,
-        job_id=job.id,
-        job_name=job.name,
-        job_stage=job.stage_name,
-        job_url=f"{home}/-/jobs/{job.id}",
-        job_token=token,
-        repository_url=repository_url(settings.url, project.full_path, token),
-        runner_id=runner.id,
-        runner_description=runner.description,
-        runner_tags=tuple(runner.tags),
-        user_id=user.id,
-        user_login=user.username,
-        user_name=user.name,
-        user_email=user.email,
-        is_manual=job.when in {"manual", "delayed"},
-        node_index=job.plan.get("node_index"),
-        node_total=job.plan.get("node_total"),
-    )
-
-
-def repository_url(url: str, path: str, token: str) -> str:
-    """Where a job fetches from, with its token as the password."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=f"gitlab-ci-token:{token}@{parts.netloc}", path=f"{parts.path}/{path}.git"))
 
 
 def _job_info(hand_out: HandOut) -> dict[str, Any]:
@@ -152,7 +101,7 @@ def _git_info(hand_out: HandOut, token: str, settings: Settings) -> dict[str, An
             f"+refs/{kind}/{pipeline.ref}:refs/{target}/{pipeline.ref}",
         ],
         "depth": _depth(hand_out),
-        "protected": pipeline.ref == hand_out.project.default_branch,
+        "protected": is_protected(hand_out),
     }
 
 
@@ -161,15 +110,11 @@ def _depth(hand_out: HandOut) -> int:
     return int(asked) if asked.isdigit() else _GIT_DEPTH
 
 
-def _variable(item: JobVariable) -> dict[str, Any]:
-    return {
-        "key": item.key,
-        "value": item.value,
-        "public": item.public,
-        "masked": item.masked,
-        "file": item.file,
-        "raw": item.raw,
-    }
+def _work(plan: Mapping[str, Any], timeout: int) -> dict[str, Any]:
+    """Either scripts or CI steps. A job with scripts must have no `run` at all: an empty one loses the job."""
+    if plan.get("run"):
+        return {"steps": [], "run": orjson.dumps(plan["run"]).decode()}
+    return {"steps": _steps(plan, timeout)}
 
 
 def _steps(plan: Mapping[str, Any], timeout: int) -> list[dict[str, Any]]:
@@ -195,56 +140,11 @@ def _steps(plan: Mapping[str, Any], timeout: int) -> list[dict[str, Any]]:
     return steps
 
 
-def _image(image: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if not image:
-        return None
-    options = {name: dict(image[name]) for name in ("docker", "kubernetes") if image.get(name)}
-    return {
-        "name": image["name"],
-        "alias": "",
-        "entrypoint": list(image.get("entrypoint", ())),
-        "command": [],
-        "ports": [],
-        "pull_policy": list(image.get("pull_policy", ())),
-        "executor_opts": options,
-    }
-
-
-def _artifacts(artifacts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    if not artifacts:
-        return []
-    entries = []
-    if artifacts.get("paths") or artifacts.get("untracked"):
-        entries.append(
-            {
-                "name": artifacts.get("name", ""),
-                "untracked": artifacts.get("untracked", False),
-                "paths": list(artifacts.get("paths", ())),
-                "exclude": list(artifacts.get("exclude", ())),
-                "when": artifacts.get("when", "on_success"),
-                "artifact_type": "archive",
-                "artifact_format": "zip",
-                "expire_in": artifacts.get("expire_in", ""),
-            }
-        )
-    entries += _reports(artifacts.get("reports", {}), artifacts.get("expire_in", ""))
-    return entries
-
-
-def _reports(reports: Mapping[str, Iterable[str]], expire_in: str) -> list[dict[str, Any]]:
-    """Reports are always uploaded, whatever became of the job."""
+def _inputs(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every job input with its default; a runner that knows inputs puts them into the scripts."""
     return [
-        {
-            "name": f"{kind}.xml" if kind == "junit" else kind,
-            "untracked": False,
-            "paths": list(paths),
-            "exclude": [],
-            "when": "always",
-            "artifact_type": kind,
-            "artifact_format": _GZIPPED,
-            "expire_in": expire_in,
-        }
-        for kind, paths in reports.items()
+        {"key": name, "value": {"type": spec["type"], "content": spec["default"], "sensitive": False}}
+        for name, spec in specs.items()
     ]
 
 

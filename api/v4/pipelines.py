@@ -42,6 +42,7 @@ class NewPipeline(BaseModel):
 
     ref: str
     variables: list[NewVariable] = []
+    inputs: dict[str, Any] = {}
 
 
 async def filter_of(
@@ -122,6 +123,7 @@ async def start_pipeline(
         source="api",
         tag=tag,
         variables=tuple(variable.model_dump() for variable in new.variables),
+        inputs=new.inputs,
     )
     pipeline_id = await create_pipeline(services, request, repository)
     return await full(services, pipeline_id, project.row)

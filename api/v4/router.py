@@ -5,6 +5,7 @@ from fastapi import APIRouter, Depends
 from api.v4 import (
     artifacts,
     jobs,
+    lint,
     members,
     organisations,
     pipeline_jobs,
@@ -15,6 +16,7 @@ from api.v4 import (
     user_runners,
     users,
     versions,
+    why,
 )
 from api.v4.origin import require_token_or_our_pages
 
@@ -28,6 +30,8 @@ for part in (
     pipelines,
     pipeline_jobs,
     jobs,
+    why,
+    lint,
     traces,
     artifacts,
     user_runners,

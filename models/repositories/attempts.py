@@ -13,7 +13,7 @@ from models.repositories.job_rows import SNAPSHOT, job, snapshot
 
 _COPIED = (
     "pipeline_id stage_id project_id user_id name position stage_position stage_name first_id when needs retry "
-    "start_in plan variables tags timeout exit_codes_allowed"
+    "start_in plan why variables tags timeout exit_codes_allowed"
 ).split()
 
 

@@ -14,7 +14,7 @@ from models.pipelines import Job, Pipeline
 job = table_of(Job)
 pipeline = table_of(Pipeline)
 
-_LARGE: Final = frozenset({"plan", "variables", "retry", "needs", "exit_codes_allowed"})
+_LARGE: Final = frozenset({"plan", "why", "variables", "retry", "needs", "exit_codes_allowed"})
 LISTED: Final = tuple(column for column in job.c if column.name not in _LARGE)
 
 

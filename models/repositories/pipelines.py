@@ -1,7 +1,7 @@
 """Pipelines: created whole in one transaction, and read."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage
 from models.repositories import outbox
+from models.repositories.compiled import plan_document, reasons_document, why_document
 from models.repositories.job_rows import job
 from models.tables import Project
 
@@ -36,6 +37,7 @@ class PipelineRequest:
     before_sha: str = "0" * 40
     commit: Mapping[str, str] = field(default_factory=dict)
     variables: tuple[Mapping[str, str], ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 async def create(connection: AsyncConnection, request: PipelineRequest, plan: Plan, now: datetime) -> int:
@@ -43,7 +45,15 @@ async def create(connection: AsyncConnection, request: PipelineRequest, plan: Pl
     timeout = (
         await connection.execute(select(project.c.timeout).where(project.c.id == request.project_id))
     ).scalar_one()
-    pipeline_id = await _insert_pipeline(connection, request, Status.CREATED, now)
+    pipeline_id = await _insert_pipeline(
+        connection,
+        request,
+        Status.CREATED,
+        now,
+        name=plan.name,
+        reasons=reasons_document(plan),
+        auto_cancel=asdict(plan.auto_cancel),
+    )
     rows = [
         {"pipeline_id": pipeline_id, "position": position, "name": name, "status": Status.CREATED}
         for position, name in enumerate(plan.stages)
@@ -97,6 +107,9 @@ async def _insert_pipeline(
         status=status,
         commit=dict(request.commit),
         variables=[dict(variable) for variable in request.variables],
+        name=values.pop("name", ""),
+        reasons=values.pop("reasons", {}),
+        auto_cancel=values.pop("auto_cancel", {}),
         yaml_errors=values.pop("yaml_errors", ""),
         failure_reason=values.pop("failure_reason", ""),
         run=0,
@@ -138,7 +151,8 @@ def _job_row(
         "auto_retry": True,
         "enqueue": False,
         "start_in": item.start_in,
-        "plan": item,
+        "plan": plan_document(item),
+        "why": why_document(item.why),
         "variables": [],
         "tags": list(item.tags),
         "timeout": item.timeout or timeout,

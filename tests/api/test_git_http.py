@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from api.push import finish_abandoned
+from models.repositories.job_rows import job
 from models.repositories.pipelines import pipeline
 from models.repositories.pushes import push as push_table
 from tests.api.v4.site import Site, open_site, serving
@@ -188,3 +189,31 @@ async def test_a_push_whose_process_died_gets_its_pipeline_later(site: Site) -> 
     assert [made.sha for made in await pipelines_of(site)] == [sha]
     assert await finish_abandoned(site.services, all_of_them=True) == 0
     assert len(await pipelines_of(site)) == 1
+
+
+async def test_a_push_that_the_rules_do_not_want_makes_no_pipeline_and_says_why(site: Site) -> None:
+    tree = await work_tree(site, "a: {script: x, rules: [{if: $CI_COMMIT_TAG}]}\n")
+    code, words = await try_git("push", await remote(site), "main", cwd=tree)
+    assert code == 0, words
+    assert "No pipeline for main" in words
+    assert "a: no item of `rules` matched" in words
+    assert await pipelines_of(site) == []
+
+
+async def test_a_push_gives_inputs_and_knows_what_it_changed(site: Site) -> None:
+    config = (
+        "spec: {inputs: {kind: {default: small}}}\n---\n"
+        "'$[[ inputs.kind ]]': {script: x, rules: [{changes: [docs/*]}]}\nother: {script: x}\n"
+    )
+    tree = await work_tree(site, config)
+    await git("push", "-q", await remote(site), "main", cwd=tree)
+    (tree / "docs").mkdir()
+    (tree / "docs" / "a.md").write_text("a")
+    await git("add", ".", cwd=tree)
+    await git("commit", "-q", "-m", "Write docs", cwd=tree)
+    await git("push", "-q", "-o", "ci.input=kind=big", await remote(site), "main", cwd=tree)
+    await git("commit", "-q", "--allow-empty", "-m", "Change nothing", cwd=tree)
+    await git("push", "-q", await remote(site), "main", cwd=tree)
+    async with site.services.database.read() as connection:
+        rows = (await connection.execute(select(job.c.name).order_by(job.c.id))).scalars()
+    assert list(rows) == ["small", "other", "big", "other", "other"]

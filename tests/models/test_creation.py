@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from domain.config.compile import compile_config
 from domain.config.plan import RetryPolicy, When
 from domain.errors import NotFound
 from domain.status import Status
 from models.repositories import decisions, pipelines
 from models.repositories.pipelines import PipelineRequest
+from tests.compiling import plan_of
 from tests.models.world import BEGIN, World, job, outbox_table, pipeline, stage
 
 RICH = """
@@ -32,7 +32,7 @@ async def test_pipeline_stages_jobs_and_the_start_of_the_workflow_are_one_transa
 
 async def test_a_creation_that_fails_leaves_nothing(world: World) -> None:
     request = PipelineRequest(world.project_id, world.user_id + 77, "main", "c0ffee", "push")
-    plan = compile_config("one: {script: x}\n")
+    plan = plan_of("one: {script: x}\n")
 
     async def create() -> None:
         async with world.database.write() as connection:

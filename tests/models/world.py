@@ -10,7 +10,6 @@ from typing import Any, Self
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.config.compile import compile_config
 from domain.decisions import decide
 from domain.messages import Command, Decision, Loaded, Recorded
 from domain.status import Status
@@ -30,6 +29,7 @@ from models.repositories import (
 )
 from models.repositories.claims import Claim
 from models.session import Database
+from tests.compiling import plan_of
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -77,7 +77,7 @@ class World:
         """Create a pipeline of a configuration; nothing is decided about it yet."""
         request = pipelines.PipelineRequest(self.project_id, self.user_id, "main", "c0ffee", "push")
         async with self.database.write() as connection:
-            return await pipelines.create(connection, request, compile_config(dedent(config)), self.now())
+            return await pipelines.create(connection, request, plan_of(dedent(config)), self.now())
 
     async def begin(self, config: str = TWO_STAGES) -> int:
         """Create a pipeline and record what follows at once."""

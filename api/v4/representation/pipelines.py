@@ -26,7 +26,7 @@ def brief(row: Any, full_path: str, url: str) -> dict[str, Any]:
         "created_at": moment(row.created_at),
         "updated_at": moment(row.updated_at),
         "web_url": url + page_of(row, full_path),
-        "name": None,
+        "name": row.name or None,
     }
 
 

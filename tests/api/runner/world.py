@@ -9,11 +9,11 @@ import httpx
 
 from api.services import Services
 from auth.secret_token import digest
-from domain.config.compile import compile_config
 from domain.decisions import decide
 from domain.messages import Decision
 from models.repositories import accounts, decisions, pipelines, projects, runners
 from models.repositories.pipelines import PipelineRequest
+from tests.compiling import plan_of
 
 SHA = "5e1f0d0c0ffee0ddba11ca5cade5ba5eba11ad00"
 RUNNER_TOKEN = "glrt-a-runner-of-tests"
@@ -36,7 +36,7 @@ class World:
         """A pipeline whose first jobs are pending."""
         wish = PipelineRequest(self.project_id, self.user_id, "main", SHA, "push", **request)
         async with self.services.database.write() as connection:
-            pipeline_id = await pipelines.create(connection, wish, compile_config(config), self.services.clock())
+            pipeline_id = await pipelines.create(connection, wish, plan_of(config), self.services.clock())
         await self.settle(pipeline_id)
         return pipeline_id
 

@@ -1,0 +1,45 @@
+"""The last check before a pipeline is made: a job never runs otherwise than it was written.
+
+The compiler accepts the whole language, so that `lint` and `plan` speak of all of it; what the engine cannot carry out
+yet is refused here, and not dropped. The states of all keywords are in `domain.config.keyword_states`.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from domain.config.issues import MOST_ISSUES
+from domain.config.keyword_states import refusal
+from domain.config.plan import JobPlan, Plan
+from domain.errors import ConfigInvalid, ConfigIssue
+from domain.variables import group_name
+
+HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {
+    "id_tokens": lambda job: job.id_tokens,
+    "identity": lambda job: job.identity,
+    "needs:pipeline": lambda job: any(need.pipeline for need in job.foreign_needs),
+    "needs:project": lambda job: any(need.project for need in job.foreign_needs),
+    "resource_group": lambda job: job.resource_group,
+    "run": lambda job: job.run,
+    "secrets": lambda job: job.secrets,
+    "trigger": lambda job: job.trigger,
+}
+"""How to see that a job has a keyword that is refused."""
+
+
+def refuse_what_cannot_run(plan: Plan) -> None:
+    """Raise `ConfigInvalid` with an issue for each refused keyword of each job, unless there are none.
+
+    The instances of a parallel job are one job, as in the text. At most 1,000 issues are told.
+    """
+    found = {(_written_name(job), keyword): None for job in plan.jobs for keyword, has in HAS.items() if has(job)}
+    if found:
+        raise ConfigInvalid(tuple(_issue(name, keyword) for name, keyword in islice(found, MOST_ISSUES)))
+
+
+def _written_name(job: JobPlan) -> str:
+    return job.name if job.node_index is None else group_name(job.name)
+
+
+def _issue(name: str, keyword: str) -> ConfigIssue:
+    return ConfigIssue(f"{name} job: {refusal(keyword)}", f"jobs:{name}:{keyword}")

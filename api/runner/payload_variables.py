@@ -1,0 +1,106 @@
+"""The variables of a job as its runner gets them (reference: CI YAML, section 10; runner protocol, section 9)."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from domain.environment_variables import environment_variables
+from domain.variables import JobFacts, JobVariable, expand, predefined
+from models.columns import Record
+from models.repositories.hand_outs import HandOut
+from settings import Settings
+
+_NAMELESS: Final = " "
+"""A name that no text can refer to."""
+
+
+def job_variables(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> tuple[JobVariable, ...]:
+    """Every variable of a job, the later ones over the earlier, expanded once. Those of its environment win."""
+    plan, pipeline = hand_out.job.plan, hand_out.pipeline
+    yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
+    asked = [
+        JobVariable(item["key"], item["value"], public=False) for item in [*pipeline.variables, *hand_out.job.variables]
+    ]
+    known = (*predefined(_facts(hand_out, runner, token, settings)), *yaml, *asked)
+    return expand((*known, *_of_environment(plan.get("environment"), known)))
+
+
+def expanded_text(text: str, variables: Iterable[JobVariable]) -> str:
+    """The text with the variables put in; names that nobody knows become empty."""
+    return expand((*variables, JobVariable(_NAMELESS, text)))[-1].value if "$" in text or "%" in text else text
+
+
+def variable_document(item: JobVariable) -> dict[str, Any]:
+    """One variable in the form of the protocol."""
+    return {
+        "key": item.key,
+        "value": item.value,
+        "public": item.public,
+        "masked": item.masked,
+        "file": item.file,
+        "raw": item.raw,
+    }
+
+
+def is_protected(hand_out: HandOut) -> bool:
+    """Whether the pipeline runs on a protected ref."""
+    return bool(hand_out.pipeline.ref == hand_out.project.default_branch)
+
+
+def repository_url(url: str, path: str, token: str) -> str:
+    """Where a job fetches from, with its token as the password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"gitlab-ci-token:{token}@{parts.netloc}", path=f"{parts.path}/{path}.git"))
+
+
+def _of_environment(environment: Mapping[str, Any] | None, known: tuple[JobVariable, ...]) -> tuple[JobVariable, ...]:
+    """The slug and the tier are those of the expanded name, so the name is expanded before all else."""
+    if not environment:
+        return ()
+    name = expanded_text(environment["name"], known)
+    action, tier = environment.get("action") or "start", environment.get("deployment_tier", "")
+    return environment_variables(name, environment.get("url", ""), action, tier)
+
+
+def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> JobFacts:
+    job, pipeline, project, user = hand_out.job, hand_out.pipeline, hand_out.project, hand_out.user
+    commit, home = pipeline.commit, f"{settings.url}/{project.full_path}"
+    return JobFacts(
+        server_url=settings.url,
+        project_id=project.id,
+        project_name=project.name,
+        project_path=project.full_path,
+        project_url=home,
+        default_branch=project.default_branch,
+        pipeline_id=pipeline.id,
+        pipeline_iid=pipeline.iid,
+        pipeline_source=pipeline.source,
+        pipeline_name=pipeline.name,
+        pipeline_url=f"{home}/-/pipelines/{pipeline.id}",
+        pipeline_created_at=pipeline.created_at,
+        ref=pipeline.ref,
+        is_tag=pipeline.tag,
+        ref_protected=is_protected(hand_out),
+        sha=pipeline.sha,
+        before_sha=pipeline.before_sha,
+        commit_message=commit.get("message", ""),
+        commit_author=f"{commit.get('author_name', '')} <{commit.get('author_email', '')}>",
+        commit_timestamp=datetime.fromisoformat(commit["timestamp"]) if commit else pipeline.created_at,
+        job_id=job.id,
+        job_name=job.name,
+        job_stage=job.stage_name,
+        job_url=f"{home}/-/jobs/{job.id}",
+        job_token=token,
+        repository_url=repository_url(settings.url, project.full_path, token),
+        runner_id=runner.id,
+        runner_description=runner.description,
+        runner_tags=tuple(runner.tags),
+        user_id=user.id,
+        user_login=user.username,
+        user_name=user.name,
+        user_email=user.email,
+        is_manual=job.when in {"manual", "delayed"},
+        node_index=job.plan.get("node_index"),
+        node_total=job.plan.get("node_total"),
+    )

@@ -1,0 +1,82 @@
+"""Hand-outs made by hand: rows as the database gives them, from a plan of the compiler."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+
+from api.runner.payload import build
+from domain.config.plan import JobPlan
+from models.repositories.compiled import plan_document
+from models.repositories.hand_outs import HandOut
+from settings import Settings
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+SHA = "0123456789abcdef0123456789abcdef01234567"
+RUNNER = SimpleNamespace(id=9, description="box", tags=["docker"], maximum_timeout=None)
+
+
+def job_plan(**fields: Any) -> JobPlan:
+    """A job with one command, and these fields."""
+    return JobPlan(**{"name": "build", "stage": "test", "script": ("make",), **fields})
+
+
+def stored(plan: JobPlan) -> dict[str, Any]:
+    """The plan as it comes back from the database."""
+    document: dict[str, Any] = orjson.loads(orjson.dumps(plan_document(plan)))
+    return document
+
+
+def handed_out(
+    plan: JobPlan, ref: str = "main", variables: dict[str, str] | None = None, dependencies: tuple[Any, ...] = ()
+) -> HandOut:
+    """The rows behind a job of project `acme/shop`, whose default branch is `main`."""
+    job = SimpleNamespace(
+        id=700,
+        name=plan.name,
+        stage_name=plan.stage,
+        pipeline_id=70,
+        user_id=5,
+        when=plan.when,
+        timeout=plan.timeout or 3600,
+        plan=stored(plan),
+        variables=[],
+        queued_at=NOW,
+        started_at=NOW,
+    )
+    pipeline = SimpleNamespace(
+        id=70,
+        iid=3,
+        name="Nightly",
+        source="push",
+        ref=ref,
+        tag=False,
+        sha=SHA,
+        before_sha="0" * 40,
+        commit={},
+        created_at=NOW,
+        variables=[{"key": key, "value": value} for key, value in (variables or {}).items()],
+    )
+    project = SimpleNamespace(
+        id=7, name="Shop", path="shop", full_path="acme/shop", default_branch="main", organisation_id=2
+    )
+    user = SimpleNamespace(id=5, username="ann", name="Ann", email="ann@example.com")
+    return HandOut(job, pipeline, project, user, dependencies, "pending")
+
+
+def payload_of(hand_out: HandOut) -> dict[str, Any]:
+    """The payload as the runner reads it: JSON, back and forth."""
+    settings = Settings(external_url="http://ci.example:8929")
+    document: dict[str, Any] = orjson.loads(orjson.dumps(build(hand_out, RUNNER, "glcbt-secret", settings)))
+    return document
+
+
+def built(**fields: Any) -> dict[str, Any]:
+    """The payload of a job with these fields."""
+    return payload_of(handed_out(job_plan(**fields)))
+
+
+def values_of(payload: dict[str, Any]) -> dict[str, str]:
+    """The variables of a payload by name."""
+    return {item["key"]: item["value"] for item in payload["variables"]}

@@ -1,0 +1,87 @@
+"""What this version cannot run is refused before a pipeline is made."""
+
+from typing import Any
+
+import pytest
+
+from api.not_carried_out import HAS, refuse_what_cannot_run
+from domain.config.keyword_states import REFUSED
+from domain.config.plan import (
+    AutoCancel,
+    Environment,
+    ForeignNeed,
+    JobPlan,
+    Need,
+    Pages,
+    Plan,
+    Trigger,
+)
+from domain.errors import ConfigInvalid
+
+REFUSED_FIELDS = {
+    "id_tokens": {"id_tokens": {"TOKEN": ("https://example.com",)}},
+    "identity": {"identity": "google_cloud"},
+    "needs:pipeline": {"foreign_needs": (ForeignNeed(job="a", pipeline="$UPSTREAM"),)},
+    "needs:project": {"foreign_needs": (ForeignNeed(job="a", project="group/app", ref="main"),)},
+    "resource_group": {"resource_group": "production"},
+    "run": {"run": ({"name": "hello", "script": "echo"},)},
+    "secrets": {"secrets": {"PASSWORD": {"vault": "x"}}},
+    "trigger": {"trigger": Trigger(project="group/other")},
+}
+CARRIED_FIELDS = {
+    "needs": (Need("a"),),
+    "environment": Environment("production"),
+    "release": {"tag_name": "v1", "description": "one"},
+    "pages": Pages(),
+    "interruptible": True,
+    "dast_configuration": {"site_profile": "x"},
+    "inputs": {"level": {"default": "1"}},
+    "coverage": "/x/",
+    "manual_confirmation": "Sure?",
+}
+
+
+def plan_of(*jobs: JobPlan) -> Plan:
+    return Plan(stages=("test",), jobs=jobs, auto_cancel=AutoCancel("interruptible", "all"))
+
+
+def job(name: str = "deploy", **fields: Any) -> JobPlan:
+    return JobPlan(name=name, stage="test", script=("true",), **fields)
+
+
+def test_the_table_is_that_of_the_refused_keywords():
+    assert set(HAS) == set(REFUSED_FIELDS) == set(REFUSED)
+
+
+@pytest.mark.parametrize("keyword", REFUSED_FIELDS)
+def test_each_refused_keyword_is_named_with_its_job(keyword: str):
+    with pytest.raises(ConfigInvalid) as caught:
+        refuse_what_cannot_run(plan_of(job("plain"), job(**REFUSED_FIELDS[keyword])))
+    (issue,) = caught.value.issues
+    assert issue.path == f"jobs:deploy:{keyword}"
+    assert issue.message == f"deploy job: {keyword} is valid, but this version of Perdure cannot run it yet"
+
+
+def test_all_of_them_are_told_at_once():
+    both = job("both", **REFUSED_FIELDS["secrets"], **REFUSED_FIELDS["id_tokens"])
+    with pytest.raises(ConfigInvalid) as caught:
+        refuse_what_cannot_run(plan_of(both, job("one", **REFUSED_FIELDS["trigger"])))
+    assert [issue.path for issue in caught.value.issues] == [
+        "jobs:both:id_tokens",
+        "jobs:both:secrets",
+        "jobs:one:trigger",
+    ]
+
+
+def test_a_parallel_job_is_one_job():
+    instances = [job(f"deploy {index}/3", resource_group="x", node_index=index, node_total=3) for index in (1, 2, 3)]
+    with pytest.raises(ConfigInvalid) as caught:
+        refuse_what_cannot_run(plan_of(*instances, job("deploy 1/9", resource_group="x")))
+    assert [issue.path for issue in caught.value.issues] == [
+        "jobs:deploy:resource_group",
+        "jobs:deploy 1/9:resource_group",
+    ]
+
+
+def test_everything_else_passes():
+    refuse_what_cannot_run(plan_of(job(**CARRIED_FIELDS), job("plain")))
