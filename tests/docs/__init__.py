@@ -1,0 +1,1 @@
+"""Tests of the documentation: what is generated is up to date."""

@@ -1,0 +1,13 @@
+"""The table of keywords."""
+
+from tests.docs.keyword_table import KEYS, PAGE, page, table
+
+
+def test_the_page_has_the_table_of_now():
+    assert PAGE.read_text() == page(PAGE.read_text()), "run `python -m tests.docs.keyword_table`"
+
+
+def test_every_keyword_and_its_keys_are_in_the_table():
+    text = table()
+    assert all(f"| `{keyword}` |" in text for keyword in KEYS)
+    assert "| `trigger` | trigger job | refused: trigger is valid, but" in text

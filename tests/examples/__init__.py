@@ -1,0 +1,1 @@
+"""The example configurations, compiled and compared with what was worked out by hand."""
