@@ -1,25 +1,29 @@
 """The `perdure` command. Commands import what they need when they run, so that `--help` is quick."""
 
 import importlib
-import importlib.metadata
 import importlib.util
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from cli.exit_codes import ExitCode, exit_code
-from cli.ports import embedded
 from domain.errors import Invalid, PerdureError
-from settings import FrontLimits, Settings
+
+if TYPE_CHECKING:
+    from settings import Settings
 
 LAZY = {
+    "lint": ("cli.lint", "lint"),
+    "plan": ("cli.plan", "plan"),
     "runner": ("cli.runner", "app"),
     "demo": ("cli.demo", "demo"),
 }
 """Command -> module and name of a Typer app or of a command function."""
+
+QUICK = frozenset({"lint", "plan"})
+"""Commands of LAZY that are called without Typer where the command line permits it."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -58,6 +62,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
+        import importlib.metadata
+
         typer.echo(importlib.metadata.version("perdure"))
         raise typer.Exit
 
@@ -117,8 +123,13 @@ def supervisor() -> None:
     run()
 
 
-def read_settings() -> Settings:
+def read_settings() -> "Settings":
     """The settings from the environment; raises Invalid with the name of every wrong variable."""
+    from pydantic import ValidationError
+
+    from cli.ports import embedded
+    from settings import FrontLimits, Settings
+
     try:
         return embedded(Settings())
     except ValidationError as error:
@@ -131,13 +142,26 @@ def read_settings() -> Settings:
 def main() -> None:
     """Entry point of `perdure`; an error becomes a message on stderr and an exit status."""
     try:
-        app()
+        _run(sys.argv[1:])
     except PerdureError as error:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(exit_code(error))
     except OSError as error:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(ExitCode.FAILED)
+
+
+def _run(words: list[str]) -> None:
+    """Run a command and end the process."""
+    if words and words[0] in QUICK:
+        from cli.quick import quick_arguments, run_quickly
+
+        module, attribute = LAZY[words[0]]
+        command = getattr(importlib.import_module(module), attribute)
+        arguments = quick_arguments(command, words[1:])
+        if arguments is not None:
+            sys.exit(run_quickly(command, arguments))
+    app()
 
 
 if __name__ == "__main__":
