@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from domain.config.issues import MOST_ISSUES
 from domain.config.keyword_states import refusal
 from domain.config.plan import JobPlan, Plan
+from domain.config.reading.issues import MOST_ISSUES
 from domain.errors import ConfigInvalid, ConfigIssue
 from domain.variables import group_name
 

@@ -8,13 +8,14 @@ import orjson
 import typer
 from rich.console import Console
 
-from bench import compile, engine
+from bench import compile as compiling
+from bench import engine
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
 from bench.rows import Row, all_hold, print_table
 
 BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
-    "compile": compile.rows,
+    "compile": compiling.rows,
     "engine": engine.rows,
 }
 """Name to measurement; a further one is a module with `rows()`."""

@@ -1,6 +1,7 @@
 """Compiling a configuration: as a multiple of what libyaml needs to read the same text, and beside gitlab-ci-local.
 
-Texts are `bench.gen_ci_yaml`'s mixed ones (rules, matrices, needs, extends), compiled whole: with positions and reasons.
+Texts are `bench.gen_ci_yaml`'s mixed ones (rules, matrices, needs, extends), compiled whole, with positions and
+reasons.
 """
 
 import gc

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from domain.config.budget import TEXT_BYTES
+from domain.config.reading.budget import TEXT_BYTES
 from domain.errors import ConfigMissing, Invalid, NotFound
 
 DEFAULT: Final = ".gitlab-ci.yml"

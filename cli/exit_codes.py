@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, PipelineFiltered, Unauthenticated, Unavailable
 
 
 class ExitCode(IntEnum):
@@ -29,6 +29,7 @@ class TimedOut(PerdureError):
 
 
 CODES: tuple[tuple[type[PerdureError], ExitCode], ...] = (
+    (PipelineFiltered, ExitCode.FAILED),
     (Invalid, ExitCode.USAGE),
     (NotFound, ExitCode.NOT_FOUND),
     (Unauthenticated, ExitCode.AUTH),

@@ -70,7 +70,7 @@ def _cropped(line: str, column: int) -> tuple[str, int]:
 
 
 def _name(request: Request) -> str:
-    """What issues call the file that answers a request (`domain.config.include_files` gives the names)."""
+    """What issues call the file that answers a request (`domain.config.including.include_files` gives the names)."""
     match request:
         case LocalFile(path=path, origin=origin):
             return f"{origin.project}@{origin.sha[:_SHORT_SHA]}:{path}" if origin.project else path

@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from domain.config.globs import PathText
-from domain.config.wildcards import has_wildcard, is_too_long, matching
+from domain.config.including.wildcards import has_wildcard, is_too_long, matching
+from domain.config.rules.globs import PathText
 from domain.errors import Invalid
 from git.command import run
 from git.names import checked_path, checked_sha, is_sha

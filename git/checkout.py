@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from domain.errors import Invalid, TooLarge
-from git.command import OUTPUT_LIMIT
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.local_command import line_in, paths_in, run_in
 from git.names import checked_path, checked_ref, is_sha
+from git.output import FILE_LIMIT, OUTPUT_LIMIT, PATHS_LIMIT
 from git.remote_url import project_path_of
-from git.repository import FILE_LIMIT
-from git.tree_reading import PATHS_LIMIT
 
 WALK_LIMIT: Final = 200_000
 """Files of a folder without git; more are most likely not a project but a whole disk."""

@@ -7,14 +7,12 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from domain.errors import TooLarge, Unavailable
+from git.output import OUTPUT_LIMIT, Completed
 
-OUTPUT_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes of standard output that `run` takes."""
 STDERR_LIMIT: Final = 16 * 1024
 """Bytes of standard error that are kept for messages; the rest is read and dropped."""
 STOP_PATIENCE: Final = 5.0
@@ -33,15 +31,6 @@ CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {
     # A pushed refs/replace/* must not change what a sha means.
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """What a git process left: exit code (negative: the signal that ended it), all of stdout, the start of stderr."""
-
-    code: int
-    out: bytes
-    err: str
 
 
 class GitProcess:

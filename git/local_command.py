@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from domain.errors import TooLarge, Unavailable
-from git.command import OUTPUT_LIMIT, Completed
+from git.output import OUTPUT_LIMIT, Completed
 
 _LOCATIONS: Final = frozenset(
     "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_DIR GIT_INDEX_FILE GIT_NAMESPACE GIT_OBJECT_DIRECTORY"

@@ -16,6 +16,7 @@ from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from git.command import run, start
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.names import checked_path, checked_ref, checked_sha, is_sha
+from git.output import FILE_LIMIT
 
 HIDDEN_FROM_PUSH: Final = (
     "refs/pipelines",
@@ -46,8 +47,6 @@ CONFIG: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 )
 """Settings written into each new repository: section, name, values."""
 
-FILE_LIMIT: Final = 2 * 1024 * 1024
-"""Bytes of one file that `read_file` takes if the caller names no other limit."""
 COMMIT_LIMIT: Final = 1024 * 1024
 STALE_AFTER: Final = 3600.0
 """Seconds after which a lock file has certainly lost its owner; git holds one for milliseconds."""

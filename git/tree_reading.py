@@ -7,10 +7,9 @@ from typing import Final
 from domain.errors import Invalid
 from git.command import run
 from git.names import checked_path, checked_sha, is_sha
-from git.repository import FILE_LIMIT, Repository
+from git.output import FILE_LIMIT, PATHS_LIMIT
+from git.repository import Repository
 
-PATHS_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of all paths of a tree, or of a difference; a tree with half a million files has about so many."""
 _HEADER: Final = 200
 """Bytes of a line of `cat-file`, at most."""
 

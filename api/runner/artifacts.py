@@ -14,7 +14,7 @@ from api.runner.job_access import claims_for, held, job_token
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from auth.job_token import Scope
-from domain.config.durations import parse_expiry
+from domain.config.reading.durations import parse_expiry
 from domain.errors import Forbidden, Invalid, NotFound, TooLarge
 from models.columns import Record
 from models.repositories import artifacts, hand_outs

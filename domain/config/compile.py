@@ -6,34 +6,27 @@ everything. Reference: CI YAML, section 1.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from domain.config.budget import COPIES, Budget
 from domain.config.context import Context
 from domain.config.entries import Entries
 from domain.config.event import Event
-from domain.config.expression import Expressions
-from domain.config.extends import resolve
-from domain.config.field import Field
-from domain.config.garbage import collection_paused
 from domain.config.graph import Graph, Linked
-from domain.config.includes import expand
-from domain.config.issues import Issues
 from domain.config.job import read_job
-from domain.config.keywords import TOP
-from domain.config.plan import AbsentJob, Included, Plan
-from domain.config.references import resolve_references
-from domain.config.rules import needs_warning
-from domain.config.scope import names_in
+from domain.config.plan import AbsentJob, Plan
+from domain.config.reading.budget import COPIES, Budget
+from domain.config.reading.garbage import collection_paused
+from domain.config.reading.issues import Issues
+from domain.config.reading.yaml_text import dump
+from domain.config.resolving import Resolved, resolve, visible_jobs
+from domain.config.rules.expression import Expressions
+from domain.config.rules.rules import needs_warning
+from domain.config.rules.scope import names_in
+from domain.config.rules.workflow import ruled_auto_cancel
 from domain.config.seed import Seeds
-from domain.config.source import read
-from domain.config.sources import Answer, Fetched, Request, Sources, Wanted
+from domain.config.sources import Answer, Request, Sources, Wanted
 from domain.config.stopping import check_on_stop
 from domain.config.toplevel import FIRST_STAGE, LAST_STAGE, TopLevel, read_toplevel
-from domain.config.tree import Items, Map, Place
-from domain.config.workflow import ruled_auto_cancel
-from domain.config.yaml_text import REFERENCE, dump
 from domain.errors import PipelineFiltered
 
 DEFAULT_CONTEXT: Final = Context()
@@ -50,15 +43,6 @@ FILTERED: Final[Mapping[str, str]] = {
 """Failure reasons of a right configuration that leaves no pipeline, and their texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    """The configuration as one mapping; `unread` names jobs whose `extends` could not be carried out."""
-
-    root: Map
-    unread: frozenset[str]
-    includes: tuple[Included, ...]
-
-
 class _Compiler:
     """One compilation: what all stages share."""
 
@@ -72,21 +56,11 @@ class _Compiler:
         self._reads: set[str] = set()
         self._every_job = every_job
 
-    def resolve(self, text: str) -> _Resolved | None:
+    def resolve(self, text: str) -> Resolved | None:
         """Includes, inputs, `extends` and `!reference`; None if something is wanted first."""
-        source = read(text, self.issues)
-        loaded = expand(source, self._context, self.sources, self.issues, self._budget, self._reads)
-        if self.sources.wanted:
-            return None
-        root, unread = resolve(loaded.root, self.issues, self._budget)
-        if REFERENCE in text or any(REFERENCE in other for other in self._included_texts()):
-            before = len(self.issues)
-            root = resolve_references(root, self.issues, self._budget)
-            if len(self.issues) > before:  # what is missing there would only make up further issues
-                self.issues.raise_if_any()
-        return _Resolved(root, unread, loaded.includes)
+        return resolve(text, self._context, self.sources, self.issues, self._budget, self._reads)
 
-    def plan(self, resolved: _Resolved) -> Plan | None:
+    def plan(self, resolved: Resolved) -> Plan | None:
         """The plan; None if something is wanted first. Raises `ConfigInvalid`, `PipelineFiltered`."""
         expressions = Expressions()
         entries = Entries(expressions)
@@ -120,10 +94,10 @@ class _Compiler:
             _refuse(plan, "filtered_by_rules", _emptiness(plan.jobs, absent))
         return plan
 
-    def _jobs(self, resolved: _Resolved, top: TopLevel, entries: Entries) -> list[Linked]:
+    def _jobs(self, resolved: Resolved, top: TopLevel, entries: Entries) -> list[Linked]:
         drafts = [
             read_job(name, config, top.defaults, entries)
-            for name, config in _visible(resolved.root, self.issues).items()
+            for name, config in visible_jobs(resolved.root, self.issues).items()
             if name not in resolved.unread
         ]
         check_on_stop(drafts, self.issues)
@@ -164,9 +138,6 @@ class _Compiler:
             event.variables = {**top.variables, **decision.rule.variables}
         return event
 
-    def _included_texts(self) -> list[str]:
-        return [answer.text for answer in self.sources.known.values() if isinstance(answer, Fetched)]
-
 
 def compile_config(
     text: str,
@@ -206,22 +177,6 @@ def merged_config(
         return Wanted(compiler.sources.wanted)
     compiler.issues.raise_if_any()
     return dump(resolved.root)
-
-
-def _visible(root: Map, issues: Issues) -> dict[str, Field]:
-    """Every job that is not hidden; of hidden ones only those without content are wrong."""
-    found = {}
-    for name, value in root.items():
-        if name in TOP:
-            continue
-        path, place = f"jobs:{name}", root.places[name]
-        if not name.startswith("."):
-            found[name] = Field(value, path, f"{path} config", place, issues)
-        elif value in (None, "", Map(), Items()):
-            issues.add(f"{path} config can't be blank", path, place)
-    if not found:
-        issues.add("jobs config should contain at least one visible job", "jobs", Place(1, 1))
-    return found
 
 
 def _name(top: TopLevel, event: Event) -> str:

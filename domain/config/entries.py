@@ -3,34 +3,34 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from domain.config import checks
-from domain.config.artifacts import read_artifacts
-from domain.config.cache import read_caches
-from domain.config.coverage import read_coverage
-from domain.config.durations import MONTH
-from domain.config.enterprise import read_dast_configuration, read_identity
-from domain.config.environment import read_environment
-from domain.config.expression import Expressions
-from domain.config.field import Field
-from domain.config.filters import read_filter
-from domain.config.hooks import read_hooks
-from domain.config.image import read_image
-from domain.config.inherit import read_inherit
-from domain.config.job_inputs import read_job_inputs
 from domain.config.keywords import WHEN
-from domain.config.needs import read_dependencies, read_needs
-from domain.config.pages import read_pages
-from domain.config.parallel import read_parallel
-from domain.config.recovery import read_allow_failure, read_retry
-from domain.config.release import read_release
-from domain.config.rules import RuleKind, read_rules
-from domain.config.secrets import read_secrets
-from domain.config.services import read_services
-from domain.config.steps import read_steps
-from domain.config.tokens import read_id_tokens
-from domain.config.tree import Items, Map, Value
-from domain.config.trigger import read_trigger
-from domain.config.variables import JOB_KEYS, read_variables
+from domain.config.readers.artifacts import read_artifacts
+from domain.config.readers.cache import read_caches
+from domain.config.readers.coverage import read_coverage
+from domain.config.readers.enterprise import read_dast_configuration, read_identity
+from domain.config.readers.environment import read_environment
+from domain.config.readers.hooks import read_hooks
+from domain.config.readers.image import read_image
+from domain.config.readers.inherit import read_inherit
+from domain.config.readers.job_inputs import read_job_inputs
+from domain.config.readers.needs import read_dependencies, read_needs
+from domain.config.readers.pages import read_pages
+from domain.config.readers.parallel import read_parallel
+from domain.config.readers.recovery import read_allow_failure, read_retry
+from domain.config.readers.release import read_release
+from domain.config.readers.secrets import read_secrets
+from domain.config.readers.services import read_services
+from domain.config.readers.steps import read_steps
+from domain.config.readers.tokens import read_id_tokens
+from domain.config.readers.trigger import read_trigger
+from domain.config.readers.variables import JOB_KEYS, read_variables
+from domain.config.reading import checks
+from domain.config.reading.durations import MONTH
+from domain.config.reading.field import Field
+from domain.config.reading.tree import Items, Map, Value
+from domain.config.rules.expression import Expressions
+from domain.config.rules.filters import read_filter
+from domain.config.rules.rules import RuleKind, read_rules
 
 TAGS_LIMIT: Final = 50
 """A job has fewer tags than this (reference: CI YAML, section 16)."""

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.config.context import Context
-from domain.config.filters import Filter, decide_filters
-from domain.config.issues import Issues
 from domain.config.job import JobDraft
-from domain.config.parallel import Instance
-from domain.config.path_clauses import PathMatches
 from domain.config.plan import AutoCancel, Variable
-from domain.config.rules import Decision, Rule, decide
-from domain.config.scope import Scope
+from domain.config.readers.parallel import Instance
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Place
+from domain.config.rules.filters import Filter, decide_filters
+from domain.config.rules.path_clauses import PathMatches
+from domain.config.rules.rules import Decision, Rule, decide
+from domain.config.rules.scope import Scope
 from domain.config.sources import Sources
-from domain.config.tree import Place
 from domain.config.why import PRESENT
 from domain.predefined import slug
 from domain.variables import group_name

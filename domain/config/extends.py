@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from domain.config.budget import Budget
-from domain.config.issues import Issues
 from domain.config.keywords import TOP
-from domain.config.tree import Items, Map, Place, Value
+from domain.config.reading.budget import Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Items, Map, Place, Value
 
 LONGEST_CHAIN: Final = 11
 """Links from a job to its farthest base: GitLab counts at most ten ancestors of the last one that extends."""

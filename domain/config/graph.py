@@ -11,14 +11,14 @@ from itertools import pairwise
 from textwrap import shorten
 from typing import Final, TypeGuard
 
-from domain.config.budget import Budget
-from domain.config.issues import Issues
 from domain.config.job import JobDraft
-from domain.config.needs import DependencyEntry, NeedEntry, Needs
-from domain.config.parallel import Instance, Matrix, has_matrix_expression, instances, with_matrix_values
 from domain.config.plan import Need
-from domain.config.spelling import nearest
-from domain.config.tree import Place
+from domain.config.readers.needs import DependencyEntry, NeedEntry, Needs
+from domain.config.readers.parallel import Instance, Matrix, has_matrix_expression, instances, with_matrix_values
+from domain.config.reading.budget import Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.spelling import nearest
+from domain.config.reading.tree import Place
 
 MOST_CIRCLES: Final = 10
 """Circles that are told one by one."""
@@ -81,7 +81,7 @@ class Graph:
                 draft,
                 f"chosen stage {draft.stage} does not exist; available stages are {self._stage_list}{hint}",
                 "stage",
-                draft.place,
+                draft.places.get("stage", draft.place),
             )
         expanded: tuple[Instance | None, ...] = (None,)
         if draft.parallel is not None:

@@ -4,15 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from domain.config import checks
-from domain.config.durations import WEEK
 from domain.config.entries import Entries
-from domain.config.field import Field
-from domain.config.filters import Filter
-from domain.config.inherit import Inherit
 from domain.config.keywords import BRIDGE, JOB, PAGES_JOB, REFUSED_JOB_NAMES
-from domain.config.needs import LONGEST_NAME, DependencyEntry, Needs
-from domain.config.parallel import Matrix
 from domain.config.plan import (
     NO_RETRY,
     Artifacts,
@@ -27,9 +20,16 @@ from domain.config.plan import (
     Variable,
     When,
 )
-from domain.config.recovery import AllowFailure
-from domain.config.rules import Rule
-from domain.config.tree import Items, Map, Place, Value
+from domain.config.readers.inherit import Inherit
+from domain.config.readers.needs import LONGEST_NAME, DependencyEntry, Needs
+from domain.config.readers.parallel import Matrix
+from domain.config.readers.recovery import AllowFailure
+from domain.config.reading import checks
+from domain.config.reading.durations import WEEK
+from domain.config.reading.field import Field
+from domain.config.reading.tree import Items, Map, Place, Value
+from domain.config.rules.filters import Filter
+from domain.config.rules.rules import Rule
 
 DEFAULT_STAGE: Final = "test"
 BRIDGE_WHEN: Final = ("on_success", "on_failure", "always", "manual")
@@ -42,11 +42,13 @@ SCRIPT_DEFAULTS: Final = frozenset({"before_script", "after_script"})
 class JobDraft:
     """A job with the keywords it was given or took from `default`; `place` is where its name stands.
 
-    `stage` is empty if it could not be read. Names follow the keywords; `excepted` is `except`.
+    `places` are those of its keywords. `stage` is empty if it could not be read. Names follow the keywords, and
+    `excepted` is `except`.
     """
 
     name: str
     place: Place
+    places: Mapping[str, Place] = field(default_factory=dict)
     stage: str = DEFAULT_STAGE
     script: tuple[str, ...] = ()
     before_script: tuple[str, ...] = ()
@@ -104,7 +106,7 @@ def read_job(name: str, config: Field, defaults: Mapping[str, Any], entries: Ent
     if "except" in own:
         own["excepted"] = own.pop("except")
     inherited = _inherited(config, defaults, own.get("inherit"), is_bridge=is_bridge)
-    return JobDraft(name=name, place=config.place, **{**inherited, **own})
+    return JobDraft(name=name, place=config.place, places=config.value.places, **{**inherited, **own})
 
 
 def _check_name(config: Field, name: str) -> None:

@@ -7,10 +7,10 @@ are shared, never changed: only the containers above a reference are copied, and
 import json
 from typing import Final, NamedTuple
 
-from domain.config.budget import DEPTH, Budget
-from domain.config.issues import Issues
-from domain.config.spelling import nearest
-from domain.config.tree import Items, Map, Place, Reference, Value
+from domain.config.reading.budget import DEPTH, Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.spelling import nearest
+from domain.config.reading.tree import Items, Map, Place, Reference, Value
 
 LONGEST_CHAIN: Final = 10
 """References that may lead from one to the next (reference: CI YAML, section 5)."""

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from domain.config.budget import Budget
 from domain.config.event import Event
 from domain.config.graph import Linked, note_circles
-from domain.config.issues import Issues
 from domain.config.job import JobDraft
 from domain.config.keywords import PAGES_JOB
 from domain.config.plan import AbsentJob, Artifacts, ForeignNeed, JobPlan, Need, Pages, Variable, When
-from domain.config.recovery import AllowFailure
-from domain.config.rules import Rule
-from domain.config.scope import Scope, names_in
-from domain.config.tree import Place
+from domain.config.readers.recovery import AllowFailure
+from domain.config.reading.budget import Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Place
+from domain.config.rules.rules import Rule
+from domain.config.rules.scope import Scope, names_in
 from domain.config.why import Why
 from domain.errors import Invalid
 from domain.variables import JobVariable, expand

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from domain.config.issues import Issues
 from domain.config.job import JobDraft
-from domain.config.spelling import nearest
+from domain.config.reading.issues import Issues
+from domain.config.reading.spelling import nearest
 
 
 def check_on_stop(drafts: Sequence[JobDraft], issues: Issues) -> None:

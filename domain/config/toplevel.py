@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from domain.config import checks
 from domain.config.entries import Entries
-from domain.config.expression import Expressions
-from domain.config.field import Field
-from domain.config.issues import Issues
 from domain.config.keywords import DEFAULT, OLD_DEFAULT
 from domain.config.plan import Prefill, Variable
-from domain.config.tree import Map
-from domain.config.variables import TOP_KEYS, prefill, read_variables
-from domain.config.workflow import Workflow, read_workflow
+from domain.config.readers.variables import TOP_KEYS, prefill, read_variables
+from domain.config.reading import checks
+from domain.config.reading.field import Field
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Map
+from domain.config.rules.expression import Expressions
+from domain.config.rules.workflow import Workflow, read_workflow
 
 FIRST_STAGE: Final = ".pre"
 LAST_STAGE: Final = ".post"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from domain.config.tree import NOWHERE, Place
+from domain.config.reading.tree import NOWHERE, Place
 
 HIDDEN: Final = "[masked]"
 """Shown in place of the value of a masked variable."""

@@ -6,8 +6,8 @@ from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
-from domain.config.durations import parse_duration
 from domain.config.plan import JobPlan, Plan
+from domain.config.reading.durations import parse_duration
 from domain.errors import ConfigInvalid, PipelineFiltered
 from domain.skipping import asks_to_skip
 from tests.cases.report import Report

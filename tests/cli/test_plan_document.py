@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from cli.plan_document import FIELDS, document, duration_text, job_document
-from domain.config.durations import parse_duration
 from domain.config.plan import (
     Artifacts,
     Cache,
@@ -22,6 +21,7 @@ from domain.config.plan import (
     Variable,
     When,
 )
+from domain.config.reading.durations import parse_duration
 from domain.errors import ConfigInvalid, ConfigIssue, PipelineFiltered
 from tests.cli.plans import NO_TAG, absent, job, needs, outcome, plan
 

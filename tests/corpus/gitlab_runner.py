@@ -1,6 +1,6 @@
-"""The configuration of GitLab Runner 17.8 for four events: `python -m tests.corpus.gitlab_runner` writes the plans anew.
+"""The configuration of GitLab Runner 17.8 for four events.
 
-Look through what changed by hand before you commit it.
+`python -m tests.corpus.gitlab_runner` writes the plans anew. Look through what changed by hand before you commit it.
 """
 
 import json

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from domain.config import header, input_spec, keywords
+from domain.config import keywords
+from domain.config.inputs.inputs import header, input_spec
 from domain.config.keyword_states import STATES
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "ci-yaml.md"

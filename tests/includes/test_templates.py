@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from domain.config.issues import Issues
 from domain.config.keywords import BRIDGE, JOB, REPORTS, TOP
-from domain.config.source import read
+from domain.config.reading.issues import Issues
+from domain.config.reading.source import read
 from includes.templates import ENDING, load, names
 
 

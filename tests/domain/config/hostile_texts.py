@@ -78,7 +78,7 @@ TEXTS: Final[Mapping[str, Callable[[], str]]] = {
     "a wide matrix": lambda: (
         "j: {script: x, parallel: {matrix: [{" + ", ".join(f"V{n}: [a, b, c, d]" for n in range(60)) + "}]}}"
     ),
-    "50,000 matrices": lambda: "j: {script: x, parallel: {matrix: [" + "{A: [a]}, " * 50_000 + "]}}",
+    "20,000 matrices": lambda: "j: {script: x, parallel: {matrix: [" + "{A: [a]}, " * 20_000 + "]}}",
     "a thousand unknown keys": lambda: "\n".join(_jobs(1_500, "{scrpt: x, imge: y, stge: z, befor_script: a}")),
     "a huge number": lambda: "j: {script: x, retry: " + "9" * 100_000 + "}",
     "a thousand unknown needs": lambda: "\n".join(_jobs(1_500, "{script: x, needs: [jobb-1, jobb-2, job]}")),

@@ -1,5 +1,6 @@
 """Properties of the whole compiler."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,3 +92,24 @@ NAMES = st.sampled_from(["a", "b", ".c", *sorted(TOP)])
 @given(st.dictionaries(NAMES, st.dictionaries(KEYWORDS, VALUES, max_size=5).map(flow), min_size=1))
 def test_any_value_of_any_keyword_raises_nothing_else(jobs) -> None:
     assert compiles_or_is_refused("\n".join(f"{name}: {keys}" for name, keys in jobs.items()))
+
+
+def test_a_missing_file_does_not_hide_what_is_wrong_with_the_rest() -> None:
+    text = "include: [/gone.yml]\na: {extends: .there, retry: 9}\nb: {script: !reference [.there, x], imge: y}\nc: {}\n"
+    with pytest.raises(ConfigInvalid) as refused:
+        plan_of(text)
+    assert [(issue.line, issue.path) for issue in refused.value.issues] == [
+        (1, "include"),
+        (3, "jobs:b"),
+    ]
+
+
+def test_a_missing_reference_does_not_hide_what_is_wrong_with_the_rest() -> None:
+    text = "a: {script: !reference [.there, x], retry: 9}\nb: {script: x, timeout: soon}\n"
+    with pytest.raises(ConfigInvalid) as refused:
+        plan_of(text)
+    said = [issue.message for issue in refused.value.issues]
+    assert len(said) == 3
+    assert "could not be found" in said[0]
+    assert said[1] == "jobs:a:retry config must be less than or equal to 2"
+    assert said[2] == "jobs:b:timeout config should be a duration"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from domain.config.budget import Budget
 from domain.config.extends import resolve
-from domain.config.issues import Issues
-from domain.config.source import read
+from domain.config.reading.budget import Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.source import read
 from domain.errors import ConfigInvalid
-from tests.domain.config.reading import issues, messages, plan
+from tests.domain.config.short_texts import issues, messages, plan
 
 
 def test_later_bases_win_and_the_job_wins_over_all() -> None:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from domain.config.budget import Budget
 from domain.config.graph import Graph
-from domain.config.issues import Issues
 from domain.config.job import JobDraft
 from domain.config.plan import Need
-from domain.config.tree import Place
+from domain.config.reading.budget import Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Place
 from domain.errors import ConfigInvalid
-from tests.domain.config.reading import messages, plan
+from tests.domain.config.short_texts import messages, plan
 
 
 def needs_of(text: str) -> dict[str, list[str] | None]:

@@ -8,7 +8,7 @@ import pytest
 from domain.config.plan import Artifacts, Image, JobPlan, RetryPolicy, Variable, When
 from domain.config.why import PRESENT
 from domain.errors import PipelineFiltered
-from tests.domain.config.reading import issues, job, messages, plan
+from tests.domain.config.short_texts import issues, job, messages, plan
 
 
 def test_every_default_is_filled_in() -> None:
@@ -254,7 +254,7 @@ def test_all_issues_come_at_once_in_the_order_of_the_text() -> None:
     assert [(issue.line, issue.path) for issue in found] == [
         (3, "jobs:zeta:retry"),
         (4, "jobs:zeta:needs"),
-        (5, "jobs:alpha:stage"),
+        (6, "jobs:alpha:stage"),
         (7, "jobs:alpha:when"),
         (9, "default"),
     ]
@@ -288,7 +288,7 @@ def test_what_is_no_job_has_no_stage_to_complain_about() -> None:
     [
         ("a: {script: x, needs: [{pipeline: g/p}]}", "jobs:a:needs config uses invalid types: bridge"),
         (
-            "a: {trigger: g/p, needs: [{pipeline: 1, job: b}]}",
+            "a: {trigger: g/p, needs: [{pipeline: '1', job: b}]}",
             "jobs:a:needs config uses invalid types: cross_",
         ),
         (

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.config.budget import Budget
-from domain.config.issues import Issues
+from domain.config.reading.budget import Budget
+from domain.config.reading.issues import Issues
+from domain.config.reading.source import read
+from domain.config.reading.tree import Items, Map, Place, Reference, Value
 from domain.config.references import resolve_references
-from domain.config.source import read
-from domain.config.tree import Items, Map, Place, Reference, Value
 from domain.errors import ConfigInvalid
 
 

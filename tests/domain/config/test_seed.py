@@ -11,7 +11,7 @@ from domain.config.sources import ChangedPaths, Tree, Wanted
 from domain.config.why import HIDDEN
 from domain.errors import PipelineFiltered
 from tests.compiling import context_of, plan_of
-from tests.domain.config.reading import messages, plan
+from tests.domain.config.short_texts import messages, plan
 
 
 def job_of(made: Plan, name: str) -> JobPlan:

@@ -1,0 +1,1 @@
+"""`include`: what one file takes from others."""

@@ -1,0 +1,219 @@
+"""`include`: from the main file and everything it includes to one configuration. Reference: CI YAML, sections 1, 3, 4.
+
+Each file is read, its inputs are put in, then its own includes are merged in their order, and it goes on top of them.
+Nothing is fetched here: what is not known yet is asked for, and the caller compiles again when it has the answers.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from domain.config.context import Context
+from domain.config.extends import merged
+from domain.config.including.include_addresses import Addresses
+from domain.config.including.include_files import TOO_MANY, IncludeFile, Surroundings
+from domain.config.including.include_items import HEADER_KINDS, IncludeItem, IncludeKind, read_items
+from domain.config.including.include_loader import IncludeLoader, Opened
+from domain.config.inputs.header import Header, read_header, read_shared_inputs, with_shared
+from domain.config.inputs.inputs import check_pipeline_inputs, input_values
+from domain.config.inputs.interpolation import interpolate
+from domain.config.plan import Included
+from domain.config.reading.budget import Budget
+from domain.config.reading.field import Field
+from domain.config.reading.issues import MOST_ISSUES, Issues
+from domain.config.reading.source import Source
+from domain.config.reading.tree import Map, Place
+from domain.config.rules.expression import Expressions
+from domain.config.rules.path_clauses import PathMatches
+from domain.config.rules.rules import decide
+from domain.config.rules.scope import Scope
+from domain.config.sources import LocalFile, Request, Sources
+from domain.errors import ConfigInvalid
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The whole configuration without `include`, and the files in the order in which they were opened."""
+
+    root: Map
+    includes: tuple[Included, ...] = ()
+
+
+def expand(
+    source: Source, context: Context, sources: Sources, issues: Issues, budget: Budget, reads: set[str]
+) -> Loaded:
+    """Put in the inputs of the main file, and merge it with what it includes.
+
+    If something is wanted of `sources` afterwards, or there are issues, the result is not whole. Raises `ConfigInvalid`
+    when there are too many files. `reads` gets the names of the variables that addresses and `include:rules` asked for.
+    """
+    if source.header is None and "include" not in source.root and not context.inputs:
+        return Loaded(source.root)
+    expansion = _Expansion(context, sources, issues, budget, reads)
+    root = expansion.root(source)
+    return Loaded(root, tuple(expansion.includes))
+
+
+@dataclass(slots=True)
+class _Level:
+    """A file whose includes are being merged: `ahead` are those to come, `merged` is the result so far."""
+
+    opened: Opened
+    own: Map
+    ahead: deque[IncludeFile]
+    merged: Map
+
+
+class _Expansion:
+    """One compilation's files. They are opened depth first, with a stack of its own: a chain may have 150 of them."""
+
+    def __init__(self, context: Context, sources: Sources, issues: Issues, budget: Budget, reads: set[str]) -> None:
+        pipeline = {name: variable.value for name, variable in context.pipeline.items()}
+        project = {name: variable.value for name, variable in context.project.items()}
+        layers = (pipeline, project, context.predefined)
+        self.includes: list[Included] = []
+        self._context = context
+        self._sources = sources
+        self._issues = issues
+        self._budget = budget
+        self._scope = Scope(layers, context.masked, reads)
+        self._addresses = Addresses(layers, context, reads, sources, issues)
+        self._expressions = Expressions()
+        self._matches = PathMatches()
+        self._loader = IncludeLoader(sources, issues)
+        self._pulled: set[Request] = {LocalFile(issues.file)}
+
+    def root(self, source: Source) -> Map:
+        """Everything merged; what is not known or wrong is left out."""
+        check_pipeline_inputs(self._context.inputs, self._issues)
+        opened = Opened(source, Surroundings(artifacts=self._context.parent_job_artifacts))
+        place = source.header.place if source.header is not None else Place(1, 1)
+        root = self._filled_in(opened, self._context.inputs, place)
+        if root is None:
+            return Map(source.root.place)
+        stack = [self._level(opened, root)]
+        while True:
+            level = stack[-1]
+            if level.ahead:
+                below = self._below(level.ahead.popleft(), stack)
+                if below is not None:
+                    stack.append(below)
+                continue
+            self._lay_over(level, level.own)
+            stack.pop()
+            if not stack:
+                return level.merged
+            self._lay_over(stack[-1], level.merged)
+
+    def _level(self, opened: Opened, root: Map) -> _Level:
+        own = Map(root.place)
+        own.take(root)
+        ahead: deque[IncludeFile] = deque()
+        if "include" in root:
+            del own["include"]
+            field = Field(root["include"], "include", "include config", root.places["include"], self._issues)
+            ahead.extend(self._files(read_items(field, expressions=self._expressions), opened.around))
+        return _Level(opened, own, ahead, Map())
+
+    def _files(self, items: tuple[IncludeItem, ...], around: Surroundings) -> list[IncludeFile]:
+        """The files of one level, counted. A wildcard leaves out those of the levels above it."""
+        found: list[IncludeFile] = []
+        for item in items:
+            if item.rules is None or self._is_in(item, around):
+                for file in self._addresses.files(item, around, self._pulled):
+                    self._loader.count(item.field.place)
+                    found.append(file)
+        self._pulled.update(file.request for file in found)
+        return found
+
+    def _is_in(self, item: IncludeItem, around: Surroundings) -> bool:
+        """What its rules say. An item waits for what they want to know, or it might count without being included."""
+        assert item.rules is not None
+        asked = Sources(self._sources.known)
+        decision = decide(
+            item.rules, self._scope, asked, name="include:rules", origin=around.origin, matches=self._matches
+        )
+        for request in asked.wanted:
+            self._sources.ask(request)
+        if decision.error:
+            self._issues.add(f"include {decision.error}", "include:rules", item.field.place)
+        return decision.why.included and not asked.wanted and not decision.error
+
+    def _below(self, file: IncludeFile, stack: list[_Level]) -> _Level | None:
+        """A file with its inputs, whose includes come next; None if it is not known or wrong."""
+        above = stack[-1].opened
+        if self._is_circle(file, [level.opened for level in stack]):
+            return None
+        opened = self._loader.open(file, above.around)
+        if opened is None:
+            return None
+        root = self._filled_in(opened, file.inputs, file.inputs_place)
+        if root is None:
+            return None
+        self.includes.append(Included(file.kind.value, file.name, above.name or self._issues.file))
+        return self._level(opened, root)
+
+    def _is_circle(self, file: IncludeFile, chain: list[Opened]) -> bool:
+        """Whether a file is open already, with the same inputs; noted. GitLab goes on until there are too many."""
+        files = [opened.file for opened in chain]
+        for at, other in enumerate(files):
+            if other and other.request == file.request and other.item.inputs is file.item.inputs:
+                names = " -> ".join(opened.name for opened in (*chain[at:], chain[at]))
+                said = f"{TOO_MANY} `{file.name}` includes itself: {names}"
+                self._issues.add(said, file.item.field.path, file.item.field.place)
+                return True
+        return False
+
+    def _filled_in(self, opened: Opened, given: Mapping[str, Any], place: Place) -> Map | None:
+        """The root of a file with the values of its inputs; None if that is not possible or not known yet."""
+        source, before = opened.source, len(self._issues)
+        header = self._header(source.header, opened) if source.header is not None else None
+        if source.header is not None and header is None:
+            return None
+        values = input_values(header, given, self._issues, place, f"`{opened.name}`" if opened.file else "")
+        if header is None:
+            return source.root
+        if len(self._issues) > before:
+            return None
+        facts = {name: text for name, text in opened.around.component.items() if name in header.component}
+        get, masked = self._scope.get, self._context.masked
+        try:
+            root = interpolate(source.root, values, facts, self._issues, get=get, masked=masked)
+        except ConfigInvalid:
+            if len(self._issues) >= MOST_ISSUES:
+                raise
+            return None
+        if root is not source.root:
+            self._loader.weigh(root, place)
+        return root
+
+    def _header(self, written: Map, opened: Opened) -> Header | None:
+        """A header with the inputs of its `spec:include`; None if those are wrong or not known yet."""
+        header = read_header(written, self._issues)
+        if header.include is None:
+            return header
+        path, place = "header:spec:include", header.include_place
+        if opened.file is not None and opened.file.kind is IncludeKind.COMPONENT:
+            said = f"{opened.file.noun} cannot use `spec:include`. This keyword is not supported in components"
+            self._issues.add(said, path, place)
+            return None
+        field = Field(header.include, path, f"{path} config", place, self._issues)
+        files = self._files(read_items(field, HEADER_KINDS), opened.around)
+        found = [self._loader.open(file, opened.around) for file in files]
+        shared = [read_shared_inputs(one.source.root, self._issues) for one in found if one is not None]
+        return with_shared(header, shared, self._issues) if len(shared) == len(files) else None
+
+    def _lay_over(self, level: _Level, top: Map) -> None:
+        """Deep merge into what a level has so far; values are shared, only mappings on both sides become new ones."""
+        below = level.merged
+        if not below:
+            level.merged = top
+            return
+        self._budget.spend(len(top), top.place)
+        for key, value in top.items():
+            under = below.get(key)
+            if isinstance(value, Map) and isinstance(under, Map):
+                value = merged(under, value, self._budget)
+            below.put(key, value, top.places[key])
+        below.place = top.place

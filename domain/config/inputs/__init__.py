@@ -1,0 +1,1 @@
+"""`spec:inputs` and the blocks that they are put into."""

@@ -1,0 +1,1 @@
+"""Conditions: expressions, patterns, globs, `rules`, `only` and `except`, `workflow`."""
