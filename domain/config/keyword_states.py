@@ -19,10 +19,13 @@ def _rows(state: str, keywords: str) -> dict[str, str]:
 
 
 REFUSED: Final = (
+    "artifacts:access",
+    "artifacts:reports:dotenv",
     "id_tokens",
     "identity",
     "needs:pipeline",
     "needs:project",
+    "release",
     "resource_group",
     "run",
     "secrets",
@@ -31,7 +34,8 @@ REFUSED: Final = (
 """Keywords without which a job would not be what was written; a pipeline that has one is not made.
 
 A job with `run` is one of them as long as it may be handed to a runner that knows no steps: such a runner would do
-nothing and report a success.
+nothing and report a success. `artifacts:access`, also as
+`public: false`, is one where it keeps somebody out.
 """
 
 STATES: Final[Mapping[str, str]] = {
@@ -43,7 +47,7 @@ STATES: Final[Mapping[str, str]] = {
     ),
     **_rows(
         CARRIED,
-        "coverage dast_configuration environment inputs interruptible manual_confirmation pages publish release"
+        "coverage dast_configuration environment inputs interruptible manual_confirmation pages publish"
         " workflow:auto_cancel",
     ),
     **{keyword: f"refused: {refusal(keyword)}" for keyword in REFUSED},

@@ -1,4 +1,4 @@
-"""From a text to one mapping: includes, inputs, `extends`, `!reference`. Reference: CI YAML, section 1, steps 2 to 6."""
+"""From a text to one mapping: includes, inputs, `extends`, `!reference`. Reference: CI YAML, section 1, 2 to 6."""
 
 from contextlib import suppress
 from dataclasses import dataclass

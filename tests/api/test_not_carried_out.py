@@ -7,6 +7,7 @@ import pytest
 from api.not_carried_out import HAS, refuse_what_cannot_run
 from domain.config.keyword_states import REFUSED
 from domain.config.plan import (
+    Artifacts,
     AutoCancel,
     Environment,
     ForeignNeed,
@@ -19,10 +20,13 @@ from domain.config.plan import (
 from domain.errors import ConfigInvalid
 
 REFUSED_FIELDS = {
+    "artifacts:access": {"artifacts": Artifacts(paths=("a",), access="developer")},
+    "artifacts:reports:dotenv": {"artifacts": Artifacts(reports={"dotenv": ("vars.env",)})},
     "id_tokens": {"id_tokens": {"TOKEN": ("https://example.com",)}},
     "identity": {"identity": "google_cloud"},
     "needs:pipeline": {"foreign_needs": (ForeignNeed(job="a", pipeline="$UPSTREAM"),)},
     "needs:project": {"foreign_needs": (ForeignNeed(job="a", project="group/app", ref="main"),)},
+    "release": {"release": {"tag_name": "v1", "description": "one"}},
     "resource_group": {"resource_group": "production"},
     "run": {"run": ({"name": "hello", "script": "echo"},)},
     "secrets": {"secrets": {"PASSWORD": {"vault": "x"}}},
@@ -31,7 +35,7 @@ REFUSED_FIELDS = {
 CARRIED_FIELDS = {
     "needs": (Need("a"),),
     "environment": Environment("production"),
-    "release": {"tag_name": "v1", "description": "one"},
+    "artifacts": Artifacts(paths=("a",), reports={"junit": ("a.xml",)}),
     "pages": Pages(),
     "interruptible": True,
     "dast_configuration": {"site_profile": "x"},

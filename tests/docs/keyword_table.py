@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from domain.config import keywords
-from domain.config.inputs.inputs import header, input_spec
+from domain.config.inputs import header, input_spec
 from domain.config.keyword_states import STATES
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "ci-yaml.md"

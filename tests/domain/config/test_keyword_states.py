@@ -14,7 +14,7 @@ VOCABULARIES = {
     "jobs": keywords.JOB,
     "bridges": keywords.BRIDGE,
 }
-KEYS = {"workflow": keywords.WORKFLOW, "needs": keywords.NEED}
+KEYS = {"workflow": keywords.WORKFLOW, "needs": keywords.NEED, "artifacts": keywords.ARTIFACTS}
 
 
 @pytest.mark.parametrize("place", VOCABULARIES)
