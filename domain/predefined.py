@@ -10,6 +10,10 @@ from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlsplit
 
+SERVER_NAME: Final = "Perdure"
+LIKE_GITLAB: Final = "18.0.0"
+"""The GitLab version whose language and API this one follows; scripts and clients switch features by it."""
+REVISION: Final = "perdure"
 SLUG_LENGTH: Final = 63
 """Longest label of a host name."""
 SHORT_SHA: Final = 8
@@ -123,12 +127,26 @@ def _server(facts: EventFacts) -> dict[str, str]:
     standard = _STANDARD_PORTS.get(url.scheme, 80)
     host, port = url.hostname or "", url.port or standard
     return {
+        "CI_SERVER": "yes",
+        "CI_SERVER_NAME": SERVER_NAME,
+        **_version(LIKE_GITLAB),
         "CI_SERVER_URL": facts.server_url,
         "CI_SERVER_HOST": host,
         "CI_SERVER_FQDN": host if port == standard else f"{host}:{port}",
         "CI_SERVER_PORT": str(port),
         "CI_SERVER_PROTOCOL": url.scheme,
         "CI_API_V4_URL": f"{facts.server_url}/api/v4",
+    }
+
+
+def _version(version: str) -> dict[str, str]:
+    major, minor, patch = version.split(".")
+    return {
+        "CI_SERVER_VERSION": version,
+        "CI_SERVER_VERSION_MAJOR": major,
+        "CI_SERVER_VERSION_MINOR": minor,
+        "CI_SERVER_VERSION_PATCH": patch,
+        "CI_SERVER_REVISION": REVISION,
     }
 
 

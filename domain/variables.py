@@ -30,7 +30,6 @@ RUNNER_PROVIDED: Final = frozenset(
         "CI_RUNNER_REVISION",
         "CI_RUNNER_SHORT_TOKEN",
         "CI_RUNNER_VERSION",
-        "CI_SERVER",
         "CI_SERVER_TLS_CA_FILE",
         "CI_SERVER_TLS_CERT_FILE",
         "CI_SERVER_TLS_KEY_FILE",

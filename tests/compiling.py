@@ -13,7 +13,7 @@ from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 SHA = "5" * 40
-KNOWN_REFS = ("", "main", "refs/heads/main", "other")
+KNOWN_REFS = ("", "main", "refs/heads/main", "other", SHA)
 
 
 def plan_of(
@@ -26,21 +26,27 @@ def plan_of(
 ) -> Plan:
     """The plan of a text; `event` is what `context_of` takes. Raises `ConfigInvalid`, `PipelineFiltered`."""
     context = context_of(**event)
+    has_diff = context.source in {"push", "merge_request_event"} and context.ref_kind != RefKind.TAG
 
     def answer(request: Request) -> Answer:
-        return answer_from(request, files or {}, changed)
+        if isinstance(request, ChangedPaths) and not request.compare_to and not has_diff:
+            return Paths(known=False)
+        refs = (*KNOWN_REFS, context.ref, f"refs/heads/{context.ref}")
+        return answer_from(request, files or {}, changed, refs)
 
     return in_rounds(lambda known: compile_config(text, context, known, file=file), answer)
 
 
-def answer_from(request: Request, files: Mapping[str, str], changed: Sequence[str] | None) -> Answer:
+def answer_from(
+    request: Request, files: Mapping[str, str], changed: Sequence[str] | None, refs: Sequence[str]
+) -> Answer:
     """What a repository with these files says; it knows no other projects and no addresses."""
     match request:
         case LocalFile(path=path) if path in files:
             return Fetched(files[path])
         case Tree(project=""):
             return Paths(tuple(files))
-        case ChangedPaths(compare_to=ref) if ref in KNOWN_REFS:
+        case ChangedPaths(compare_to=ref) if ref in refs:
             return Paths(tuple(changed or ()), known=changed is not None)
         case _:
             return Absent()
@@ -77,6 +83,7 @@ def context_of(
         commit_timestamp=MOMENT,
         user_id=1,
         user_login="ada",
+        schedule_description="Every night" if source == "schedule" else "",
         merge_request=(
             MergeRequestFacts(iid=1, id=1, source_branch=ref, target_branch="main")
             if source == "merge_request_event"

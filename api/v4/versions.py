@@ -1,15 +1,12 @@
 """What clients ask first: which GitLab this is like."""
 
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter
 
 from api.deps import ServicesDep
 from api.v4.access import KnownCallerDep
-
-LIKE_GITLAB: Final = "18.0.0"
-"""The GitLab version whose API this one follows; clients switch features by it."""
-REVISION: Final = "perdure"
+from domain.predefined import LIKE_GITLAB, REVISION
 
 router = APIRouter()
 

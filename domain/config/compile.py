@@ -21,7 +21,6 @@ from domain.config.reading.yaml_text import dump
 from domain.config.resolving import Resolved, resolve, visible_jobs
 from domain.config.rules.expression import Expressions
 from domain.config.rules.rules import needs_warning
-from domain.config.rules.scope import names_in
 from domain.config.rules.workflow import ruled_auto_cancel
 from domain.config.seed import Seeds
 from domain.config.sources import Answer, Request, Sources, Wanted
@@ -34,6 +33,9 @@ DEFAULT_CONTEXT: Final = Context()
 
 LONGEST_NAME: Final = 255
 """Characters of a pipeline's name (reference: CI YAML, section 16)."""
+
+MOST_TOLD: Final = 3
+"""Absent jobs that the message of an empty pipeline names."""
 
 FILTERED: Final[Mapping[str, str]] = {
     "filtered_by_workflow_rules": "Pipeline filtered out by workflow rules. The pipeline did not run: {why}",
@@ -77,7 +79,7 @@ class _Compiler:
         self.issues.raise_if_any()
         used = {job.stage for job in planned}
         plan = Plan(
-            stages=tuple(stage for stage in top.stages if stage in used),
+            stages=tuple(stage for stage in top.stages or () if stage in used),
             jobs=planned,
             absent=absent,
             name=_name(top, event),
@@ -181,9 +183,7 @@ def merged_config(
 
 def _name(top: TopLevel, event: Event) -> str:
     """The pipeline's name with global and predefined variables; unknown ones become empty."""
-    expanded = event.scope(event.variables).expand(top.workflow.name or "")
-    unknown = dict.fromkeys(names_in(expanded), "")
-    return event.scope(event.variables, job=unknown).expand(expanded).strip()[:LONGEST_NAME]
+    return event.scope(event.variables).expand(top.workflow.name, missing="").strip()[:LONGEST_NAME]
 
 
 def _refuse(plan: Plan, reason: str, why: str) -> None:
@@ -193,4 +193,6 @@ def _refuse(plan: Plan, reason: str, why: str) -> None:
 def _emptiness(jobs: tuple[object, ...], absent: tuple[AbsentJob, ...]) -> str:
     if jobs:
         return f"there are jobs in {FIRST_STAGE} or {LAST_STAGE} only; add one in another stage"
-    return f"{absent[0].name}: {absent[0].why.text}" if absent else "there is no job"
+    told = [f"{job.name}: {job.why.text}" for job in absent[:MOST_TOLD]]
+    more = [f"and {len(absent) - MOST_TOLD} more"] if len(absent) > MOST_TOLD else []
+    return "; ".join((*told, *more)) or "there is no job"

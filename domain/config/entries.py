@@ -68,6 +68,7 @@ ENTRY_READERS: Final[Mapping[str, Reader]] = {
     "retry": read_retry,
     "environment": read_environment,
     "release": read_release,
+    "interruptible": checks.boolean,
     "pages": read_pages,
     "hooks": read_hooks,
     "id_tokens": read_id_tokens,
@@ -83,7 +84,6 @@ Those with conditions and patterns are read by `Entries`, as all of a configurat
 ATTRIBUTE_READERS: Final[Mapping[str, Reader]] = {
     "when": lambda attribute: checks.choice(attribute, WHEN),
     "dependencies": read_dependencies,
-    "interruptible": checks.boolean,
     "resource_group": lambda attribute: checks.short_text(attribute, LONGEST_TEXT),
     "manual_confirmation": checks.text,
     "publish": checks.text,

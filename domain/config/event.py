@@ -15,7 +15,7 @@ from domain.config.reading.tree import Place
 from domain.config.rules.filters import Filter, decide_filters
 from domain.config.rules.path_clauses import PathMatches
 from domain.config.rules.rules import Decision, Rule, decide
-from domain.config.rules.scope import Scope
+from domain.config.rules.scope import Layer, Scope
 from domain.config.sources import Sources
 from domain.config.why import PRESENT
 from domain.predefined import slug
@@ -45,10 +45,10 @@ class Event:
         self._context = context
         self._sources = sources
         self._issues = issues
-        self._pipeline = texts(context.pipeline)
-        self._project = texts(context.project)
+        self._pipeline = Layer(context.pipeline)
+        self._project = Layer(context.project)
         self._default_filter = default_filter
-        self._texts: dict[int, tuple[Mapping[str, Variable], Mapping[str, str]]] = {}
+        self._layers: dict[int, tuple[Mapping[str, Variable], Mapping[str, str]]] = {}
         self._decided: dict[tuple[Any, ...], Decision] = {}
         self._matches = PathMatches()
         self.variables = variables
@@ -57,7 +57,7 @@ class Event:
 
     def scope(self, *yaml: Mapping[str, Variable], job: Mapping[str, str] | None = None) -> Scope:
         """What may be seen: `yaml` are layers of the configuration, the strongest first; `job` is the weakest."""
-        layers = (self._pipeline, self._project, *map(self._text_of, yaml), self._context.predefined, job or {})
+        layers = (self._pipeline, self._project, *map(self._layer_of, yaml), self._context.predefined, job or {})
         return Scope(layers, self._context.masked, self.reads)
 
     def decide(self, draft: JobDraft, instance: Instance | None, inherited: Mapping[str, Variable]) -> Decision:
@@ -107,20 +107,15 @@ class Event:
 
     def _job_scope(self, draft: JobDraft, instance: Instance | None, inherited: Mapping[str, Variable]) -> Scope:
         matrix = {name: Variable(value) for name, value in instance.values.items()} if instance else {}
-        return self.scope(matrix, draft.variables, inherited, job=_job_variables(draft, instance))
+        return self.scope(matrix, draft.variables, inherited, job=job_variables(draft, instance))
 
-    def _text_of(self, variables: Mapping[str, Variable]) -> Mapping[str, str]:
+    def _layer_of(self, variables: Mapping[str, Variable]) -> Mapping[str, str]:
         if not variables:
             return {}
-        known = self._texts.get(id(variables))
+        known = self._layers.get(id(variables))
         if known is None:
-            known = self._texts[id(variables)] = (variables, texts(variables))
+            known = self._layers[id(variables)] = (variables, Layer(variables))
         return known[1]
-
-
-def texts(variables: Mapping[str, Variable]) -> dict[str, str]:
-    """Names and values; clauses see values as they are written."""
-    return {name: variable.value for name, variable in variables.items()}
 
 
 def _names(draft: JobDraft) -> tuple[str, ...]:
@@ -131,13 +126,13 @@ def _names(draft: JobDraft) -> tuple[str, ...]:
     return tuple({name: None for filter_ in filters for name in filter_.names})
 
 
-def _job_variables(draft: JobDraft, instance: Instance | None) -> dict[str, str]:
+def job_variables(draft: JobDraft, instance: Instance | None) -> dict[str, str]:
     """What a job's rules know of the job itself."""
     name = instance.name if instance else draft.name
     return {
         "CI_JOB_NAME": name,
         "CI_JOB_NAME_SLUG": slug(name),
         "CI_JOB_GROUP_NAME": group_name(name),
-        "CI_JOB_STAGE": draft.stage,
+        "CI_JOB_STAGE": draft.stage or "",
         "CI_NODE_TOTAL": str(instance.total if instance else 1),
     }

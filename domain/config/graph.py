@@ -49,14 +49,14 @@ class Graph:
     def __init__(
         self,
         drafts: Sequence[JobDraft],
-        stages: tuple[str, ...],
+        stages: tuple[str, ...] | None,
         unread: frozenset[str],
         issues: Issues,
         budget: Budget,
     ) -> None:
-        """Expand parallel jobs and check that stages exist."""
-        self._stages = {stage: position for position, stage in enumerate(stages)}
-        self._stage_list = shorten(", ".join(stages), LONGEST_LIST, placeholder=" ...")
+        """Expand parallel jobs and check that stages exist, unless they could not be read (None)."""
+        self._stages = {stage: position for position, stage in enumerate(stages or ())}
+        self._stage_list = shorten(", ".join(stages or ()), LONGEST_LIST, placeholder=" ...")
         self._unread = unread
         self._issues = issues
         self._budget = budget
@@ -74,8 +74,8 @@ class Graph:
         return jobs
 
     def _add(self, draft: JobDraft) -> None:
-        stage = self._stages.get(draft.stage)
-        if stage is None and draft.stage:
+        stage = None if draft.stage is None else self._stages.get(draft.stage)
+        if stage is None and draft.stage is not None and self._stages:
             hint = nearest([draft.stage], self._stages)
             self._fault(
                 draft,
@@ -167,7 +167,7 @@ class Graph:
                 hint = nearest([name], self._names)
                 self._fault(draft, f"undefined {kind}: {name}{hint}", keyword, entry.place)
             return ()
-        theirs, own = self._stage_of[names[0]], self._stages.get(draft.stage)
+        theirs, own = self._stage_of[names[0]], self._stages.get(draft.stage or "")
         if theirs is not None and own is not None and theirs > own:
             self._fault(draft, f"{kind} {name} is not defined in current or prior stages", keyword, entry.place)
         return names
@@ -193,7 +193,7 @@ class Graph:
     def _check_self(self, draft: JobDraft, name: str, needs: tuple[Need, ...]) -> None:
         if any(need.job == name for need in needs):
             message = f"The pipeline has circular dependencies: self-dependency: {name}"
-            self._issues.add(message, f"jobs:{draft.name}:needs", draft.place)
+            self._issues.add(message, f"jobs:{draft.name}:needs", draft.places.get("needs", draft.place))
 
     def _fault(self, draft: JobDraft, text: str, keyword: str, place: Place) -> None:
         self._issues.add(f"{draft.name} job: {text}", f"jobs:{draft.name}:{keyword}", place)
@@ -204,7 +204,7 @@ def note_circles(needs: Mapping[str, tuple[Need, ...]], jobs: Iterable[Linked], 
     if not needs:
         return
     edges = {name: {need.job for need in found} - {name} for name, found in needs.items()}
-    places = {job.name: job.draft.place for job in jobs}
+    places = {job.name: job.draft.places.get("needs", job.draft.place) for job in jobs}
     for _ in range(MOST_CIRCLES):
         circle = _circle(edges)
         if not circle:

@@ -34,6 +34,11 @@ from domain.config.rules.rules import Rule
 DEFAULT_STAGE: Final = "test"
 BRIDGE_WHEN: Final = ("on_success", "on_failure", "always", "manual")
 """Values of `when` for a job that triggers a pipeline."""
+_DELAY_ADVICE: Final = {
+    False: "`when: delayed` needs `start_in`",
+    True: "with `rules`, write `when: delayed` and `start_in` into the items of `rules`",
+}
+"""What to do about a delay that is missing, without and with `rules`."""
 SCRIPT_DEFAULTS: Final = frozenset({"before_script", "after_script"})
 """Defaults that say nothing to a job with `run`."""
 
@@ -42,14 +47,14 @@ SCRIPT_DEFAULTS: Final = frozenset({"before_script", "after_script"})
 class JobDraft:
     """A job with the keywords it was given or took from `default`; `place` is where its name stands.
 
-    `places` are those of its keywords. `stage` is empty if it could not be read. Names follow the keywords, and
+    `places` are those of its keywords. `stage` is None if it could not be read. Names follow the keywords, and
     `excepted` is `except`.
     """
 
     name: str
     place: Place
     places: Mapping[str, Place] = field(default_factory=dict)
-    stage: str = DEFAULT_STAGE
+    stage: str | None = DEFAULT_STAGE
     script: tuple[str, ...] = ()
     before_script: tuple[str, ...] = ()
     after_script: tuple[str, ...] = ()
@@ -94,7 +99,7 @@ def read_job(name: str, config: Field, defaults: Mapping[str, Any], entries: Ent
     _check_name(config, name)
     if not isinstance(config.value, Map):
         config.fault("should implement the script:, run:, or trigger: keyword")
-        return JobDraft(name, config.place, stage="")
+        return JobDraft(name, config.place, stage=None)
     is_bridge = _is_bridge(config)
     config.has_keys_of(BRIDGE if is_bridge else JOB)
     own = entries.read(config)
@@ -102,7 +107,7 @@ def read_job(name: str, config: Field, defaults: Mapping[str, Any], entries: Ent
     _check_rules(config)
     own["start_in"] = _start_in(config, own)
     if config.given("stage") and "stage" not in own:
-        own["stage"] = ""
+        own["stage"] = None
     if "except" in own:
         own["excepted"] = own.pop("except")
     inherited = _inherited(config, defaults, own.get("inherit"), is_bridge=is_bridge)
@@ -142,6 +147,10 @@ def _check_bridge(config: Field, own: dict[str, Any]) -> None:
         config.issues.add(f"{config.path}:trigger config can't be blank", f"{config.path}:trigger", place)
     if own.get("when") == When.DELAYED:
         config.attribute("when").fault(f"should be one of: {', '.join(BRIDGE_WHEN)}")
+    for rule in own.get("rules", ()):
+        if rule.when == When.DELAYED:
+            message = f"{config.path}:rules:rule when unknown value: delayed; a trigger job cannot be delayed"
+            config.issues.add(message, f"{config.path}:rules:rule", rule.place)
     if isinstance(config.value.get("allow_failure"), Map):
         config.attribute("allow_failure").fault("should be a boolean value")
     if isinstance(own.get("parallel"), int):
@@ -204,7 +213,7 @@ def _check_rules(config: Field) -> None:
 def _start_in(config: Field, own: Mapping[str, Any]) -> int | None:
     """Only a delayed job has a delay, and it must have one."""
     delayed = own.get("when") == When.DELAYED
-    if config.given("rules"):
+    if config.given("trigger") or (config.given("rules") and (config.given("start_in") or not delayed)):
         return None
     if config.given("start_in"):
         attribute = config.attribute("start_in")
@@ -215,7 +224,8 @@ def _start_in(config: Field, own: Mapping[str, Any]) -> int | None:
     elif delayed:
         assert isinstance(config.value, Map)
         place = config.value.places["when"]
-        config.issues.add(f"{config.path} start in should be a duration", f"{config.path}:when", place)
+        message = f"{config.path} start in should be a duration; {_DELAY_ADVICE[config.given('rules')]}"
+        config.issues.add(message, f"{config.path}:when", place)
     return None
 
 

@@ -1,5 +1,6 @@
 """From a text to one mapping: includes, inputs, `extends`, `!reference`. Reference: CI YAML, section 1, 2 to 6."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -34,6 +35,9 @@ FOLLOWING: Final = (
 )
 """Gists of issues that may only follow from a part that is missing."""
 
+OF_NULLS: Final = ("array of strings", "should be a hash", "array containing hashes")
+"""Gists of issues that may only follow from a reference that led nowhere: a null is left in its place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -58,12 +62,12 @@ def resolve(
     texts = [text, *(answer.text for answer in sources.known.values() if isinstance(answer, Fetched))]
     refers = any(REFERENCE in one for one in texts)
     if len(issues):
-        _tell_what_is_there(loaded.root, issues, budget, refers=refers)
+        _tell_what_is_there(loaded.root, issues, budget, refers=refers, following=FOLLOWING)
     root, unread = extends.resolve(loaded.root, issues, budget)
     before = len(issues)
     root = resolve_references(root, issues, budget) if refers else root
     if len(issues) > before:
-        _tell_what_is_there(root, issues, budget, refers=False)
+        _tell_what_is_there(root, issues, budget, refers=False, following=(*FOLLOWING, *OF_NULLS))
     return Resolved(root, unread, loaded.includes)
 
 
@@ -83,7 +87,9 @@ def visible_jobs(root: Map, issues: Issues) -> dict[str, Field]:
     return found
 
 
-def _tell_what_is_there(root: Map, issues: Issues, budget: Budget, *, refers: bool) -> NoReturn:
+def _tell_what_is_there(
+    root: Map, issues: Issues, budget: Budget, *, refers: bool, following: Sequence[str]
+) -> NoReturn:
     """Raise `ConfigInvalid`: parts are missing, but what is wrong with single keywords is told as well."""
     apart = Issues(issues.file)
     with suppress(ConfigInvalid):
@@ -96,6 +102,6 @@ def _tell_what_is_there(root: Map, issues: Issues, budget: Budget, *, refers: bo
             if name not in unread:
                 read_job(name, config, top.defaults, entries)
     for issue in apart.found:
-        if issue not in issues.found and not any(gist in issue.message for gist in FOLLOWING):
+        if issue not in issues.found and not any(gist in issue.message for gist in following):
             issues.adopt(issue)
     issues.give_up()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from domain.config.event import Event
+from domain.config.event import Event, job_variables
 from domain.config.graph import Linked, note_circles
 from domain.config.job import JobDraft
 from domain.config.keywords import PAGES_JOB
@@ -17,7 +17,7 @@ from domain.config.reading.budget import Budget
 from domain.config.reading.issues import Issues
 from domain.config.reading.tree import Place
 from domain.config.rules.rules import Rule
-from domain.config.rules.scope import Scope, names_in
+from domain.config.rules.scope import names_in
 from domain.config.why import Why
 from domain.errors import Invalid
 from domain.variables import JobVariable, expand
@@ -78,7 +78,7 @@ class Seeds:
                 whole[draft.name] = False
             else:
                 whole.setdefault(draft.name, True)
-                absent.setdefault(draft.name, []).append(AbsentJob(job.name, draft.stage, decision.why))
+                absent.setdefault(draft.name, []).append(AbsentJob(job.name, draft.stage or "", decision.why))
         return chosen, tuple(_told(absent, whole))
 
     def _inherited_by(self, draft: JobDraft) -> Mapping[str, Variable]:
@@ -126,7 +126,7 @@ class Seeds:
         dependencies = one.job.dependencies
         return JobPlan(
             name=one.job.name,
-            stage=draft.stage,
+            stage=draft.stage or "",
             script=draft.script,
             before_script=draft.before_script,
             after_script=draft.after_script,
@@ -138,7 +138,7 @@ class Seeds:
             foreign_needs=_foreign_needs(draft, rule),
             dependencies=dependencies and tuple(name for name in dependencies if name in present),
             variables=variables,
-            tags=self._tags(draft.tags, variables),
+            tags=self._tags(one, variables),
             image=draft.image,
             services=draft.services,
             cache=draft.cache,
@@ -188,10 +188,11 @@ class Seeds:
             path = f"jobs:{one.job.draft.name}:variables"
             self._issues.add(f"{one.job.name} job: {error}", path, one.job.draft.place)
 
-    def _tags(self, tags: tuple[str, ...], variables: Mapping[str, Variable]) -> tuple[str, ...]:
+    def _tags(self, one: Chosen, variables: Mapping[str, Variable]) -> tuple[str, ...]:
+        tags = one.job.draft.tags
         if not any("$" in tag or "%" in tag for tag in tags):
             return tags
-        scope: Scope = self._event.scope(variables)
+        scope = self._event.scope(variables, job=job_variables(one.job.draft, one.job.instance))
         return tuple(scope.expand(tag) for tag in tags)
 
 

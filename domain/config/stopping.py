@@ -15,7 +15,7 @@ def check_on_stop(drafts: Sequence[JobDraft], issues: Issues) -> None:
         fault = _fault(draft, by_name)
         if fault:
             path = f"jobs:{draft.name}:environment:on_stop"
-            issues.add(f"{draft.name} job: {fault}", path, draft.place)
+            issues.add(f"{draft.name} job: {fault}", path, draft.places.get("environment", draft.place))
 
 
 def _fault(draft: JobDraft, by_name: dict[str, JobDraft]) -> str:

@@ -22,9 +22,12 @@ DEFAULT_STAGES: Final = ("build", "test", "deploy")
 
 @dataclass(frozen=True, slots=True)
 class TopLevel:
-    """Stages with `.pre` and `.post` at their ends, the entries of `default`, variables of every job, the workflow."""
+    """Stages with `.pre` and `.post` at their ends, the entries of `default`, variables of every job, the workflow.
 
-    stages: tuple[str, ...]
+    `stages` is None if they could not be read.
+    """
+
+    stages: tuple[str, ...] | None
     defaults: Mapping[str, Any]
     variables: Mapping[str, Variable]
     prefill: Mapping[str, Prefill]
@@ -48,10 +51,12 @@ def read_toplevel(root: Map, entries: Entries, expressions: Expressions, issues:
     )
 
 
-def _stages(config: Field) -> tuple[str, ...]:
-    named = checks.nested_strings(config.entry("stages")) if config.given("stages") else None
+def _stages(config: Field) -> tuple[str, ...] | None:
+    named = checks.nested_strings(config.entry("stages")) if config.given("stages") else DEFAULT_STAGES
+    if named is None:
+        return None
     edges = {FIRST_STAGE, LAST_STAGE}
-    between = dict.fromkeys(stage for stage in (DEFAULT_STAGES if named is None else named) if stage not in edges)
+    between = dict.fromkeys(stage for stage in named if stage not in edges)
     return (FIRST_STAGE, *between, LAST_STAGE)
 
 

@@ -9,6 +9,7 @@ from tests.cases.__main__ import main
 from tests.cases.core_engine import CoreEngine
 
 SAMPLES = Path(__file__).parent / "samples"
+MORE = Path(__file__).parent / "more"
 
 
 def test_every_processing_sample_passes() -> None:
@@ -17,10 +18,11 @@ def test_every_processing_sample_passes() -> None:
     assert len(report.passed) == len(list((SAMPLES / "processing").glob("*.yml")))
 
 
-def test_every_configuration_sample_passes() -> None:
-    report = config.run_file(SAMPLES / "config.jsonl")
+@pytest.mark.parametrize("path", [SAMPLES / "config.jsonl", *sorted(MORE.glob("*.jsonl"))], ids=lambda path: path.stem)
+def test_every_configuration_case_passes(path: Path) -> None:
+    report = config.run_file(path)
     assert report.failed == {}
-    assert len(report.passed) == len((SAMPLES / "config.jsonl").read_text().splitlines())
+    assert len(report.passed) == len(path.read_text().splitlines())
 
 
 def test_a_wrong_expectation_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def test_some_are_there_only_if_they_apply(changes, present, absent) -> None:
 
 
 def test_what_only_the_runner_knows_is_not_sent() -> None:
-    assert not {"CI_PROJECT_DIR", "CI_BUILDS_DIR", "CI_SERVER", "CI_JOB_STATUS"} & values(FACTS).keys()
+    assert not {"CI_PROJECT_DIR", "CI_BUILDS_DIR", "CI_JOB_STATUS"} & values(FACTS).keys()
 
 
 def test_secrets_are_not_public_and_texts_of_people_are_not_expanded() -> None:

@@ -27,7 +27,7 @@ from domain.config.reading.tree import Map, Place
 from domain.config.rules.expression import Expressions
 from domain.config.rules.path_clauses import PathMatches
 from domain.config.rules.rules import decide
-from domain.config.rules.scope import Scope
+from domain.config.rules.scope import Layer, Scope
 from domain.config.sources import LocalFile, Request, Sources
 from domain.errors import ConfigInvalid
 
@@ -69,9 +69,7 @@ class _Expansion:
     """One compilation's files. They are opened depth first, with a stack of its own: a chain may have 150 of them."""
 
     def __init__(self, context: Context, sources: Sources, issues: Issues, budget: Budget, reads: set[str]) -> None:
-        pipeline = {name: variable.value for name, variable in context.pipeline.items()}
-        project = {name: variable.value for name, variable in context.project.items()}
-        layers = (pipeline, project, context.predefined)
+        layers = (Layer(context.pipeline), Layer(context.project), context.predefined)
         self.includes: list[Included] = []
         self._context = context
         self._sources = sources
@@ -117,14 +115,14 @@ class _Expansion:
         return _Level(opened, own, ahead, Map())
 
     def _files(self, items: tuple[IncludeItem, ...], around: Surroundings) -> list[IncludeFile]:
-        """The files of one level, counted. A wildcard leaves out those of the levels above it."""
+        """The files of one level, counted. A wildcard leaves out those that were taken before it."""
         found: list[IncludeFile] = []
         for item in items:
             if item.rules is None or self._is_in(item, around):
                 for file in self._addresses.files(item, around, self._pulled):
                     self._loader.count(item.field.place)
                     found.append(file)
-        self._pulled.update(file.request for file in found)
+                    self._pulled.add(file.request)
         return found
 
     def _is_in(self, item: IncludeItem, around: Surroundings) -> bool:

@@ -1,6 +1,6 @@
 """`*` and `**` in `include:local`: what GitLab's search for files means by them, not what `rules:exists` does.
 
-`*` is any text without `/`, `**` any text, and `**/` any folders or none. Everything else is itself.
+`*` is any text without `/`, `**` any text; so `ci/**/*.yml` is below a folder of `ci`. Everything else is itself.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ LONGEST_WILDCARD: Final = 1_024
 MOST_STARS: Final = 32
 """Stars in one path."""
 
-_GAPS: Final = (("**/", r"(?:[^\x00]*/)?"), ("**", r"[^\x00]*"), ("*", r"[^/\x00]*"))
+_GAPS: Final = (("**", r"[^\x00]*"), ("*", r"[^/\x00]*"))
 """What may be written between texts, and the regular expression for it."""
 
 
@@ -30,7 +30,7 @@ def is_too_long(wildcard: str) -> bool:
 
 def matching(wildcard: str, paths: PathText) -> list[str]:
     """Those of the paths that are meant, in their order. The path with wildcards must not be too long."""
-    pattern = pattern_of(rf"\x00{''.join(_translated(wildcard))}\x00")
+    pattern = pattern_of(rf"\x00{''.join(_translated(wildcard))}\x01")
     return [found.group()[1:-1].decode("utf-8", "surrogatepass") for found in pattern.compiled.finditer(paths.data)]
 
 

@@ -43,7 +43,7 @@ def scalar_text(value: Value) -> str | None:
 def _variable(field: Field, keys: frozenset[str]) -> Variable | None:
     if isinstance(field.value, Map):
         return _detailed(field, field.value, keys)
-    value = scalar_text(field.value)
+    value = "" if field.value is None else scalar_text(field.value)
     if value is None:
         field.issues.add(f"{field.path} variable definition must be either a string or a hash", field.path, field.place)
         return None

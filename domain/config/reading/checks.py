@@ -9,7 +9,7 @@ from typing import Final
 from domain.config.reading.durations import parse_duration
 from domain.config.reading.field import Field
 from domain.config.reading.spelling import nearest
-from domain.config.reading.tree import Items, Place, Value
+from domain.config.reading.tree import Items, Map, Place, Value
 from domain.errors import Invalid
 
 NESTING: Final = 10
@@ -157,8 +157,24 @@ def commands(field: Field) -> tuple[str, ...] | None:
     try:
         return tuple(_flat(field.value, NESTING))
     except Invalid:
-        field.fault(f"should be a string or a nested array of strings up to {NESTING} levels deep")
+        _at_the_wrong_line(field).fault(
+            f"should be a string or a nested array of strings up to {NESTING} levels deep{_hint(field)}"
+        )
         return None
+
+
+def _at_the_wrong_line(field: Field) -> Field:
+    """The first element that is no command; the whole if it is nested too deep."""
+    try:
+        return next((one for one in flattened(field) if not isinstance(one.value, str)), field)
+    except Invalid:
+        return field
+
+
+def _hint(field: Field) -> str:
+    """What to do about a line that YAML takes for a mapping."""
+    wrong = _at_the_wrong_line(field).value
+    return "; put quotes around a command that holds `: `" if isinstance(wrong, Map) else ""
 
 
 def nested_strings(field: Field) -> tuple[str, ...] | None:
@@ -195,7 +211,8 @@ def duration(field: Field, limit: int | None = None) -> int | None:
         except Invalid:
             seconds = None
     if seconds is None:
-        field.fault("should be a duration")
+        is_number = isinstance(field.value, int) and not isinstance(field.value, bool)
+        field.fault(f"should be a duration{'; write it as text, like `30 minutes`' if is_number else ''}")
     elif limit is not None and seconds >= limit:
         field.fault("should not exceed the limit")
         return None

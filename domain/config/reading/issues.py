@@ -1,5 +1,6 @@
 """Collecting what is wrong with a configuration, so that all of it is told at once."""
 
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from domain.config.reading.tree import NOWHERE, Place
@@ -53,7 +54,7 @@ class Issues:
     @property
     def warnings(self) -> tuple[ConfigIssue, ...]:
         """The warnings, in the order of the text."""
-        return tuple(sorted(self._warnings, key=_position))
+        return _in_order(self._warnings)
 
     def fail(self, message: str, path: str = "", place: Place = NOWHERE) -> NoReturn:
         """Note an issue after which nothing more can be read; raises `ConfigInvalid`."""
@@ -70,7 +71,7 @@ class Issues:
             raise self._error()
 
     def _error(self) -> ConfigInvalid:
-        return ConfigInvalid(tuple(sorted(self._found, key=_position)))
+        return ConfigInvalid(_in_order(self._found))
 
     def _issue(self, message: str, path: str, place: Place) -> ConfigIssue:
         if len(message) > LONGEST_MESSAGE:
@@ -78,5 +79,7 @@ class Issues:
         return ConfigIssue(message, path, place.file or self.file, place.line, place.column)
 
 
-def _position(issue: ConfigIssue) -> tuple[int, int]:
-    return issue.line, issue.column
+def _in_order(issues: Sequence[ConfigIssue]) -> tuple[ConfigIssue, ...]:
+    """File by file, as they were met first, and each in the order of its text."""
+    files = {file: number for number, file in enumerate(dict.fromkeys(issue.file for issue in issues))}
+    return tuple(sorted(issues, key=lambda issue: (files[issue.file], issue.line, issue.column)))

@@ -1,11 +1,15 @@
 """Reading one file of a configuration. Reference: CI YAML, sections 1 and 16."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from domain.config.reading.budget import TEXT_BYTES
 from domain.config.reading.issues import Issues
-from domain.config.reading.tree import Items, Map, Place
+from domain.config.reading.tree import Items, Map, Place, Value
 from domain.config.reading.yaml_text import parse
+
+MOST_DOCUMENTS: Final = 2
+"""Documents of one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +35,19 @@ def read(text: str, issues: Issues, file: str = "") -> Source:
             f"The configuration has {size:,} bytes; the limit is {TEXT_BYTES:,}. Split it or make it smaller",
             place=Place(1, 1, file),
         )
-    documents = parse(text, issues, file)
+    written = parse(text, issues, file)
     issues.raise_if_any()
-    header = _header(documents, issues)
-    root = documents[-1] if documents else None
+    filled = (one for one in zip(written, written.places, strict=True) if one[0] is not None)
+    documents = Items(written.place, filled)
+    if not documents:
+        issues.fail("Invalid configuration format: the file is empty!", place=Place(1, 1, file))
+    if len(documents) > MOST_DOCUMENTS:
+        issues.fail(
+            f"Invalid configuration format: there are {len(documents)} documents; the most are {MOST_DOCUMENTS}, "
+            "a header with `spec` and the configuration. Remove the line `---` between them",
+            place=documents.places[-1],
+        )
+    header, root = _parts(documents, issues)
     if not isinstance(root, Map):
         issues.fail(
             "Invalid configuration format: the file must be a mapping of keywords and jobs", place=Place(1, 1, file)
@@ -42,13 +55,15 @@ def read(text: str, issues: Issues, file: str = "") -> Source:
     return Source(header, root)
 
 
-def _header(documents: Items, issues: Issues) -> Map | None:
-    """A document with `spec` before the configuration is a header; any other second document is a mistake."""
-    header = documents[0] if len(documents) > 1 else None
-    if header is None or (isinstance(header, Map) and "spec" in header and len(documents) == 2):
-        return header
-    return issues.fail(
-        "Invalid configuration format: there is more than one document, and the first is no header with `spec`; "
-        "remove the line `---` between them",
-        place=documents.places[1],
+def _parts(documents: Items, issues: Issues) -> tuple[Map | None, Value]:
+    """A document with `spec` before the configuration is a header; behind one that is none, nothing is read."""
+    first = documents[0]
+    if len(documents) < MOST_DOCUMENTS:
+        return None, first
+    if isinstance(first, Map) and "spec" in first:
+        return first, documents[1]
+    message = (
+        "this second document is not read, since the first is no header with `spec`; remove the line `---` above it"
     )
+    issues.warn(message, place=documents.places[1])
+    return None, first

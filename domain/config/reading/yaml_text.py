@@ -35,11 +35,27 @@ def parse(text: str, issues: Issues, file: str) -> Items:
         mark = error.problem_mark or error.context_mark
         said = " ".join(part for part in (error.problem, error.context) if part)
         place = Place(mark.line + 1, mark.column + 1, file) if mark else Place(1, 1, file)
-        issues.fail(f"Invalid configuration format: {said}", place=place)
+        issues.fail(f"Invalid configuration format: {said}{_advice(text, place, said)}", place=place)
     except yaml.reader.ReaderError as error:
         issues.fail(f"Invalid configuration format: {error.reason}", place=_place_of(text, error.position, file))
     finally:
         loader.dispose()
+
+
+_MARKS: Final = {"scanning an alias": "*", "scanning an anchor": "&"}
+"""What libyaml was looking at when a text began like something else."""
+
+
+def _advice(text: str, place: Place, said: str) -> str:
+    """What to do about the usual mistakes."""
+    line = text.splitlines()[place.line - 1 : place.line]
+    sign = line[0][place.column - 1 : place.column] if line else ""
+    if sign == "\t":
+        return "; indent with spaces, not with a tab"
+    sign = next((mark for word, mark in _MARKS.items() if word in said), sign)
+    if "cannot start any token" in said or sign in _MARKS.values():
+        return f"; put quotes around a text that starts with `{sign}`"
+    return "; put quotes around a text that holds `: `" if "mapping values are not allowed" in said else ""
 
 
 def _place_of(text: str, offset: int, file: str) -> Place:

@@ -4,7 +4,7 @@
 alternatives, `[a-z]` and `[!a]` one character, a backslash takes the meaning from what follows. Dot files are like all
 others.
 
-Paths are searched all at once, each between two zero bytes, which no path and no part of a compiled glob holds.
+Paths are searched all at once, each after a zero byte and before a byte of one, which no part of a compiled glob holds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,9 +37,9 @@ class PathText:
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> "PathText":
-        """Join paths; those with a zero character, which no file system has, are left out."""
-        kept = [path for path in paths if "\0" not in path]
-        return cls(encoded("".join(f"\0{path}\0" for path in kept)), frozenset(kept))
+        """Join paths; those with one of the marks, which no sane file has, are left out."""
+        kept = [path for path in paths if "\0" not in path and "\1" not in path]
+        return cls(encoded("".join(f"\0{path}\1" for path in kept)), frozenset(kept))
 
 
 class Glob:
@@ -53,8 +53,8 @@ class Glob:
         below = folders and pattern.endswith("/")
         self.exact = not below and is_exact(pattern)
         self._compiled: Pattern | None = None
-        if not self.exact and "\0" not in pattern:
-            self._compiled = pattern_of(f"\\x00(?:{_translated(pattern)}{_ANYTHING if below else ''})\\x00")
+        if not self.exact and "\0" not in pattern and "\1" not in pattern:
+            self._compiled = pattern_of(f"\\x00(?:{_translated(pattern)}{_ANYTHING if below else ''})\\x01")
 
     def matches(self, path: str) -> bool:
         """Whether it matches this path."""

@@ -88,7 +88,7 @@ def _start_in(item: Field) -> int | None:
     if item.given("start_in") and delayed:
         return checks.duration(item.attribute("start_in"), WEEK)
     if item.given("start_in"):
-        item.fault("contains disallowed keys: start_in; it goes with `when: delayed`")
+        item.fault("contains disallowed keys: start_in; start in must be blank without `when: delayed`")
     elif delayed:
         text = f"{item.path} start in should be a duration: start in can't be blank with `when: delayed`"
         item.issues.add(text, item.path, item.value.places["when"])

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
+from domain.config.plan import Variable
 from domain.config.why import HIDDEN
 
 DEEPEST: Final = 20
@@ -22,6 +23,29 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+class Layer(dict[str, str]):
+    """Values by name, all of the same strength; those of `raw` names are never expanded."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, variables: Mapping[str, Variable]) -> None:
+        """The values of these variables."""
+        super().__init__((name, variable.value) for name, variable in variables.items())
+        self.raw = frozenset(name for name, variable in variables.items() if variable.raw)
+
+
+class _Found(NamedTuple):
+    """A value, the layer that it is from, and whether it stays as it is."""
+
+    value: str
+    layer: int
+    raw: bool
+
+
+Within: TypeAlias = tuple[tuple[str, int], ...]
+"""The variables whose values a text is in, each with the layer of its value."""
+
+
 class Scope:
     """Values by name from several layers, the strongest first; whoever asks for a name is written down in `reads`."""
 
@@ -35,46 +59,54 @@ class Scope:
         self._layers = tuple(layer for layer in layers if layer)
         self._masked = masked
         self._reads: set[str] = set() if reads is None else reads
-        self._expansions: dict[str, str | None] = {}
+        self._expansions: dict[tuple[str, int, str | None], str | None] = {}
 
     def get(self, name: str) -> str | None:
         """The value as it is, None if it is not defined."""
         self._reads.add(name)
-        return self._value(name)
+        found = self._find(name)
+        return found and found.value
 
-    def expand(self, text: str) -> str:
-        """Put in the values of `$NAME`, `${NAME}` and `%NAME%`, themselves expanded.
+    def expand(self, text: str, missing: str | None = None) -> str:
+        """Put in the values of `$NAME`, `${NAME}` and `%NAME%`, themselves expanded unless they are raw.
 
-        What is not defined, `$$`, `%%`, and a variable within its own value stay as they are written.
+        A variable within its own value means its weaker definition. What is not defined becomes `missing`, or stays as
+        it is written, as `$$` and `%%` do.
         """
-        return self._expanded(text, ()) if "$" in text or "%" in text else text
+        return self._expanded(text, (), missing) if "$" in text or "%" in text else text
 
     def shown(self, names: Iterable[str]) -> Mapping[str, str | None]:
         """Values fit to be shown: those of masked variables are hidden."""
-        found = {name: self._value(name) for name in names}
-        return {name: HIDDEN if value is not None and name in self._masked else value for name, value in found.items()}
+        found = {name: self._find(name) for name in names}
+        return {name: one and (HIDDEN if name in self._masked else one.value) for name, one in found.items()}
 
     def signature(self, names: Iterable[str]) -> tuple[str | None, ...]:
         """All that clauses which speak of these variables can see: their values, and what these become in paths.
 
         Two scopes with the same signature give the same verdict.
         """
-        values = tuple(map(self.get, names))
-        return values + tuple(self.expand(value) for value in values if value and ("$" in value or "%" in value))
+        values = {name: self.get(name) for name in names}
+        referring = (name for name, value in values.items() if value and ("$" in value or "%" in value))
+        return (*values.values(), *(self._expansion(name, (), 0, None) for name in referring))
 
-    def _value(self, name: str) -> str | None:
-        for layer in self._layers:
+    def _find(self, name: str, start: int = 0) -> _Found | None:
+        for index in range(start, len(self._layers)):
+            layer = self._layers[index]
             if name in layer:
-                return layer[name]
+                return _Found(layer[name], index, isinstance(layer, Layer) and name in layer.raw)
         return None
 
-    def _expanded(self, text: str, within: tuple[str, ...]) -> str:
-        """`within` are the variables whose values this text is in; their number is bounded, and so is the depth."""
+    def _expanded(self, text: str, within: Within, missing: str | None) -> str:
+        """The number of variables that a text is in is bounded, and so is the depth."""
         parts: list[str] = []
         length = end = 0
         for match in _REFERENCE.finditer(text):
-            name = match[match.lastgroup] if match.lastgroup else ""
-            value = self._expansion(name, within) if name and name not in within and len(within) < DEEPEST else None
+            value: str | None = match[0]
+            if match.lastgroup and len(within) < DEEPEST:
+                name = match[match.lastgroup]
+                start = next((layer + 1 for inside, layer in reversed(within) if inside == name), 0)
+                value = self._expansion(name, within, start, missing)
+                value = missing if value is None else value
             parts += (text[end : match.start()], match[0] if value is None else value)
             length += len(parts[-1]) + len(parts[-2])
             end = match.end()
@@ -82,11 +114,14 @@ class Scope:
                 return text
         return "".join((*parts, text[end:]))
 
-    def _expansion(self, name: str, within: tuple[str, ...]) -> str | None:
+    def _expansion(self, name: str, within: Within, start: int, missing: str | None) -> str | None:
         """A variable's expanded value, found once: values that refer to others twice each would double the work."""
-        if name not in self._expansions:
-            value = self.get(name)
-            if value is not None and ("$" in value or "%" in value):
-                value = self._expanded(value, (*within, name))
-            self._expansions[name] = value
-        return self._expansions[name]
+        key = (name, start, missing)
+        if key not in self._expansions:
+            self._reads.add(name)
+            found = self._find(name, start)
+            value = found and found.value
+            if found is not None and not found.raw and ("$" in found.value or "%" in found.value):
+                value = self._expanded(found.value, (*within, (name, found.layer)), missing)
+            self._expansions[key] = value
+        return self._expansions[key]

@@ -98,7 +98,7 @@ def test_read(keywords: str, field: str, value: Any) -> None:
         ("image: {name: a, docker: {gpu: 1}}", "jobs:alpha:image:docker config contains unknown keys: gpu"),
         ("image: {name: a, docker: {user: [1]}}", "jobs:alpha:image:docker user should be a string"),
         ("variables: [a]", "jobs:alpha:variables config should be a hash"),
-        ("variables: {A: null}", "jobs:alpha:variables:A variable definition must be either a string or a hash"),
+        ("variables: {A: []}", "jobs:alpha:variables:A variable definition must be either a string or a hash"),
         ("variables: {A: {value: a, options: [a]}}", "jobs:alpha:variables:A config uses invalid data keys: options"),
         ("variables: {A: {value: [a]}}", "jobs:alpha:variables:A value must be an alphanumeric string"),
         ("variables: {A: {expand: maybe}}", "jobs:alpha:variables:A expand should be a boolean value"),

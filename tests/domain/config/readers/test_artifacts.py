@@ -63,7 +63,7 @@ REPORT = "artifacts:reports:coverage_report"
             "artifacts:when",
             "artifacts when should be one of: on_success, on_failure, always",
         ),
-        ("{\n expire_in: 7}", 2, "artifacts:expire_in", "artifacts expire in should be a duration"),
+        ("{\n expire_in: '7 tides'}", 2, "artifacts:expire_in", "artifacts expire in should be a duration"),
         ("{expire_in: soon}", 1, "artifacts:expire_in", "artifacts expire in should be a duration"),
         (
             "{access: maintainers}",

@@ -32,7 +32,7 @@ def test_given(text: str, hooks: Any) -> None:
             "hooks config contains unknown keys: pre_get_source_script; did you mean `pre_get_sources_script`?",
         ),
         (
-            "{\n pre_get_sources_script: {a: b}}",
+            "{\n pre_get_sources_script: 7}",
             2,
             "hooks:pre_get_sources_script",
             "hooks:pre_get_sources_script config should be a string or a nested array of strings up to 10 levels deep",

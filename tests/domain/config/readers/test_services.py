@@ -55,7 +55,7 @@ def test_given(text: str, services: Any) -> None:
             "services:service entrypoint should be an array of strings",
         ),
         (
-            "[{name: a,\n command: {b: c}}]",
+            "[{name: a,\n command: 7}]",
             2,
             "services:service:command",
             "services:service:command config should be a string or a nested array of strings up to 10 levels deep",

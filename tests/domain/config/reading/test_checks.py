@@ -84,7 +84,7 @@ def test_given(reader: Callable[[Field], Any], text: str, found: Any) -> None:
             "should be an array of strings or a nested array of strings up to 10 levels deep",
         ),
         (below_a_minute, "1 minute", "should not exceed the limit"),
-        (below_a_minute, "30", "should be a duration"),
+        (below_a_minute, "30", "should be a duration; write it as text, like `30 minutes`"),
     ],
 )
 def test_refused(reader: Callable[[Field], Any], text: str, said: str) -> None:
@@ -106,4 +106,11 @@ def test_optional_parts_of_a_mapping() -> None:
 def test_required_text_is_missed_at_the_mapping() -> None:
     assert refused(lambda field: checks.required_text(field, "some_key"), "k", "{some_key: null}") == [
         (1, "k", "k some key can't be blank")
+    ]
+
+
+def test_a_line_that_yaml_takes_for_a_mapping_is_named_where_it_stands() -> None:
+    said = "k config should be a string or a nested array of strings up to 10 levels deep"
+    assert refused(checks.commands, "k", "[a,\n [echo: b]]") == [
+        (2, "k", f"{said}; put quotes around a command that holds `: `")
     ]

@@ -92,7 +92,7 @@ def test_aliases_are_shared_and_keep_their_place() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "ci.yml:1:1: Invalid configuration format: the file must be a mapping"),
+        ("", "ci.yml:1:1: Invalid configuration format: the file is empty!"),
         ("- a", "ci.yml:1:1: Invalid configuration format: the file must be a mapping"),
         ("a: [1,\nb: }", "ci.yml:2:4: Invalid configuration format: did not find expected"),
         ("a: b: c", "ci.yml:1:5: Invalid configuration format: mapping values are not allowed"),
@@ -108,8 +108,7 @@ def test_aliases_are_shared_and_keep_their_place() -> None:
         ("a: !mine [x]", "ci.yml:1:4: Invalid configuration format: the YAML tag !mine is not permitted"),
         ("a: 2024-01-31", "ci.yml:1:4: Invalid configuration format: put quotes around a date"),
         ("a: !reference b", "ci.yml:1:4: `!reference` takes a list of keys"),
-        ("spec: {}\n---\na: b\n---\nc: d", "ci.yml:3:1: Invalid configuration format: there is more than one document"),
-        ("a: b\n---\nc: d", "ci.yml:3:1: Invalid configuration format: there is more than one document"),
+        ("spec: {}\n---\na: b\n---\nc: d", "ci.yml:5:1: Invalid configuration format: there are 3 documents"),
         ("a: " + "[" * 500, "ci.yml:1:103: The configuration is nested too deep; the limit is 100 levels"),
         ("# " + "x" * TEXT_BYTES, "ci.yml:1:1: The configuration has 2,097,154 bytes; the limit is 2,097,152."),
     ],
@@ -123,6 +122,14 @@ def test_a_document_with_spec_is_a_header() -> None:
     assert source.header == {"spec": {"inputs": {"a": None}}}
     assert source.root == {"j": {"script": "x"}}
     assert source.root.places["j"] == Place(3, 1, "t.yml")
+
+
+def test_a_second_document_without_a_header_is_not_read() -> None:
+    found = Issues("ci.yml")
+    source = read("a: b\n---\nc: d", found)
+    assert (source.header, source.root) == (None, {"a": "b"})
+    (warning,) = found.warnings
+    assert (warning.line, warning.message[:40]) == (3, "this second document is not read, since ")
 
 
 def test_a_reference_is_a_list_of_its_own_kind() -> None:
@@ -168,3 +175,16 @@ def test_a_collector_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a:\n\tb: c", "indent with spaces, not with a tab"),
+        ("a: @b", "put quotes around a text that starts with `@`"),
+        ("a: *.py", "put quotes around a text that starts with `*`"),
+        ("a: echo b: c", "put quotes around a text that holds `: `"),
+    ],
+)
+def test_the_usual_mistakes_come_with_advice(text: str, advice: str) -> None:
+    assert refusal(text).endswith(advice)
