@@ -11,7 +11,7 @@ NODES: Final = 500_000
 """Most values in one text, counted after aliases are expanded."""
 DEPTH: Final = 100
 """Deepest nesting, counted after aliases are expanded (reference: CI YAML, section 16)."""
-COPIES: Final = 2_000_000
+COPIES: Final = 1_500_000
 """Most entries that `extends`, default variables and parallel jobs may copy together."""
 
 

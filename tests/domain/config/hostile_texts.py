@@ -33,14 +33,22 @@ def _jobs(count: int, body: str) -> list[str]:
     return [f"job-{n}: {body}" for n in range(count)]
 
 
+LATE: Final = ("z: {script: x, rules: [{if: $NOPE}]}", "y: {script: x, needs: [z]}")
+"""Jobs with a mistake that is only found after the rules of all jobs were asked."""
+
+
 def _expressions(count: int) -> str:
-    condition = " && ".join(["$A =~ /(a*)*b/"] * 24)
-    return "\n".join([*_jobs(count, f"{{script: x, rules: [{{if: '{condition}'}}]}}"), "x: {script: [1]}"])
+    """Patterns that take exponential time in engines that go back, no two of them alike."""
+    jobs = (
+        f"job-{n}: {{script: x, rules: [{{if: '{' || '.join(f'$A =~ /(a*)*b{n}-{m}/' for m in range(24))}'}}]}}"
+        for n in range(count)
+    )
+    return "\n".join([*jobs, *LATE])
 
 
 def _globs(count: int) -> str:
     patterns = ", ".join(f"'**/*a*{n}*b*/**/*'" for n in range(50))
-    return "\n".join([*_jobs(count, f"{{script: x, rules: [{{changes: [{patterns}]}}]}}"), "x: {script: [1]}"])
+    return "\n".join([*_jobs(count, f"{{script: x, rules: [{{changes: [{patterns}]}}]}}"), *LATE])
 
 
 def _circle(length: int) -> str:

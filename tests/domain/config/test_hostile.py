@@ -11,20 +11,21 @@ SECONDS = 1.0
 MEBIBYTES = 100
 
 _PROGRAM = """
-import resource, sys, time
+import sys, time
+from bench.compile import peak_kibibytes
 from domain.errors import ConfigInvalid
 from tests.compiling import plan_of
 from tests.domain.config.hostile_texts import TEXTS
 text = TEXTS[sys.argv[1]]()
 paths = [f"dir{n}/aaaaaaaaaaaaaaaaaaaa{n}" for n in range(1_000)]
-before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+before, started = peak_kibibytes(), time.process_time()
 try:
     plan_of(text, changed=paths, variables={"A": "a" * 5_000})
     outcome = "accepted"
 except ConfigInvalid as error:
     outcome = str(error.issues[0])[:300]
 spent = time.process_time() - started
-grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+grown = (peak_kibibytes() - before) / 1024
 print(f"{spent:.3f} {grown:.0f} {outcome}")
 """
 
