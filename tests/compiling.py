@@ -8,8 +8,20 @@ from domain.config.compile import compile_config
 from domain.config.context import Context, RefKind
 from domain.config.plan import Plan, Variable
 from domain.config.rounds import in_rounds
-from domain.config.sources import Absent, Answer, ChangedPaths, Fetched, LocalFile, Paths, Request, Tree
+from domain.config.sources import (
+    Absent,
+    Answer,
+    ChangedPaths,
+    Fetched,
+    LocalFile,
+    Origin,
+    Paths,
+    Request,
+    TemplateFile,
+    Tree,
+)
 from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from includes import templates
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 SHA = "5" * 40
@@ -40,10 +52,12 @@ def plan_of(
 def answer_from(
     request: Request, files: Mapping[str, str], changed: Sequence[str] | None, refs: Sequence[str]
 ) -> Answer:
-    """What a repository with these files says; it knows no other projects and no addresses."""
+    """What a repository with these files says, and the templates; it knows no other projects and no addresses."""
     match request:
         case LocalFile(path=path) if path in files:
             return Fetched(files[path])
+        case TemplateFile(name=name) if (text := templates.load(name)) is not None:
+            return Fetched(text, Origin(detached=True))
         case Tree(project=""):
             return Paths(tuple(files))
         case ChangedPaths(compare_to=ref) if ref in refs:
