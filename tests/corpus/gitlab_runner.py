@@ -26,10 +26,13 @@ from domain.config.sources import (
     Tree,
 )
 from includes import templates
+from includes.components import ComponentAddress, read_address
 from tests.compiling import context_of
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE / "golden"
+PROJECTS: Final = HERE / "projects"
+"""Other projects that it includes from."""
 PROJECT: Final = "gitlab-org/gitlab-runner"
 
 EVENTS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -71,11 +74,16 @@ def _answer(request: Request, folder: Path, changed: tuple[str, ...] | None) -> 
             return Paths(changed or (), known=changed is not None)
         case TemplateFile(name=name) if (text := templates.load(name)) is not None:
             return Fetched(text, Origin(detached=True))
-        case ComponentFile(address=address):
-            name = address.partition("@")[0].rpartition("/")[2]
-            return Fetched((HERE / "components" / name / "template.yml").read_text(), Origin(detached=True), name=name)
+        case ComponentFile(address=text):
+            address = read_address(text)
+            found = next(PROJECTS / address.project / path for path in address.paths if _is_there(address, path))
+            return Fetched(found.read_text(), Origin(address.project, "0" * 40), name=address.name)
         case _:
             return Absent()
+
+
+def _is_there(address: ComponentAddress, path: str) -> bool:
+    return (PROJECTS / address.project / path).is_file()
 
 
 def summary(plan: Plan) -> dict[str, Any]:
