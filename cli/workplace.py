@@ -39,6 +39,7 @@ def workplace(folder: Path, root: str = "") -> Workplace:
     return Workplace(
         checkout=checkout,
         project_path=checkout.project_path,
+        server_url=checkout.server_url or SERVER,
         ref=head.ref if head else checkout.default_branch,
         default_branch=checkout.default_branch,
         is_tag=bool(head and head.is_tag),

@@ -17,7 +17,7 @@ from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.local_command import line_in, paths_in, run_in
 from git.names import checked_path, checked_ref, is_sha
 from git.output import FILE_LIMIT, OUTPUT_LIMIT, PATHS_LIMIT
-from git.remote_url import project_path_of
+from git.remote_url import project_path_of, server_of
 
 WALK_LIMIT: Final = 200_000
 """Files of a folder without git; more are most likely not a project but a whole disk."""
@@ -106,8 +106,17 @@ class Checkout:
     @cached_property
     def project_path(self) -> str:
         """Full path of the project, by the remote's address; `local/<folder>` when that does not say it."""
-        url = line_in(self.root, "remote", "get-url", self.remote) if self.remote else ""
-        return project_path_of(url) or f"local/{self.root.name or 'project'}"
+        return project_path_of(self.remote_url) or f"local/{self.root.name or 'project'}"
+
+    @cached_property
+    def server_url(self) -> str:
+        """Address of the server behind the remote, without a slash at its end; empty when it does not say that."""
+        return server_of(self.remote_url)
+
+    @cached_property
+    def remote_url(self) -> str:
+        """Address of the remote, empty when there is none."""
+        return line_in(self.root, "remote", "get-url", self.remote) if self.remote else ""
 
     @cached_property
     def commit(self) -> Commit | None:
