@@ -72,7 +72,8 @@ class Event:
         if known is None:
             known = self._decided[key] = self._look(draft, scope)
             if known.error:
-                self._issues.add(f"{draft.name} job: {known.error}", f"jobs:{draft.name}:rules", draft.place)
+                place = known.rule.place if known.rule else draft.place
+                self._issues.add(f"{draft.name} job: {known.error}", f"jobs:{draft.name}:rules", place)
         return known
 
     def workflow(self, rules: tuple[Rule, ...]) -> Decision:
@@ -81,7 +82,8 @@ class Event:
             rules, self.scope(self.variables), self._sources, name="workflow:rules", matches=self._matches
         )
         if decision.error:
-            self._issues.add(f"workflow {decision.error}", "workflow:rules", Place(1, 1))
+            place = decision.rule.place if decision.rule else Place(1, 1)
+            self._issues.add(f"workflow {decision.error}", "workflow:rules", place)
         return decision
 
     def _look(self, draft: JobDraft, scope: Scope) -> Decision:

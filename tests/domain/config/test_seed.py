@@ -11,7 +11,7 @@ from domain.config.sources import ChangedPaths, Tree, Wanted
 from domain.config.why import HIDDEN
 from domain.errors import PipelineFiltered
 from tests.compiling import context_of, plan_of
-from tests.domain.config.short_texts import messages, plan
+from tests.domain.config.short_texts import issues, messages, plan
 
 
 def job_of(made: Plan, name: str) -> JobPlan:
@@ -269,3 +269,8 @@ def test_what_a_job_publishes_is_among_its_artifacts(name: str, keywords: str, p
 def test_a_job_called_pages_may_be_an_ordinary_one() -> None:
     made = plan("pages: {script: x, pages: false}").jobs[0]
     assert (made.pages, made.artifacts) == (None, None)
+
+
+def test_a_ref_that_does_not_exist_is_named_where_it_is_compared_with() -> None:
+    (issue,) = issues("a:\n  script: x\n  rules:\n    - if: $NOPE\n    - changes: {paths: [a], compare_to: gone}\n")
+    assert (issue.line, issue.message) == (5, "a job: rules:changes:compare_to is not a valid ref")
