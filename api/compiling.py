@@ -5,9 +5,10 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -40,28 +41,35 @@ def _prepare_compiler() -> None:
     gc.freeze()
 
 
-async def compile_text(
-    services: Services, text: str, context: Context, sources: ConfigSources, *, file: str, every_job: bool = False
-) -> Plan:
-    """The plan of a configuration. Raises `ConfigInvalid`, `PipelineFiltered`, `Unavailable`."""
-    work = partial(compile_config, text, context, file=file, every_job=every_job)
-    return await _in_rounds(services, work, sources)
+@dataclass(slots=True)
+class Compilation:
+    """One configuration and what was found for it; to compile it after merging it asks for nothing twice."""
 
+    services: Services
+    text: str
+    context: Context
+    sources: ConfigSources
+    file: str
+    known: dict[Request, Answer] = field(default_factory=dict)
 
-async def merge_text(services: Services, text: str, context: Context, sources: ConfigSources, *, file: str) -> str:
-    """A configuration with all that it includes as one YAML text. Raises `ConfigInvalid`, `Unavailable`."""
-    return await _in_rounds(services, partial(merged_config, text, context, file=file), sources)
+    async def plan(self, *, every_job: bool = False) -> Plan:
+        """The plan for the event. Raises `ConfigInvalid`, `PipelineFiltered`, `Unavailable`."""
+        return await self._in_rounds(
+            partial(compile_config, self.text, self.context, file=self.file, every_job=every_job)
+        )
 
+    async def merged(self) -> str:
+        """The configuration with all that it includes as one YAML text. Raises `ConfigInvalid`, `Unavailable`."""
+        return await self._in_rounds(partial(merged_config, self.text, self.context, file=self.file))
 
-async def _in_rounds(services: Services, work: "Callable[..., T | Wanted]", sources: ConfigSources) -> T:
-    """Compile again with every answer to what was wanted, until nothing is."""
-    loop = asyncio.get_running_loop()
-    known: Mapping[Request, Answer] = {}
-    while True:
-        try:
-            result = await loop.run_in_executor(services.compilers, partial(work, known=known))
-        except BrokenProcessPool as error:
-            raise Unavailable("The compiler of configurations died; try again.") from error
-        if not isinstance(result, Wanted):
-            return result
-        known = {**known, **await sources.answer_all(result.requests)}
+    async def _in_rounds(self, work: Callable[..., T | Wanted]) -> T:
+        """Compile again with every answer to what was wanted, until nothing is."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                result = await loop.run_in_executor(self.services.compilers, partial(work, known=self.known))
+            except BrokenProcessPool as error:
+                raise Unavailable("The compiler of configurations died; try again.") from error
+            if not isinstance(result, Wanted):
+                return result
+            self.known.update(await self.sources.answer_all(result.requests))

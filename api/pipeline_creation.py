@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from api.cache_keys import with_cache_keys
-from api.compiling import compile_text
+from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.event_context import event_context
 from api.not_carried_out import refuse_what_cannot_run
@@ -59,7 +59,7 @@ async def _compiled(
     text = await read_config(services, request.sha, repository)
     context = event_context(services.settings, request, project, user, services.clock())
     sources = ConfigSources.of_event(services, request, project, user, repository)
-    plan = await compile_text(services, text, context, sources, file=CONFIG_FILE)
+    plan = await Compilation(services, text, context, sources, CONFIG_FILE).plan()
     refuse_what_cannot_run(plan)
     return dict(request.commit), await with_cache_keys(plan, repository, request.sha)
 

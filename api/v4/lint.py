@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from api.compiling import compile_text, merge_text
+from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.deps import ProjectAccess, ServicesDep
 from api.event_context import event_context
@@ -99,11 +99,11 @@ async def _answer(
         user = await accounts.get(connection, project.caller.user_id)
     context = event_context(services.settings, request, project.row, user, services.clock())
     sources = ConfigSources.of_event(services, request, project.row, user, repository)
+    compilation = Compilation(services, text, context, sources, CONFIG_FILE)
     answer: dict[str, Any] = {"valid": False, "errors": [], "warnings": [], "merged_yaml": None, "includes": []}
     try:
-        answer["merged_yaml"] = await merge_text(services, text, context, sources, file=CONFIG_FILE)
-        every_job = not wanted.dry_run
-        plan = await compile_text(services, text, context, sources, file=CONFIG_FILE, every_job=every_job)
+        answer["merged_yaml"] = await compilation.merged()
+        plan = await compilation.plan(every_job=not wanted.dry_run)
     except ConfigInvalid as error:
         return {**answer, "errors": [str(issue) for issue in error.issues]}
     except PipelineFiltered as error:

@@ -106,3 +106,11 @@ async def test_a_private_project_cannot_be_included_through_lint(site, path):
     async with site.client(developer) as client:
         answer = await client.post(path, json={"content": "include: {project: some/secret, file: /a.yml}"})
     assert "`some/secret` not found or access denied" in answer.json()["errors"][0]
+
+
+async def test_as_many_files_as_permitted_are_counted_once(site):
+    files = {f"ci/{number}.yml": f"job-{number}: {{script: x}}\n" for number in range(150)}
+    await site.commit({".gitlab-ci.yml": "include: /ci/*.yml\n", **files})
+    async with site.client(site.root) as client:
+        answer = await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint", params={"include_jobs": "true"})
+    assert (answer.json()["errors"], len(answer.json()["jobs"])) == ([], 150)
