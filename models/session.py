@@ -40,6 +40,9 @@ _AWAY = (
     "toomanyconnections",
 )
 
+_LOST = (ConnectionError, InterfaceError, asyncpg.InternalClientError)
+"""What a connection that is gone raises; asyncpg's own error between the server's last word and its end."""
+
 
 def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
@@ -184,13 +187,11 @@ def _explained() -> Iterator[None]:
     """Turn failures of the database itself into errors that a caller can act upon."""
     try:
         yield
-    except asyncpg.InternalClientError as error:  # used between the server's last word and the connection's end
-        raise Unavailable("The database is away; try again in a few seconds.") from error
-    except (DBAPIError, ConnectionError, sqlite3.OperationalError) as error:
+    except (DBAPIError, ConnectionError, sqlite3.OperationalError, asyncpg.InternalClientError) as error:
         text = str(error).lower()
         if any(sign in text for sign in _FULL):
             raise StorageFull("The database has no room left; free space on its disk, then try again.") from error
-        away = isinstance(error, ConnectionError | InterfaceError) or getattr(error, "connection_invalidated", False)
+        away = isinstance(error, _LOST) or getattr(error, "connection_invalidated", False)
         if away or any(sign in text for sign in _AWAY):
             raise Unavailable("The database is away; try again in a few seconds.") from error
         raise

@@ -21,7 +21,7 @@ from domain.config.reading.yaml_text import dump
 from domain.config.resolving import Resolved, resolve, visible_jobs
 from domain.config.rules.expression import Expressions
 from domain.config.rules.rules import needs_warning
-from domain.config.rules.workflow import ruled_auto_cancel
+from domain.config.rules.workflow import LONGEST_NAME, ruled_auto_cancel
 from domain.config.seed import Seeds
 from domain.config.sources import Answer, Request, Sources, Wanted
 from domain.config.stopping import check_on_stop
@@ -30,9 +30,6 @@ from domain.errors import PipelineFiltered
 
 DEFAULT_CONTEXT: Final = Context()
 """A push to `main` of which nothing else is known."""
-
-LONGEST_NAME: Final = 255
-"""Characters of a pipeline's name (reference: CI YAML, section 16)."""
 
 MOST_TOLD: Final = 3
 """Absent jobs that the message of an empty pipeline names."""

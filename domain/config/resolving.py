@@ -101,7 +101,8 @@ def _tell_what_is_there(
         for name, config in visible_jobs(root, apart).items():
             if name not in unread:
                 read_job(name, config, top.defaults, entries)
+    told = set(issues.found)
     for issue in apart.found:
-        if issue not in issues.found and not any(gist in issue.message for gist in following):
+        if issue not in told and not any(gist in issue.message for gist in following):
             issues.adopt(issue)
     issues.give_up()

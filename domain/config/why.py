@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from domain.config.reading.tree import NOWHERE, Place
-
 HIDDEN: Final = "[masked]"
 """Shown in place of the value of a masked variable."""
 
@@ -46,8 +44,3 @@ class Why:
 
 PRESENT: Final = Why(included=True, clause="default", text="nothing in the configuration says otherwise")
 """The reason of a job without any rule where no default excludes it."""
-
-
-def clause_at(place: Place = NOWHERE, **fields: object) -> Clause:
-    """A clause that stands at a place."""
-    return Clause(file=place.file, line=place.line, **fields)  # type: ignore[arg-type]

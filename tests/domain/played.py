@@ -61,6 +61,12 @@ class Played:
             self._record(turn, turn.decision)
         raise AssertionError(f"No rest after {MOST_TURNS} turns: {self.pipeline}")
 
+    def folded(self) -> Pipeline:
+        """The pipeline with the verdicts from which nothing follows yet: they are recorded with the next decision."""
+        return self.pipeline.with_jobs(
+            replace(job, status=self._verdicts[job.id].status) for job in self.pipeline.jobs if job.id in self._verdicts
+        )
+
     def _free(self) -> int:
         return self.room - sum(job.status in OPEN for job in self.pipeline.jobs if job.id not in self._verdicts)
 

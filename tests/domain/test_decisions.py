@@ -85,7 +85,7 @@ def test_no_more_jobs_are_offered_than_there_is_room_for(graph: Pipeline, room: 
 def test_a_refused_command_changes_nothing(graph: Pipeline, events: Happenings, name: str, number: int) -> None:
     played = Played(graph)
     let_happen(played, events)
-    before, answered = played.pipeline, len(played.answers)
+    before, answered = played.folded(), len(played.answers)
     played.happen(name, before.jobs[number % len(before.jobs)])
     answer = played.answers[answered]
     if answer.refused:
