@@ -34,16 +34,18 @@ class Operation:
     key: str = ""
     job_id: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An operation that a workflow has taken on."""
+    """An operation that a workflow has taken on. `reason` is shown with what it cancels."""
 
     name: str
     key: str
     job_id: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,10 @@ class Decision:
 
     (`run`, `tick`) numbers it: `run` is the start of the workflow run in microseconds, `tick` counts within the run.
     A decision that is not newer than the last one recorded changes nothing.
+
+    `takes` are waiting jobs that may take the slot of their resource group. `redundant` are jobs that a newer commit
+    cancels, but not if one that is not interruptible has started by now (`unless_started`). `reason` is shown with what
+    is canceled. `room` is the waiting room that waits for what is offered, empty for the pipeline itself.
     """
 
     pipeline_id: int
@@ -74,6 +80,11 @@ class Decision:
     attempts: tuple[Attempt, ...] = ()
     cancel: tuple[int, ...] = ()
     answers: tuple[Answer, ...] = ()
+    takes: tuple[int, ...] = ()
+    redundant: tuple[int, ...] = ()
+    unless_started: bool = False
+    reason: str = ""
+    room: str = ""
 
     def offers(self) -> tuple[int, ...]:
         """The jobs that runners shall see."""
@@ -82,12 +93,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The rows as they are after a decision was recorded (or found out to be stale)."""
+    """The rows as they are after a decision was recorded (or found out to be stale).
+
+    `slots` are the jobs of the decision's `takes` that hold the slot of their resource group now.
+    """
 
     status: Status
     statuses: Mapping[int, Status] = field(default_factory=dict)
     attempts: tuple[Job, ...] = ()
     answers: tuple[Answer, ...] = ()
+    slots: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +132,31 @@ class PipelineFacts:
     status: str
     sha: str
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInput:
+    """The only argument of workflow `ResourceGroup`."""
+
+    group_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a look at a resource group found.
+
+    (`pipeline_id`, `job_id`) is the waiting job whose turn it is, None while the slot is held or nobody may take it.
+    `waiting` is false when no job waits for the group at all.
+    """
+
+    waiting: bool
+    pipeline_id: int | None = None
+    job_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseNext:
+    """Argument of activity `choose_next`: the group, and waiters that could not be reached just now."""
+
+    group_id: int
+    unreachable: tuple[int, ...] = ()

@@ -11,25 +11,31 @@ from domain.pipeline import Job, Pipeline
 from domain.status import COMPLETE, STOPPED, Status
 from domain.transitions import Transition
 
-RETRIABLE = frozenset({Status.SUCCESS, Status.FAILED, Status.CANCELED})
+RETRIABLE = frozenset({Status.SUCCESS, Status.FAILED, Status.CANCELED, Status.CANCELING})
 CANCELABLE = frozenset(Status) - COMPLETE - {Status.CANCELING}
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A further attempt of a job, to be made as a new row; `enqueue` starts a manual or delayed one at once."""
+    """A further attempt of a job, to be made as a new row; `enqueue` starts a manual or delayed one at once.
+
+    One of a bridge that `follows` keeps the downstream pipeline that there is, and makes no new one.
+    """
 
     job_id: int
     enqueue: bool = True
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What an operation does: transitions, new attempts, and jobs to cancel."""
+    """What an operation does: transitions, new attempts, and jobs to cancel (`redundant`: those of a newer commit)."""
 
     transitions: tuple[Transition, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     cancel: tuple[int, ...] = ()
+    redundant: tuple[int, ...] = ()
+    unless_started: bool = False
 
 
 def _find(pipeline: Pipeline, job_id: int) -> Job:
@@ -44,7 +50,7 @@ def play_job(pipeline: Pipeline, job_id: int) -> Changes:
     job = _find(pipeline, job_id)
     if job.status not in {Status.MANUAL, Status.SCHEDULED}:
         return retry_job(pipeline, job_id)
-    return Changes((Transition(job_id, Status.PENDING), *revived(pipeline, [job])))
+    return Changes((Transition(job_id, job.enqueued), *revived(pipeline, [job])))
 
 
 def retry_job(pipeline: Pipeline, job_id: int) -> Changes:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from domain.config.plan import RetryPolicy, When
-from domain.status import COMPLETE, Status, composite
+from domain.status import COMPLETE, OPEN, Status, composite
 
 NO_RETRY: Final = RetryPolicy()
 
@@ -18,6 +18,11 @@ class Job:
     `stage` is the position of its stage. `needs` is None for a job that waits for the stages before it. `enqueue` makes
     a manual or delayed job start at once (it was retried). `start_in` is seconds. `auto_retry` is false once somebody
     has asked to stop it: it then makes no further attempt by itself.
+
+    `grouped` is true for a job of a resource group; it may be offered only while it holds the group's slot (`slot`).
+    `bridge` marks one that triggers a pipeline, `follows` one that has such a pipeline and takes over its status: its
+    `manual` is that of the downstream pipeline. `room` is the waiting room that waits for it, empty if its own
+    pipeline does.
 
     A negative id stands for the next attempt of job `-id`, whose row is still to be made.
     """
@@ -35,6 +40,22 @@ class Job:
     due_at: datetime | None = None
     enqueue: bool = False
     auto_retry: bool = True
+    interruptible: bool = False
+    grouped: bool = False
+    slot: bool = False
+    bridge: bool = False
+    follows: bool = False
+    room: str = ""
+
+    @property
+    def enqueued(self) -> Status:
+        """What the job becomes when its turn has come: one of a resource group waits for the slot first."""
+        return Status.WAITING_FOR_RESOURCE if self.grouped and not self.slot else Status.PENDING
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an `await_job` activity waits for the job."""
+        return self.status in OPEN or (self.follows and self.status is Status.MANUAL)
 
     @property
     def has_row(self) -> bool:
@@ -44,12 +65,17 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A pipeline at one moment; `jobs` holds only the latest attempt of each, in the order of the configuration."""
+    """A pipeline at one moment; `jobs` holds only the latest attempt of each, in the order of the configuration.
+
+    `on_new_commit` and `on_job_failure` are those of `workflow:auto_cancel`.
+    """
 
     id: int
     stages: tuple[str, ...]
     jobs: tuple[Job, ...]
     status: Status = Status.CREATED
+    on_new_commit: str = "conservative"
+    on_job_failure: str = "none"
     by_name: dict[str, Job] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -50,10 +50,22 @@ JOB_TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
     Status.FAILED: frozenset(),
     Status.CANCELED: frozenset(),
     Status.SKIPPED: frozenset({Status.CREATED}),
-    Status.MANUAL: frozenset({Status.PENDING, Status.CANCELED, Status.FAILED}),
-    Status.SCHEDULED: frozenset({Status.PENDING, Status.MANUAL, Status.CANCELED}),
+    Status.MANUAL: frozenset({Status.PENDING, Status.WAITING_FOR_RESOURCE, Status.CANCELED, Status.FAILED}),
+    Status.SCHEDULED: frozenset({Status.PENDING, Status.WAITING_FOR_RESOURCE, Status.MANUAL, Status.CANCELED}),
 }
 """The one transition table: every status write in SQL is guarded by it. A retry is a new row, not a transition."""
+
+
+MIRROR_TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
+    Status.RUNNING: frozenset({Status.MANUAL, Status.SKIPPED}),
+    Status.MANUAL: frozenset({Status.RUNNING, Status.SUCCESS, Status.SKIPPED}),
+}
+"""What else a bridge may do whose downstream pipeline is there: it takes over that one's status."""
+
+
+def mirrored_from(to: Status) -> frozenset[Status]:
+    """Every state that `to` may follow in a bridge with a downstream pipeline only."""
+    return frozenset(status for status, following in MIRROR_TRANSITIONS.items() if to in following)
 
 
 def sources_of(to: Status) -> frozenset[Status]:

@@ -80,7 +80,9 @@ def _transition(
     pipeline: Pipeline, job: Job, statuses: Mapping[str, Status], stages: _StageFold, now: datetime
 ) -> Transition | None:
     if job.status is Status.SCHEDULED and job.due_at is not None and job.due_at <= now:
-        return Transition(job.id, Status.PENDING)
+        return Transition(job.id, job.enqueued)
+    if job.status is Status.WAITING_FOR_RESOURCE and job.slot:
+        return Transition(job.id, job.enqueued)
     if job.status is not Status.CREATED or not job.has_row:
         return None
     by_needs = job.needs is not None
@@ -100,4 +102,4 @@ def _accepted(job: Job, now: datetime) -> Transition:
         return Transition(job.id, Status.MANUAL)
     if job.when is When.DELAYED and not job.enqueue:
         return Transition(job.id, Status.SCHEDULED, now + timedelta(seconds=job.start_in or 0))
-    return Transition(job.id, Status.PENDING)
+    return Transition(job.id, job.enqueued)

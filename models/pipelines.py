@@ -3,17 +3,30 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Index, LargeBinary, UniqueConstraint
+from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from models.columns import BIG, DOCUMENT, document, key, moment, number, reference
 from models.tables import COUNTING
 
 
+def _where_given(*columns: str) -> tuple[Index, ...]:
+    """Indices of columns that few jobs have."""
+    given = {column: text(f"{column} IS NOT NULL") for column in columns}
+    return tuple(
+        Index(f"job_by_{column}", column, sqlite_where=where, postgresql_where=where) for column, where in given.items()
+    )
+
+
 class Pipeline(SQLModel, table=True):
     """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow.
 
     `reasons` says why the pipeline is there, which jobs are not and why, and what the compiler warned of.
+    `status_reason` is what people read about an end that no job explains: who canceled it, and why.
+
+    `bridge_id` is the job that triggered it (the first one that did) and `upstream_id` that job's pipeline; `root_id`
+    is the first pipeline of the whole hierarchy, `depth` counts child pipelines above it. A child has the source
+    `parent_pipeline`.
     """
 
     __table_args__ = (Index("pipeline_of_project", "project_id", "id"), COUNTING)
@@ -35,6 +48,11 @@ class Pipeline(SQLModel, table=True):
     auto_cancel: dict[str, str] = document()
     yaml_errors: str = ""
     failure_reason: str = ""
+    status_reason: str = ""
+    bridge_id: int | None = Field(default=None, nullable=True, unique=True, sa_type=BIG)
+    upstream_id: int | None = reference("pipeline.id", index=True, nullable=True)
+    root_id: int | None = reference("pipeline.id", index=True, nullable=True)
+    depth: int = 0
     run: int = number()
     tick: int = number()
     created_at: datetime = moment(nullable=False)
@@ -61,6 +79,10 @@ class Job(SQLModel, table=True):
     `plan` holds what only the hand-out needs: scripts, variables, artifacts (`domain.config.plan.JobPlan` as JSON,
     without what is as by default). `why` is the clause that put it into the pipeline (`domain.config.why.Why`).
     `folded` is false while a verdict waits for the workflow to record it. `hand_out` counts how often it was given out.
+    `room` is the workflow that waits for the job, empty if it is that of the pipeline.
+
+    A `bridge` runs on the server: it has triggered `downstream_id`, whose status it takes over by its `strategy`
+    (empty, `depend` or `mirror`). `environment_action` is empty for a job without environment.
     """
 
     __table_args__ = (
@@ -68,6 +90,7 @@ class Job(SQLModel, table=True):
         Index("job_of_pipeline", "pipeline_id", "retried"),
         Index("job_by_status", "status", "id"),
         Index("job_of_pipeline_by_status", "pipeline_id", "status"),
+        *_where_given("downstream_id", "resource_group_id", "environment_id"),
         COUNTING,
     )
 
@@ -106,6 +129,14 @@ class Job(SQLModel, table=True):
     exit_code: int | None = None
     exit_codes_allowed: list[int] = document(list)
     log_incomplete: bool = False
+    interruptible: bool = False
+    room: str = ""
+    bridge: bool = False
+    strategy: str = ""
+    downstream_id: int | None = reference("pipeline.id", nullable=True)
+    resource_group_id: int | None = reference("resource_group.id", nullable=True)
+    environment_id: int | None = reference("environment.id", nullable=True)
+    environment_action: str = ""
     created_at: datetime = moment(nullable=False)
     queued_at: datetime | None = moment()
     started_at: datetime | None = moment()
@@ -135,12 +166,16 @@ class QueueTag(SQLModel, table=True):
 
 
 class Lease(SQLModel, table=True):
-    """Who holds a running job. `contact` is the tick of the last call for it; `request_id` that of the claim."""
+    """Who holds a running job. `contact` is the tick of the last call for it, `since` that of the claim.
+
+    `request_id` names the request that claimed it.
+    """
 
     job_id: int = reference("job.id", primary_key=True)
     hand_out: int
     taken_up: bool = False
     contact: int = number()
+    since: int = number()
     request_id: str = Field(default="", index=True)
 
 

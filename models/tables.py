@@ -61,7 +61,11 @@ class Organisation(SQLModel, table=True):
 
 
 class Project(SQLModel, table=True):
-    """A repository with its pipelines. `visibility` is `private` or `public`; `timeout` is seconds."""
+    """A repository with its pipelines. `visibility` is `private` or `public`; `timeout` is seconds.
+
+    `auto_cancel_redundant`: a newer commit of a ref cancels older pipelines as their `workflow:auto_cancel` says.
+    `forward_deployment`: a deployment older than the latest successful one of its environment fails.
+    """
 
     __table_args__ = (UniqueConstraint("organisation_id", "path"), COUNTING)
 
@@ -75,6 +79,9 @@ class Project(SQLModel, table=True):
     visibility: str = "private"
     timeout: int = 3600
     pipeline_count: int = number()
+    deployment_count: int = number()
+    auto_cancel_redundant: bool = True
+    forward_deployment: bool = True
     created_at: datetime = moment(nullable=False)
 
 

@@ -3,6 +3,7 @@
 from alembic import context
 from sqlmodel import SQLModel
 
+import models.environments
 import models.pipelines
 import models.tables  # noqa: F401
 

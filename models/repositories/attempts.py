@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import insert, literal, select, update
+from sqlalchemy import insert, literal, null, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.operations import Attempt
@@ -13,7 +13,8 @@ from models.repositories.job_rows import SNAPSHOT, job, snapshot
 
 _COPIED = (
     "pipeline_id stage_id project_id user_id name position stage_position stage_name first_id when needs retry "
-    "start_in plan why variables tags timeout exit_codes_allowed"
+    "start_in plan why variables tags timeout exit_codes_allowed interruptible bridge strategy resource_group_id "
+    "environment_id environment_action"
 ).split()
 
 
@@ -34,6 +35,8 @@ async def add_attempts(connection: AsyncConnection, attempts: tuple[Attempt, ...
             "folded": literal(True),
             "failure_reason": literal(""),
             "log_incomplete": literal(False),
+            "room": literal(""),
+            "downstream_id": old.c.downstream_id if attempt.follows else null(),
             "created_at": literal(now, job.c.created_at.type),
         }
         columns = [*_COPIED, *fresh]

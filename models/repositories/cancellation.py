@@ -6,13 +6,13 @@ What no runner holds is canceled; what a runner holds is `canceling` if the runn
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, case, delete, literal, update
+from sqlalchemy import and_, case, delete, literal, or_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import LIVE, OPEN, Status
 from models.columns import table_of
 from models.pipelines import Lease, Trace
-from models.repositories import outbox
+from models.repositories import completions, outbox
 from models.repositories.job_rows import dequeue, job
 
 lease = table_of(Lease)
@@ -22,7 +22,8 @@ trace = table_of(Trace)
 async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int], now: datetime) -> None:
     """Cancel these jobs; those that an activity waits for get a verdict and an outbox row."""
     graceful = and_(job.c.status == Status.RUNNING, job.c.cancel_gracefully)
-    awaited = and_(job.c.status.in_(OPEN), ~graceful)
+    mirrored = and_(job.c.status == Status.MANUAL, job.c.downstream_id.is_not(None))
+    awaited = or_(and_(job.c.status.in_(OPEN), ~graceful), mirrored)
     statement = (
         update(job)
         .where(job.c.id.in_(sorted(ids)), job.c.status.in_(LIVE - {Status.CANCELING}))
@@ -32,9 +33,10 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
             finished_at=case((graceful, job.c.finished_at), else_=literal(now, job.c.finished_at.type)),
             folded=case((awaited, literal(False)), else_=job.c.folded),
         )
-        .returning(job.c.id, job.c.status, job.c.folded)
+        .returning(*completions.COLUMNS, job.c.folded)
     )
     rows = (await connection.execute(statement)).all()
+    await completions.ended(connection, [row for row in rows if row.status == Status.CANCELED], now)
     ended = [row.id for row in rows if row.status == Status.CANCELED]
     await dequeue(connection, ended)
     await connection.execute(delete(lease).where(lease.c.job_id.in_(ended)))

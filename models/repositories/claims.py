@@ -106,6 +106,7 @@ _LEASE: Final = insert(lease).values(
     hand_out=bindparam("b_hand_out"),
     taken_up=False,
     contact=func.coalesce(select(clock.c.ticks).scalar_subquery(), 0),
+    since=func.coalesce(select(clock.c.ticks).scalar_subquery(), 0),
     request_id=bindparam("b_request"),
 )
 _NEW_TRACE: Final = insert(trace).values(

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy, When
 from domain.pipeline import Job as Snapshot
-from domain.status import COMPLETE, Status, sources_of
+from domain.status import COMPLETE, Status, mirrored_from, sources_of
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import Job, QueueEntry, QueueTag
+from models.repositories import outbox
 
 job = table_of(Job)
 queue_entry = table_of(QueueEntry)
@@ -93,21 +94,31 @@ async def set_status(
 ) -> list[int]:
     """Move the jobs that the transition table lets move to `to`; give back the ids of those that moved.
 
-    Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both.
+    Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both. A job that
+    becomes pending is in the queue of the runners afterwards; a bridge, which takes no runner, in the outbox.
     """
     wanted = sorted(ids)
     if not wanted:
         return []
     statement = (
         update(job)
-        .where(job.c.id.in_(wanted), job.c.status.in_(sources_of(to)))
+        .where(job.c.id.in_(wanted), _permits(to))
         .values(status=to, **_times(to, now), **values)
-        .returning(job.c.id, job.c.project_id, job.c.tags)
+        .returning(job.c.id, job.c.pipeline_id, job.c.project_id, job.c.tags, job.c.bridge)
     )
     moved = (await connection.execute(statement)).all()
     if to is Status.PENDING:
-        await _enqueue(connection, moved)
+        await _enqueue(connection, [row for row in moved if not row.bridge])
+        for row in moved:
+            if row.bridge:
+                await outbox.put(connection, outbox.BRIDGE, row.pipeline_id, now, job_ids=[row.id])
     return [row.id for row in moved]
+
+
+def _permits(to: Status) -> ColumnElement[bool]:
+    permitted = job.c.status.in_(sources_of(to))
+    mirrored = mirrored_from(to)
+    return or_(permitted, and_(job.c.downstream_id.is_not(None), job.c.status.in_(mirrored))) if mirrored else permitted
 
 
 def _times(to: Status, now: datetime) -> dict[str, datetime | None]:

@@ -17,8 +17,22 @@ outbox = table_of(Outbox)
 pipeline = table_of(Pipeline)
 
 START: Final = "start"
+"""A pipeline's workflow is to be started."""
 OUTCOME: Final = "outcome"
+"""A job has ended: the activity that waits for it is to be completed."""
 COMMAND: Final = "command"
+"""A pipeline is asked for an operation: `payload` holds `name`, `key`, and perhaps `variables` and `reason`."""
+GROUP: Final = "group"
+"""Something changed for a resource group, whose id is `payload["group"]`: it is to look who comes next."""
+BRIDGE: Final = "bridge"
+"""A bridge has become pending: its downstream pipeline is to be made."""
+FOLLOW: Final = "follow"
+"""The status of the pipeline has changed: the bridges that follow it are to be told."""
+
+TO_TEMPORAL: Final = (START, OUTCOME, COMMAND, GROUP)
+"""Kinds that the relay sends."""
+TO_BRIDGES: Final = (BRIDGE, FOLLOW)
+"""Kinds that the bridge loop carries out."""
 
 _ADD: Final = insert(outbox)
 _HASTEN: Final = (
@@ -63,12 +77,14 @@ async def hasten(connection: AsyncConnection, pipeline_id: int, now: datetime) -
     await connection.execute(_HASTEN, {"b_pipeline": pipeline_id, "b_now": now})
 
 
-async def unsent(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
-    """Rows that are due, oldest first, that no other relay is sending."""
+async def unsent(
+    connection: AsyncConnection, now: datetime, limit: int, kinds: Sequence[str] = TO_TEMPORAL
+) -> Sequence[Record]:
+    """Rows of these kinds that are due, oldest first, that no other process is sending."""
     statement = (
         select(outbox.c.id, outbox.c.kind, outbox.c.pipeline_id, outbox.c.job_id, outbox.c.payload, outbox.c.attempts)
         .add_columns(outbox.c.created_at)
-        .where(outbox.c.sent_at.is_(None), outbox.c.not_before <= now)
+        .where(outbox.c.sent_at.is_(None), outbox.c.not_before <= now, outbox.c.kind.in_(kinds))
         .order_by(outbox.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True, of=outbox)
@@ -99,9 +115,10 @@ async def retire(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
         await connection.execute(delete(outbox).where(outbox.c.job_id.in_(job_ids), outbox.c.kind == OUTCOME))
 
 
-async def next_due(connection: AsyncConnection) -> datetime | None:
-    """When the earliest unsent row is due."""
-    statement = select(outbox.c.not_before).where(outbox.c.sent_at.is_(None)).order_by(outbox.c.not_before).limit(1)
+async def next_due(connection: AsyncConnection, kinds: Sequence[str] = TO_TEMPORAL) -> datetime | None:
+    """When the earliest unsent row of these kinds is due."""
+    unsent_ones = select(outbox.c.not_before).where(outbox.c.sent_at.is_(None), outbox.c.kind.in_(kinds))
+    statement = unsent_ones.order_by(outbox.c.not_before).limit(1)
     found: datetime | None = (await connection.execute(statement)).scalar()
     return found
 

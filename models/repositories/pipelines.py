@@ -26,7 +26,11 @@ project = table_of(Project)
 
 @dataclass(frozen=True, slots=True)
 class PipelineRequest:
-    """What starts a pipeline. `user_id` is always the authenticated caller."""
+    """What starts a pipeline. `user_id` is always the authenticated caller.
+
+    One that a bridge triggers names it: `bridge_id` is the job, `upstream_id` its pipeline, `root_id` the first
+    pipeline of the hierarchy, `depth` how many child pipelines deep it is.
+    """
 
     project_id: int
     user_id: int
@@ -38,6 +42,10 @@ class PipelineRequest:
     commit: Mapping[str, str] = field(default_factory=dict)
     variables: tuple[Mapping[str, str], ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    bridge_id: int | None = None
+    upstream_id: int | None = None
+    root_id: int | None = None
+    depth: int = 0
 
 
 async def create(connection: AsyncConnection, request: PipelineRequest, plan: Plan, now: datetime) -> int:
@@ -112,6 +120,11 @@ async def _insert_pipeline(
         auto_cancel=values.pop("auto_cancel", {}),
         yaml_errors=values.pop("yaml_errors", ""),
         failure_reason=values.pop("failure_reason", ""),
+        status_reason=values.pop("status_reason", ""),
+        bridge_id=request.bridge_id,
+        upstream_id=request.upstream_id,
+        root_id=request.root_id,
+        depth=request.depth,
         run=0,
         tick=0,
         created_at=now,
@@ -163,8 +176,18 @@ def _job_row(
         "folded": True,
         "failure_reason": "",
         "log_incomplete": False,
+        "interruptible": bool(item.interruptible),
+        "room": "",
+        "bridge": is_bridge(item),
+        "strategy": "" if item.trigger is None else item.trigger.strategy,
+        "environment_action": "",
         "created_at": now,
     }
+
+
+def is_bridge(item: JobPlan) -> bool:
+    """Whether a job runs on the server: it triggers a pipeline, or takes over the status of one."""
+    return item.trigger is not None or any(need.pipeline and not need.job for need in item.foreign_needs)
 
 
 async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | None = None) -> Record:

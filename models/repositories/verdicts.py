@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Integer, bindparam, case, delete, literal, or_, select, update
+from sqlalchemy import Integer, and_, bindparam, case, delete, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import HELD_BY_RUNNER, OPEN, Status
 from domain.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
 from models.pipelines import Lease, Trace
-from models.repositories import outbox
+from models.repositories import completions, outbox
 from models.repositories.job_rows import dequeue, job
 
 lease = table_of(Lease)
@@ -20,7 +20,13 @@ trace = table_of(Trace)
 
 _END: Final = (
     update(job)
-    .where(job.c.id == bindparam("b_job"), or_(*(job.c.status == status for status in sorted(OPEN))))
+    .where(
+        job.c.id == bindparam("b_job"),
+        or_(
+            *(job.c.status == status for status in sorted(OPEN)),
+            and_(job.c.status == Status.MANUAL, job.c.downstream_id.is_not(None)),
+        ),
+    )
     .where(or_(bindparam("b_hand_out", type_=Integer) < 0, job.c.hand_out == bindparam("b_hand_out", type_=Integer)))
     .values(
         status=case(
@@ -32,7 +38,7 @@ _END: Final = (
         exit_code=bindparam("b_exit_code"),
         folded=False,
     )
-    .returning(job.c.id, job.c.pipeline_id, job.c.allow_failure, job.c.exit_codes_allowed)
+    .returning(*completions.COLUMNS, job.c.allow_failure, job.c.exit_codes_allowed)
 )
 _STILL_RUNS: Final = (
     select(job.c.id)
@@ -74,6 +80,7 @@ async def end_jobs(
         await _look_at_exit_code(connection, row, status, exit_code)
         await connection.execute(_UNLEASE, {"b_job": job_id})
         await connection.execute(_FREEZE, {"b_job": job_id})
+        await completions.ended(connection, [row], now)
         if tell:
             await _ring(connection, row, now, linger)
     if ended and queued:

@@ -77,12 +77,31 @@ def upgrade() -> None:
     sa.Column('visibility', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('timeout', sa.Integer(), nullable=False),
     sa.Column('pipeline_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('deployment_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('auto_cancel_redundant', sa.Boolean(), nullable=False),
+    sa.Column('forward_deployment', sa.Boolean(), nullable=False),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['creator_id'], ['account.id'], ),
     sa.ForeignKeyConstraint(['organisation_id'], ['organisation.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('full_path'),
     sa.UniqueConstraint('organisation_id', 'path'),
+    sqlite_autoincrement=True
+    )
+    op.create_table('environment',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('slug', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('tier', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('external_url', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('state', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('auto_stop_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'name'),
     sqlite_autoincrement=True
     )
     op.create_table('member',
@@ -111,6 +130,11 @@ def upgrade() -> None:
     sa.Column('auto_cancel', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
     sa.Column('yaml_errors', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('failure_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('status_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('bridge_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('upstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('root_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('depth', sa.Integer(), nullable=False),
     sa.Column('run', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('tick', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
@@ -118,12 +142,17 @@ def upgrade() -> None:
     sa.Column('started_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('finished_at', models.columns.Moment(timezone=True), nullable=True),
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['root_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['upstream_id'], ['pipeline.id'], ),
     sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
     sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('bridge_id'),
     sqlite_autoincrement=True
     )
     with op.batch_alter_table('pipeline', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_pipeline_root_id'), ['root_id'], unique=False)
         batch_op.create_index(batch_op.f('ix_pipeline_status'), ['status'], unique=False)
+        batch_op.create_index(batch_op.f('ix_pipeline_upstream_id'), ['upstream_id'], unique=False)
         batch_op.create_index('pipeline_of_project', ['project_id', 'id'], unique=False)
 
     op.create_table('push',
@@ -142,6 +171,18 @@ def upgrade() -> None:
     with op.batch_alter_table('push', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_push_project_id'), ['project_id'], unique=False)
 
+    op.create_table('resource_group',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('process_mode', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('holder_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'key'),
+    sqlite_autoincrement=True
+    )
     op.create_table('runner',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -230,13 +271,24 @@ def upgrade() -> None:
     sa.Column('exit_code', sa.Integer(), nullable=True),
     sa.Column('exit_codes_allowed', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
     sa.Column('log_incomplete', sa.Boolean(), nullable=False),
+    sa.Column('interruptible', sa.Boolean(), nullable=False),
+    sa.Column('room', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('bridge', sa.Boolean(), nullable=False),
+    sa.Column('strategy', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('downstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('resource_group_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('environment_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('environment_action', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.Column('queued_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('started_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('finished_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('canceling_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['downstream_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['environment_id'], ['environment.id'], ),
     sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['resource_group_id'], ['resource_group.id'], ),
     sa.ForeignKeyConstraint(['runner_id'], ['runner.id'], ),
     sa.ForeignKeyConstraint(['stage_id'], ['stage.id'], ),
     sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
@@ -245,6 +297,9 @@ def upgrade() -> None:
     sqlite_autoincrement=True
     )
     with op.batch_alter_table('job', schema=None) as batch_op:
+        batch_op.create_index('job_by_downstream_id', ['downstream_id'], unique=False, sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
+        batch_op.create_index('job_by_environment_id', ['environment_id'], unique=False, sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
+        batch_op.create_index('job_by_resource_group_id', ['resource_group_id'], unique=False, sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
         batch_op.create_index('job_by_status', ['status', 'id'], unique=False)
         batch_op.create_index('job_of_pipeline', ['pipeline_id', 'retried'], unique=False)
         batch_op.create_index('job_of_pipeline_by_status', ['pipeline_id', 'status'], unique=False)
@@ -269,11 +324,39 @@ def upgrade() -> None:
     with op.batch_alter_table('artifact', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_artifact_job_id'), ['job_id'], unique=False)
 
+    op.create_table('deployment',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('iid', sa.Integer(), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('environment_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('ref', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('tag', sa.Boolean(), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('on_stop', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('auto_stop_in', sa.Integer(), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['environment_id'], ['environment.id'], ),
+    sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('job_id'),
+    sa.UniqueConstraint('project_id', 'iid'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('deployment', schema=None) as batch_op:
+        batch_op.create_index('deployment_of_environment', ['environment_id', 'id'], unique=False)
+
     op.create_table('lease',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('hand_out', sa.Integer(), nullable=False),
     sa.Column('taken_up', sa.Boolean(), nullable=False),
     sa.Column('contact', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('since', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('request_id', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id')
@@ -317,6 +400,26 @@ def upgrade() -> None:
     sa.Column('tag', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id', 'tag')
+    )
+    op.create_table('release',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('tag', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('milestones', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('assets', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('released_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'tag'),
+    sqlite_autoincrement=True
     )
     op.create_table('test_report',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -371,6 +474,7 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_test_report_pipeline_id'))
 
     op.drop_table('test_report')
+    op.drop_table('release')
     op.drop_table('queue_tag')
     with op.batch_alter_table('queue_entry', schema=None) as batch_op:
         batch_op.drop_index('queue_order')
@@ -385,6 +489,10 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_lease_request_id'))
 
     op.drop_table('lease')
+    with op.batch_alter_table('deployment', schema=None) as batch_op:
+        batch_op.drop_index('deployment_of_environment')
+
+    op.drop_table('deployment')
     with op.batch_alter_table('artifact', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_artifact_job_id'))
 
@@ -393,22 +501,29 @@ def downgrade() -> None:
         batch_op.drop_index('job_of_pipeline_by_status')
         batch_op.drop_index('job_of_pipeline')
         batch_op.drop_index('job_by_status')
+        batch_op.drop_index('job_by_resource_group_id', sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
+        batch_op.drop_index('job_by_environment_id', sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
+        batch_op.drop_index('job_by_downstream_id', sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
 
     op.drop_table('job')
     op.drop_table('stage')
     op.drop_table('runner_manager')
     op.drop_table('operation_key')
     op.drop_table('runner')
+    op.drop_table('resource_group')
     with op.batch_alter_table('push', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_push_project_id'))
 
     op.drop_table('push')
     with op.batch_alter_table('pipeline', schema=None) as batch_op:
         batch_op.drop_index('pipeline_of_project')
+        batch_op.drop_index(batch_op.f('ix_pipeline_upstream_id'))
         batch_op.drop_index(batch_op.f('ix_pipeline_status'))
+        batch_op.drop_index(batch_op.f('ix_pipeline_root_id'))
 
     op.drop_table('pipeline')
     op.drop_table('member')
+    op.drop_table('environment')
     op.drop_table('project')
     with op.batch_alter_table('access_token', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_access_token_user_id'))

@@ -1,0 +1,30 @@
+"""What the end of a job means to others than its own pipeline; called wherever a job row becomes complete."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record
+from models.repositories import outbox
+from models.repositories.job_rows import job
+
+COLUMNS = (
+    job.c.id,
+    job.c.pipeline_id,
+    job.c.project_id,
+    job.c.status,
+    job.c.bridge,
+    job.c.downstream_id,
+    job.c.resource_group_id,
+    job.c.environment_id,
+    job.c.environment_action,
+)
+"""What a statement that completes jobs must give back of each."""
+
+
+async def ended(connection: AsyncConnection, rows: Sequence[Record], now: datetime) -> None:
+    """These rows have just become complete."""
+    for row in rows:
+        if row.resource_group_id is not None:
+            await outbox.put(connection, outbox.GROUP, row.pipeline_id, now, payload={"group": row.resource_group_id})
