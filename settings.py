@@ -30,13 +30,23 @@ class TimeLimits(BaseSettings):
     outage_bonus_max: float = 600.0
     canceling: float = 1800.0
     """A job that does not end after a cancel request is ended by us."""
+    timeout_grace: float = 300.0
+    """A job that runs for so long beyond its timeout is ended by us: its runner should have done it."""
+    pending_unmatched: float = 3600.0
+    """A job that waits for so long while no runner fits fails."""
+    pending_limit: float = 86400.0
+    """A job that waits for so long fails even if a runner fits."""
+    runner_online: float = 7200.0
+    """A runner that has not called for so long does not count as one that could take a job."""
     long_poll: float = 25.0
     """How long a runner's request for a job is held; 0 answers at once."""
     trace_interval: int = 3
     """How often a runner sends its log."""
     queue_rescan: float = 10.0
     """A held request looks into the queue again after this time even if nothing woke it."""
-    reconcile_every: float = 60.0
+    environments_every: float = 20.0
+    """How often environments are looked for whose time to stop has come."""
+    reconcile_every: float = 20.0
     """How often unfinished pipelines are compared with Temporal."""
     outbox_not_found: float = 60.0
     """How long an outcome is offered again to a workflow that does not know its activity, before it is reconciled."""

@@ -17,12 +17,15 @@ import uvloop
 from temporalio.service import RPCError
 
 from activities.loops.archiver import Archiver
+from activities.loops.environments import EnvironmentLoop
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.loops.sweeper import Sweeper
 from activities.pipelines import PipelineActivities
+from activities.resource_groups import ResourceGroupActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from api.app import create_app
+from api.bridges.loop import BridgeLoop
 from api.push import finish_abandoned, sweep_repositories
 from api.services import Services
 from api.startup import close_services, open_services
@@ -68,6 +71,8 @@ class Process:
         loops: list[Callable[[], Awaitable[None]]] = [self._join_temporal]
         if role in {"all", "api"}:
             loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
+            loops.append(self._environments().run)
+            loops.append(BridgeLoop(self._services).run)
         return loops
 
     def _guarded(self, work: Awaitable[None], stop: asyncio.Event) -> "asyncio.Task[None]":
@@ -107,6 +112,11 @@ class Process:
     def _sweeper(self) -> Sweeper:
         services = self._services
         return Sweeper(services.database, services.notifications, services.clock, self._settings.times, self._reachable)
+
+    def _environments(self) -> EnvironmentLoop:
+        services = self._services
+        every = self._settings.times.environments_every
+        return EnvironmentLoop(services.database, services.notifications, services.clock, every)
 
     def _archiver(self) -> Archiver:
         services = self._services
@@ -156,7 +166,8 @@ class Process:
             reconciler = Reconciler(
                 services.database, pipelines, services.notifications, services.clock, settings.times
             )
-            parts = [make_worker(client, activities, settings).run(), relay.run(), reconciler.run()]
+            groups = ResourceGroupActivities(services.database)
+            parts = [make_worker(client, activities, settings, groups).run(), relay.run(), reconciler.run()]
         log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
         if not parts:
             await asyncio.Event().wait()
@@ -207,22 +218,22 @@ def _settle_memory() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-async def serve(settings: Settings) -> int:
-    """Run one server process to its end."""
+async def serve(settings: Settings, process: type[Process] = Process) -> int:
+    """Run one server process to its end; `process` may be one that does more."""
     services = await open_services(settings, system_clock)
     _settle_memory()
     try:
-        return await Process(services).run()
+        return await process(services).run()
     finally:
         await close_services(services)
 
 
-def main() -> None:
+def main(process: type[Process] = Process) -> None:
     """Entry point of `perdure-worker` and `python -m worker`."""
     settings = Settings()
     configure_logging(settings)
     try:
-        code = uvloop.run(serve(settings))
+        code = uvloop.run(serve(settings, process))
     except PerdureError as error:
         sys.stderr.write(f"perdure-worker: {error}\n")
         code = 1

@@ -2,11 +2,11 @@
 
 from temporalio import activity
 
-from domain.messages import AwaitJob, Decision, Load, Loaded, Recorded
+from domain.messages import AwaitJob, Decision, Load, Page, Recorded
 from domain.verdict import Verdict
 from models.clock import Clock
 from models.notifications import JOBS, OUTBOX, Notifications, pipeline_topic
-from models.repositories import decisions
+from models.repositories import decisions, loading
 from models.session import Database
 from workflows.ports import PipelinePort
 
@@ -21,10 +21,10 @@ class PipelineActivities(PipelinePort):
         self._clock = clock
 
     @activity.defn(name="load")
-    async def load(self, order: Load) -> Loaded:
-        """Read a pipeline as SQL has it."""
+    async def load(self, order: Load) -> Page:
+        """Read a page of a pipeline as SQL has it."""
         async with self._database.read() as connection:
-            return await decisions.load(connection, order.pipeline_id)
+            return await loading.page(connection, order)
 
     @activity.defn(name="apply")
     async def apply(self, decision: Decision) -> Recorded:

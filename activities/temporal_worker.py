@@ -21,10 +21,13 @@ from temporalio.worker import (
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.pipelines import PipelineActivities
+from activities.resource_groups import ResourceGroupActivities
 from domain.errors import Invalid
 from settings import Settings
 from workflows import search_attributes
 from workflows.pipeline import PipelineWorkflow
+from workflows.resource_group import ResourceGroupWorkflow
+from workflows.waiting_room import WaitingRoomWorkflow
 
 OUR_MODULES: Final = ("domain", "workflows")
 """Passed through the sandbox: they are deterministic, and loading them again for each workflow costs 20 ms."""
@@ -85,8 +88,13 @@ def workflow_runner(settings: Settings) -> WorkflowRunner:
     return sandbox() if settings.workflow_sandbox else UnsandboxedWorkflowRunner()
 
 
-def make_worker(client: Client, activities: PipelineActivities, settings: Settings) -> Worker:
-    """A worker for pipeline workflows and their activities; pinned to its build when a deployment is named."""
+def make_worker(
+    client: Client, activities: PipelineActivities, settings: Settings, groups: ResourceGroupActivities | None = None
+) -> Worker:
+    """A worker for pipelines, and for resource groups if it is given their activities.
+
+    It is pinned to its build when a deployment is named.
+    """
     deployment = None
     if settings.worker_deployment:
         deployment = WorkerDeploymentConfig(
@@ -97,8 +105,11 @@ def make_worker(client: Client, activities: PipelineActivities, settings: Settin
     return Worker(
         client,
         task_queue=settings.task_queue,
-        workflows=[PipelineWorkflow],
-        activities=[activities.load, activities.apply, activities.offer_jobs, activities.await_job],
+        workflows=[PipelineWorkflow, WaitingRoomWorkflow, *([] if groups is None else [ResourceGroupWorkflow])],
+        activities=[
+            *(activities.load, activities.apply, activities.offer_jobs, activities.await_job),
+            *([] if groups is None else [groups.choose_next]),
+        ],
         workflow_runner=workflow_runner(settings),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),

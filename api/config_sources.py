@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from api.include_limits import DEFAULT_LIMITS, IncludeLimits, Spending
+from api.parent_artifacts import ParentArtifacts
 from api.readable_projects import DEFAULT, ReadableProject, ReadableProjects
 from api.remote_includes import OUTSIDE, Fetch, RemoteIncludes
 from api.services import Services
@@ -65,10 +66,14 @@ class ConfigSources:
         caller: Caller,
         *,
         before_sha: str = "",
+        parent: ParentArtifacts | None = None,
         limits: IncludeLimits = DEFAULT_LIMITS,
         remote: Fetch = fetch,
     ) -> None:
-        """For a commit of the project `here`. `before_sha` is what a push has replaced; empty where nothing was."""
+        """For a commit of the project `here`. `before_sha` is what a push has replaced; empty where nothing was.
+
+        `parent` holds what `include:artifact` may read, for the configuration of a child pipeline.
+        """
         assert here.repository is not None
         self._settings = services.settings
         self._projects = ReadableProjects(services, caller)
@@ -76,20 +81,33 @@ class ConfigSources:
         self._repository: Repository = here.repository
         self._sha = sha
         self._before_sha = before_sha
+        self._parent = parent
         self._spending = Spending(limits)
         self._remote = RemoteIncludes(self._spending, self._settings.sizes.config_bytes, remote)
 
     @classmethod
     def of_event(
-        cls, services: Services, request: PipelineRequest, project: Any, user: Any, repository: Repository
+        cls,
+        services: Services,
+        request: PipelineRequest,
+        project: Any,
+        user: Any,
+        repository: Repository,
+        parent_pipeline_id: int | None = None,
     ) -> "ConfigSources":
         """For the event that asks for a pipeline; `project` and `user` (who acts) are rows.
 
-        Only a push to a branch that was there before has a commit to compare with.
+        Only a push to a branch that was there before has a commit to compare with. For a child pipeline
+        `parent_pipeline_id` is the pipeline of its bridge, whose jobs' artifacts `include:artifact` reads. The compiler
+        must be told too: `Context(parent_job_artifacts=True)`, or it refuses such an include before it asks for it.
+        Files of artifacts count as files of the project at the request's commit, so their own `include:local` looks
+        there. What they say may differ at the same commit, so plans with one are never kept (`api.plan_cache`).
         """
         here = ReadableProject(project.full_path, project.default_branch, repository)
         before = request.before_sha if request.before_sha.strip("0") and not request.tag else ""
-        return cls(services, here, request.sha, Caller(user.id, user.username, user.is_admin), before_sha=before)
+        caller = Caller(user.id, user.username, user.is_admin)
+        parent = None if parent_pipeline_id is None else ParentArtifacts(services, parent_pipeline_id)
+        return cls(services, here, request.sha, caller, before_sha=before, parent=parent)
 
     async def answer(self, request: Request) -> Answer:
         """The answer to one request."""
@@ -131,7 +149,7 @@ class ConfigSources:
             case ChangedPaths(compare_to):
                 return await self._changed(compare_to)
             case ArtifactFile():
-                return Absent(_NO_ARTIFACT)
+                return await self._of_parent(request)
 
     async def _local(self, path: str, origin: Origin) -> Answer | _Place:
         if origin == HERE:
@@ -171,6 +189,14 @@ class ConfigSources:
         found = Fetched("", Origin(project.path, version.sha), version.sha, version.tag, address.name, address.version)
         missing = address.error(f"content not found; there is neither {address.paths[0]} nor {address.paths[1]}")
         return _Place(project.repository, version.sha, address.paths, missing, found)
+
+    async def _of_parent(self, request: ArtifactFile) -> Answer:
+        if self._parent is None:
+            return Absent(_NO_ARTIFACT)
+        found = await self._parent.answer(request, min(self._settings.sizes.config_bytes, self._spending.room))
+        if isinstance(found, Fetched):
+            self._spending.size += len(found.text.encode())
+        return found
 
     async def _tree(self, origin: Origin, path: str, ref: str) -> Answer:
         """The paths of the origin, or of the project `path`, which only `rules:exists` asks for."""

@@ -23,16 +23,18 @@ class Holders:
         self.pipelines: Pipelines | None = None
         self._sending: set[asyncio.Task[None]] = set()
 
-    def show(self, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
-        """Send a heartbeat unless others are on their way."""
+    def show(self, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str) -> None:
+        """Send a heartbeat unless others are on their way; `room` as `models.pipelines.Job` has it."""
         if self.pipelines is None or len(self._sending) >= MOST_AT_ONCE:
             return
-        task = asyncio.create_task(self._send(self.pipelines, pipeline_id, job_id, holder, hand_out))
+        task = asyncio.create_task(self._send(self.pipelines, pipeline_id, job_id, holder, hand_out, room))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
     @staticmethod
-    async def _send(pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
+    async def _send(
+        pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str
+    ) -> None:
         with suppress(RPCError, Unavailable):
-            await pipelines.show_holder(pipeline_id, job_id, holder, hand_out)
+            await pipelines.show_holder(pipeline_id, job_id, holder, hand_out, room)
             await asyncio.sleep(1)  # at most one a second

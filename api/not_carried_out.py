@@ -19,13 +19,8 @@ HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {
     "artifacts:reports:dotenv": lambda job: job.artifacts and "dotenv" in job.artifacts.reports,
     "id_tokens": lambda job: job.id_tokens,
     "identity": lambda job: job.identity,
-    "needs:pipeline": lambda job: any(need.pipeline for need in job.foreign_needs),
-    "needs:project": lambda job: any(need.project for need in job.foreign_needs),
-    "release": lambda job: job.release,
-    "resource_group": lambda job: job.resource_group,
     "run": lambda job: job.run,
     "secrets": lambda job: job.secrets,
-    "trigger": lambda job: job.trigger,
 }
 """How to see that a job has a keyword that is refused."""
 

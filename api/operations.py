@@ -1,9 +1,10 @@
 """Operations that people ask for by the API: checked in SQL first, decided by the workflow, never lost.
 
-An answer that does not come in time becomes 202 with the key: the outbox carries the command from then on.
+An answer that does not come in time becomes 202 with the key: the outbox carries the command from then on. Variables
+for a job that is played wait in SQL under that key; neither Temporal nor the outbox ever holds them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 from uuid import uuid4
@@ -16,7 +17,7 @@ from api.services import Services
 from domain.errors import Refused, Unavailable
 from domain.messages import Answer, Operation
 from models.notifications import OUTBOX
-from models.repositories import outbox, pipelines
+from models.repositories import outbox, pipelines, play_variables
 
 _TRY_AGAIN: Final = frozenset(
     {RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}
@@ -38,7 +39,11 @@ class Asked:
 
 async def ask(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
     """Ask the workflow of a pipeline, open or closed. Raises `Refused` with the workflow's reason."""
-    operation = operation if operation.key else Operation(str(uuid4()), operation.job_id, operation.variables)
+    operation = replace(operation, key=operation.key or str(uuid4()))
+    if operation.variables and operation.job_id is not None:
+        async with services.database.write() as connection:
+            await play_variables.put(connection, pipeline_id, operation.key, operation.job_id, operation.variables)
+        operation = replace(operation, variables={})
     async with services.database.read() as connection:
         facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
     patience = timedelta(seconds=services.settings.times.command_answer)
@@ -71,6 +76,6 @@ async def _leave_in_outbox(services: Services, pipeline_id: int, name: str, oper
             pipeline_id,
             services.clock(),
             job_ids=[operation.job_id],
-            payload={"name": name, "key": operation.key, "variables": dict(operation.variables)},
+            payload={"name": name, "key": operation.key, "reason": operation.reason},
         )
     await services.notifications.notify(OUTBOX)

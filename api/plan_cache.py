@@ -14,13 +14,24 @@ MOST_EVENTS: Final = 64
 MOST_JOBS: Final = 2_000
 """A larger plan is not kept: it would take more memory than it saves time."""
 
-CHANGING: Final = frozenset({"CI_PIPELINE_IID", "CI_PIPELINE_CREATED_AT"})
+CHANGING: Final = frozenset(
+    {
+        "CI_PIPELINE_IID",
+        "CI_PIPELINE_CREATED_AT",
+        "CI_UPSTREAM_PROJECT_ID",
+        "CI_UPSTREAM_PIPELINE_ID",
+        "CI_UPSTREAM_JOB_ID",
+    }
+)
 """Variables that differ between two events that are the same otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Everything that a plan depends on: the commit, the event, and what the project and the user are called."""
+    """Everything that a plan depends on: the commit, the event, and what the project and the user are called.
+
+    `config` is the text of a configuration that is not a file of the commit.
+    """
 
     project: tuple[Any, ...]
     user_id: int
@@ -29,11 +40,12 @@ class Event:
     ref: str
     tag: bool
     source: str
-    variables: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str, bool], ...]
     inputs: tuple[tuple[str, str], ...]
+    config: str = ""
 
     @classmethod
-    def of(cls, request: PipelineRequest, project: Any) -> "Event":
+    def of(cls, request: PipelineRequest, project: Any, config: str = "") -> "Event":
         """The event of a request; `project` is the row."""
         return cls(
             project=(project.id, project.full_path, project.name, project.default_branch, project.visibility),
@@ -43,8 +55,9 @@ class Event:
             ref=request.ref,
             tag=request.tag,
             source=request.source,
-            variables=tuple((variable["key"], variable["value"]) for variable in request.variables),
+            variables=tuple((item["key"], item["value"], bool(item.get("raw"))) for item in request.variables),
             inputs=tuple((name, repr(value)) for name, value in request.inputs.items()),
+            config=config,
         )
 
 

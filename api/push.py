@@ -14,17 +14,19 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ProjectAccess
-from api.pipeline_creation import prepare, with_commit
+from api.pipeline_creation import prepare, with_commit, with_head
+from api.places import places_for
 from api.services import Services
 from domain.config.plan import Plan
 from domain.errors import ConfigInvalid, ConfigMissing, Invalid, NotFound, PerdureError, PipelineFiltered
+from domain.places import Place
 from domain.skipping import asks_to_skip
 from domain.status import Status
 from git.push import RefUpdate, applied, read_push, with_message
 from git.repository import Repository
 from git.smart_http import Service, serve
 from models.notifications import OUTBOX
-from models.repositories import pipelines, projects, pushes
+from models.repositories import environment_lifecycle, pipelines, projects, pushes
 from models.repositories.pipelines import PipelineRequest
 
 _MOST_PIPELINES: Final = 4
@@ -89,6 +91,8 @@ async def finish(
     async with services.database.write() as connection:
         if not await pushes.take(connection, push_id, services.clock()):
             return []
+        for gone in (update.short_name for update in moved if update.is_branch and update.is_delete):
+            await environment_lifecycle.stop_of_branch(connection, project.id, gone, services.clock())
         for one in made:
             if one is not None:
                 pipeline_id = await one.save(services, connection)
@@ -104,9 +108,17 @@ async def finish(
 class _Made:
     """A pipeline that is about to be written: with a plan, or with the reason why there is none."""
 
-    def __init__(self, request: PipelineRequest, plan: Plan | None, error: Invalid | None, skip: bool) -> None:
+    def __init__(
+        self,
+        request: PipelineRequest,
+        plan: Plan | None,
+        error: Invalid | None,
+        skip: bool,
+        places: Sequence[Place] = (),
+    ) -> None:
         self.request = request
         self._plan = plan
+        self._places = places
         self._error = error
         self._skip = skip or asks_to_skip(request.commit.get("message", ""))
 
@@ -118,7 +130,7 @@ class _Made:
         if self._skip:
             return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now)
         if self._plan is not None:
-            return await pipelines.create(connection, self.request, self._plan, now)
+            return await pipelines.create(connection, self.request, self._plan, now, self._places)
         return await pipelines.create_ended(
             connection, self.request, Status.FAILED, now, reason="config_error", errors=self._text()
         )
@@ -159,11 +171,12 @@ async def _prepared(
     )
     try:
         request, plan = await prepare(services, request, repository)
+        places = await places_for(services, request, plan)
     except ConfigMissing:
         return None
     except Invalid as error:
         return _Made(await with_commit(request, repository), None, error, "ci.skip" in push.options)
-    return _Made(request, plan, None, "ci.skip" in push.options)
+    return _Made(await with_head(request, repository), plan, None, "ci.skip" in push.options, places)
 
 
 def _given(option: str, options: Sequence[str]) -> Iterator[tuple[str, str]]:

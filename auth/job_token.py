@@ -40,9 +40,18 @@ class Scope(StrEnum):
     ARTIFACTS_UPLOAD = "artifacts:upload"
     ARTIFACTS_DOWNLOAD = "artifacts:download"
     GIT_READ = "git:read"
+    RELEASES = "releases"
 
 
 ALL_SCOPES: Final = tuple(Scope)
+
+MAKES_RELEASE: Final = "release"
+"""A further scope of the tokens of jobs with the keyword `release`: their success makes one."""
+
+
+def archive_scope(job_id: int) -> str:
+    """The scope that reads the archive of exactly one job, of whatever pipeline or project."""
+    return f"{Scope.ARTIFACTS_DOWNLOAD}:{job_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ class JobClaims:
     project_id: int
     scopes: Collection[str] = ALL_SCOPES
 
-    def require(self, scope: Scope) -> None:
+    def require(self, scope: str) -> None:
         """Raise `Forbidden` unless the token is for `scope`."""
         if scope not in self.scopes:
             raise Forbidden(f"403 Forbidden: this job token is not for {scope}.")

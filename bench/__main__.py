@@ -9,14 +9,17 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine
+from bench import engine, latency, whole
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
 from bench.rows import Row, all_hold, print_table
+from bench.shapes import SHAPES
 
 BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "compile": compiling.rows,
     "engine": engine.rows,
+    "latency": latency.rows,
+    "whole": whole.rows,
 }
 """Name to measurement; a further one is a module with `rows()`."""
 
@@ -27,13 +30,18 @@ def bench(
     names: Annotated[list[str] | None, typer.Argument(help=f"Some of {', '.join(BENCHMARKS)}; all by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print rows, machine and commit as JSON only.")] = False,
     runs: Annotated[int, typer.Option(min=1, help="Interleaved runs of which the median counts.")] = RUNS,
+    shape: Annotated[
+        list[str] | None, typer.Option(help=f"For the engine: some of {', '.join(SHAPES)}; all by default.")
+    ] = None,
     front: Annotated[bool, typer.Option("--front", help="Send the runners through the front.")] = False,
 ) -> None:
     """Measure."""
     unknown = sorted(set(names or ()) - set(BENCHMARKS))
     if unknown:
         raise typer.BadParameter(f"{', '.join(unknown)} is not a benchmark; there are {', '.join(BENCHMARKS)}.")
-    machine, options = this_machine(), Options(runs=runs, front=front)
+    if strange := sorted(set(shape or ()) - set(SHAPES)):
+        raise typer.BadParameter(f"{', '.join(strange)} is not a shape; there are {', '.join(SHAPES)}.")
+    machine, options = this_machine(), Options(runs=runs, front=front, shapes=tuple(shape or ()))
     rows = [row for name, measure in BENCHMARKS.items() if not names or name in names for row in measure(options)]
     if as_json:
         document = {

@@ -10,22 +10,23 @@ import asyncio
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass
-from typing import Final
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 from uuid import uuid4
 
 import uvloop
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import PollerBehaviorAutoscaling, UnsandboxedWorkflowRunner, Worker
 
-from bench.floor_workflow import FloorActivities, FloorWorkflow
+from bench.floor_workflow import FloorActivities, FloorGraph, FloorWorkflow
 
 _QUEUE: Final = "bench-floor"
 _STARTERS: Final = 5
 """So many workflows are started at the same time, as the whole way creates its pipelines."""
 _DEADLINE: Final = 180.0
 _WARM: Final = 5
+"""At most so many workflows run unmeasured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ class Order:
     address: str
     namespace: str
     workflows: int
-    stages: int
-    jobs: int
-    """Jobs of one stage."""
     callers: int
+    widths: list[int] = field(default_factory=list)
+    """Jobs of each stage."""
+    needs: list[list[int]] = field(default_factory=list)
+    """For a graph instead of stages: the positions of the jobs that each job needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Floor:
         worker = Worker(
             self._client,
             task_queue=_QUEUE,
-            workflows=[FloorWorkflow],
+            workflows=[FloorWorkflow, FloorGraph],
             activities=[activities.await_nothing],
             workflow_runner=UnsandboxedWorkflowRunner(),
             workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
@@ -74,7 +76,7 @@ class Floor:
         )
         async with worker, asyncio.timeout(_DEADLINE):
             callers = [asyncio.create_task(self._complete()) for _ in range(self._order.callers)]
-            await self._workflows(_WARM)
+            await self._workflows(min(_WARM, self._order.workflows))
             start, cpu = time.perf_counter(), time.process_time()
             await self._workflows(self._order.workflows)
             outcome = Outcome(time.perf_counter() - start, time.process_time() - cpu)
@@ -87,15 +89,16 @@ class Floor:
 
         async def one() -> None:
             async with turn:
-                handle = await self._client.start_workflow(
-                    FloorWorkflow.run,
-                    args=[self._order.stages, self._order.jobs],
-                    id=f"floor-{uuid4()}",
-                    task_queue=_QUEUE,
-                )
+                handle = await self._start()
             await handle.result()
 
         await asyncio.gather(*(one() for _ in range(count)))
+
+    async def _start(self) -> WorkflowHandle[Any, None]:
+        name = f"floor-{uuid4()}"
+        if self._order.needs:
+            return await self._client.start_workflow(FloorGraph.run, self._order.needs, id=name, task_queue=_QUEUE)
+        return await self._client.start_workflow(FloorWorkflow.run, self._order.widths, id=name, task_queue=_QUEUE)
 
     async def _complete(self) -> None:
         while True:

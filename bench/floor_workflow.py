@@ -1,4 +1,4 @@
-"""The workflow of the floor: the shape of a pipeline with nothing in it."""
+"""The workflows of the floor: the shapes of pipelines with nothing in them."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,18 +12,45 @@ class FloorWorkflow:
     """Stages of activities that somebody outside completes; a stage begins when the one before it is complete."""
 
     @workflow.run
-    async def run(self, stages: int, jobs: int) -> None:
-        """Run so many stages of so many jobs."""
-        for stage in range(stages):
-            waiting = [
-                workflow.start_activity(
-                    "await_nothing",
-                    activity_id=f"job-{stage}-{number}",
-                    start_to_close_timeout=timedelta(days=90),
-                )
-                for number in range(jobs)
-            ]
-            await asyncio.gather(*waiting)
+    async def run(self, widths: list[int]) -> None:
+        """Run a stage for each width, which says how many jobs it has."""
+        for stage, width in enumerate(widths):
+            await asyncio.gather(*(_start(f"job-{stage}-{number}") for number in range(width)))
+
+
+@workflow.defn(name="FloorGraph")
+class FloorGraph:
+    """A graph of activities that somebody outside completes; each begins when those that it needs are complete."""
+
+    @workflow.run
+    async def run(self, needs: list[list[int]]) -> None:
+        """Run a job for each list, which holds the positions of earlier jobs."""
+        missing = [len(each) for each in needs]
+        followers: list[list[int]] = [[] for _ in needs]
+        for number, each in enumerate(needs):
+            for need in each:
+                followers[need].append(number)
+        left = len(needs)
+
+        def start(number: int) -> None:
+            _start(f"job-{number}").add_done_callback(lambda _: ended(number))
+
+        def ended(number: int) -> None:
+            nonlocal left
+            left -= 1
+            for follower in followers[number]:
+                missing[follower] -= 1
+                if missing[follower] == 0:
+                    start(follower)
+
+        for number, each in enumerate(needs):
+            if not each:
+                start(number)
+        await workflow.wait_condition(lambda: left == 0)
+
+
+def _start(name: str) -> "workflow.ActivityHandle[None]":
+    return workflow.start_activity("await_nothing", activity_id=name, start_to_close_timeout=timedelta(days=90))
 
 
 class FloorActivities:

@@ -157,6 +157,12 @@ def trivial(n: int) -> str:
     return "".join(parts)
 
 
+def chain(n: int) -> str:
+    """A configuration of `n` jobs of which each needs the one before it."""
+    jobs = (f'j{i:04d}: {{needs: [{f"j{i - 1:04d}" if i else ""}], script: ["true"]}}\n' for i in range(n))
+    return "stages: [test]\n" + "".join(jobs)
+
+
 def main(argv: list[str]) -> None:
     """Write a configuration to a file or to standard output."""
     make = mixed

@@ -14,6 +14,8 @@ class Options:
     """Interleaved runs; their median counts."""
     front: bool = False
     """Whether runners go through the front, as they do in the embedded mode."""
+    shapes: tuple[str, ...] = ()
+    """Names of the shapes that the engine is measured with; all when empty."""
     pipelines: int = 50
     stages: int = 2
     jobs: int = 5

@@ -1,4 +1,4 @@
-"""Our process under a profiler: `python -m bench.profiled_worker FOLDER` instead of `python -m worker`.
+"""Our process under a profiler: `python -m bench.profiled_worker FOLDER MODULE` instead of `python -m MODULE`.
 
 SIGUSR1 begins the profile, SIGUSR2 writes two files: `main.prof` (cProfile of the main thread, where the event loop,
 the API and the activities run) and `threads.json` (processor seconds by thread, those without a Python name included).
@@ -6,6 +6,7 @@ The profiler slows everything down: shares are right, speeds are not.
 """
 
 import cProfile
+import importlib
 import json
 import os
 import signal
@@ -13,8 +14,6 @@ import sys
 import threading
 from collections import Counter
 from pathlib import Path
-
-import worker
 
 
 def thread_seconds() -> Counter[str]:
@@ -31,7 +30,7 @@ def thread_seconds() -> Counter[str]:
 
 def main() -> None:
     """Run the process, ready to be profiled."""
-    folder = Path(sys.argv.pop(1))
+    folder, module = Path(sys.argv.pop(1)), importlib.import_module(sys.argv.pop(1))
     profile = cProfile.Profile()
     before: Counter[str] = Counter()
 
@@ -48,7 +47,7 @@ def main() -> None:
 
     signal.signal(signal.SIGUSR1, begin)
     signal.signal(signal.SIGUSR2, write)
-    worker.main()
+    module.main()
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def shares(stats: Mapping[Function, Any]) -> Counter[str]:
 async def profile(folder: Path, pipelines: int) -> dict[str, float]:
     """Run one whole way under the profiler; the outcome of the load. The two files are in `folder` at the end."""
     options = Options()
-    command = (*PYTHON, "bench.profiled_worker", str(folder))
+    command = (*PYTHON, "bench.profiled_worker", str(folder), "worker")
     async with running(front=False, worker=command) as servers:
         target = await whole_way.prepare(servers, options)
         servers.processes["api"].send_signal(signal.SIGUSR1)

@@ -9,13 +9,13 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import psutil
 
-from pods.child import Child
+from pods.child import Child, Ready
 from pods.stack import stack
 from settings import Settings
 
@@ -28,7 +28,7 @@ _PORTS: Final = ("front", "api", "temporal", "temporal_ui", "temporal_http", "te
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """What runs: the settings in force, the administrator's token, and the processes by name."""
+    """What runs: the settings in force, the administrator's token (empty without an API), and the processes by name."""
 
     settings: Settings
     token: str
@@ -55,17 +55,26 @@ def cpu_seconds(process: psutil.Process) -> float:
     return float(total)
 
 
+def peak_mebibytes(process: psutil.Process) -> float:
+    """The most memory that a process has had."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+
+
 @asynccontextmanager
-async def running(*, front: bool, worker: tuple[str, ...] = ()) -> AsyncIterator[Servers]:
+async def running(*, front: bool, worker: tuple[str, ...] = (), has_api: bool = True) -> AsyncIterator[Servers]:
     """Temporal and our process (and the front), ready; all are stopped and their folder removed at the end.
 
-    `worker` replaces the command of our process, for a run under a profiler. Raises `RuntimeError` with the end of the
-    log of a process that does not come up.
+    `worker` replaces the command of our process, for a run under a profiler. Without an API it has the role of a
+    worker, and is ready when it listens on the API's port. Raises `RuntimeError` with the end of the log of a process
+    that does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="perdure-bench-") as folder:
-        settings = _settings(Path(folder), front=front)
+        settings = _settings(Path(folder), front=front, role="all" if has_api else "worker")
         wanted = ("front", "temporal", "api") if front else ("temporal", "api")
         children = {child.name: child for child in stack(settings)}
+        if not has_api:
+            children["api"] = replace(children["api"], ready=Ready(settings.host, settings.api_port))
         started: list[subprocess.Popen[bytes]] = []
         try:
             processes = {}
@@ -75,14 +84,17 @@ async def running(*, front: bool, worker: tuple[str, ...] = ()) -> AsyncIterator
                 started.append(process)
                 await _ready(children[name], process, settings.home)
                 processes[name] = psutil.Process(process.pid)
-            credentials = json.loads((settings.home / "credentials.json").read_text())
-            yield Servers(settings, credentials["token"], processes)
+            yield Servers(settings, _token(settings) if has_api else "", processes)
         finally:
             for process in reversed(started):
                 _stop(process)
 
 
-def _settings(home: Path, *, front: bool) -> Settings:
+def _token(settings: Settings) -> str:
+    return str(json.loads((settings.home / "credentials.json").read_text())["token"])
+
+
+def _settings(home: Path, *, front: bool, role: str) -> Settings:
     ports = dict(zip(_PORTS, _free_ports(len(_PORTS)), strict=True))
     entrance = ports["front"] if front else ports["api"]
     return Settings(
@@ -92,6 +104,7 @@ def _settings(home: Path, *, front: bool) -> Settings:
         database_url="",
         object_store="",
         log_level="WARNING",
+        api_role=role,
         **{f"{name}_port": number for name, number in ports.items()},  # type: ignore[arg-type]
     )
 

@@ -32,18 +32,22 @@ class Target:
 
 
 async def prepare(servers: Servers, options: Options) -> Target:
-    """Make the project, push its configuration, register the runners, and run a few pipelines to warm up."""
+    """Set up the shape of the options, and run a few pipelines to warm up."""
+    target = await set_up(servers, trivial(options.stages * options.jobs), options.runners)
+    await run(servers, target, options, pipelines=_WARM)
+    return target
+
+
+async def set_up(servers: Servers, configuration: str, runners: int) -> Target:
+    """Make the project, push its configuration, register so many runners."""
     headers = {"private-token": servers.token}
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{servers.port}", headers=headers, timeout=30) as api:
         made = await _post(api, "/api/v4/projects", {"path": "bench"})
         address = f"http://root:{servers.token}@127.0.0.1:{servers.port}/{made['path_with_namespace']}.git"
-        await asyncio.to_thread(_push, address, trivial(options.stages * options.jobs))
-        runners = [
-            await _post(api, "/api/v4/user/runners", {"runner_type": "instance_type"}) for _ in range(options.runners)
-        ]
-    target = Target(made["id"], tuple(runner["token"] for runner in runners))
-    await run(servers, target, options, pipelines=_WARM)
-    return target
+        await asyncio.to_thread(_push, address, configuration)
+        wish = {"runner_type": "instance_type"}
+        registered = [await _post(api, "/api/v4/user/runners", wish) for _ in range(runners)]
+    return Target(made["id"], tuple(runner["token"] for runner in registered))
 
 
 async def _post(api: httpx.AsyncClient, path: str, document: dict[str, str]) -> dict[str, Any]:

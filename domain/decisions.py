@@ -8,34 +8,55 @@ from typing import Final
 from domain.errors import PerdureError, Refused
 from domain.messages import Answer, Command, Decision, Recorded
 from domain.operations import (
+    CANCELABLE,
     Attempt,
     Changes,
     cancel_job,
     cancel_pipeline,
+    mirror_downstream,
     newly_alive,
     play_job,
     retry_job,
     retry_pipeline,
+    revive_bridge,
     revived,
     unschedule_job,
 )
 from domain.pipeline import Job, Pipeline
-from domain.status import COMPLETE, OPEN, Status
+from domain.redundancy import redundant_jobs
+from domain.status import COMPLETE, Status
 from domain.transitions import Transition, apply_transitions, next_transitions
 from domain.verdict import Verdict, retries_itself
 
 MANY_VERDICTS: Final = 100
 """So many verdicts are recorded even when nothing follows from them."""
 
+MANY_STARTED: Final = 100
+"""An answer names so many of the jobs that were started."""
+
+MANY_CHANGES: Final = 500
+"""After so many transitions a turn ends; the next one goes on."""
+
+
+def auto_cancel(pipeline: Pipeline) -> Changes:
+    """A newer commit cancels what `workflow:auto_cancel:on_new_commit` lets it. Reference: CI YAML, section 12."""
+    jobs = redundant_jobs(pipeline)
+    if not jobs:
+        raise Refused(f"Pipeline {pipeline.id} has nothing that a newer commit may cancel.")
+    return Changes(redundant=jobs, unless_started=pipeline.on_new_commit == "conservative")
+
+
 PIPELINE_OPERATIONS: Final[Mapping[str, Callable[[Pipeline], Changes]]] = {
     "cancel_pipeline": cancel_pipeline,
     "retry_pipeline": retry_pipeline,
+    "auto_cancel": auto_cancel,
 }
 JOB_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, int], Changes]]] = {
     "cancel_job": cancel_job,
     "retry_job": retry_job,
     "play_job": play_job,
     "unschedule_job": unschedule_job,
+    "revive_bridge": revive_bridge,
 }
 
 
@@ -54,25 +75,37 @@ def decide(
     now: datetime,
     *,
     room: int = 1_000_000,
+    granted: frozenset[int] = frozenset(),
 ) -> Turn:
     """Fold `verdicts`, obey `commands`, and take every transition that then follows.
 
-    At most `room` jobs are offered; the others stay as they are for a later turn.
+    At most `room` jobs are offered; the others stay as they are for a later turn. `granted` are waiting jobs whose
+    resource group has chosen them.
     """
     after, attempts = _fold(pipeline, verdicts)
+    after, stopped, reason = _stop_after_failure(after, verdicts)
     after, changes, answers = _obey(after, commands)
     attempts += changes.attempts
-    after, transitions = _settle(after, changes.transitions, now, room)
+    transitions = changes.transitions
+    if not changes.redundant:  # whether those are canceled is only known when it is recorded
+        after, transitions = _settle(after, transitions, now, room)
+    cancel = stopped + changes.cancel
     decision = Decision(
         pipeline.id,
         verdicts=verdicts,
         transitions=transitions,
         attempts=attempts,
-        cancel=changes.cancel,
+        cancel=cancel,
         answers=answers,
+        takes=_takes(after, granted),
+        redundant=changes.redundant,
+        unless_started=changes.unless_started,
+        reason=reason
+        or next((command.reason for command in commands if command.reason and command.job_id is None), ""),
     )
-    acts = bool(transitions or attempts or changes.cancel or answers)
-    if acts or len(verdicts) >= MANY_VERDICTS or (verdicts and _ends_something(pipeline, after)):
+    acts = bool(transitions or attempts or cancel or answers or decision.takes or decision.redundant)
+    acts = acts or any(not verdict.of_row for verdict in verdicts)
+    if acts or len(verdicts) >= MANY_VERDICTS or (verdicts and _ends_something(pipeline, after, verdicts)):
         return Turn(decision, after)
     return Turn(None, pipeline)
 
@@ -85,7 +118,9 @@ def advance(pipeline: Pipeline, recorded: Recorded) -> Pipeline:
         for job_id, status in recorded.statuses.items()
         if job_id in known and known[job_id].status is not status
     ]
-    return replace(pipeline.with_jobs(corrected).with_jobs(recorded.attempts), status=recorded.status)
+    after = pipeline.with_jobs(corrected).with_jobs(recorded.attempts)
+    slots = [replace(job, slot=True) for job in after.jobs if job.id in recorded.slots] if recorded.slots else []
+    return replace(after.with_jobs(slots), status=recorded.status)
 
 
 def next_due(pipeline: Pipeline, after: datetime | None = None) -> datetime | None:
@@ -113,7 +148,32 @@ def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, 
 
 def _placeholder(job: Job, *, enqueue: bool = True) -> Job:
     """Stands for a row that is still to be made: nothing can be decided about it, and what needs it waits."""
-    return replace(job, id=-job.id, status=Status.CREATED, enqueue=enqueue, due_at=None)
+    return replace(job, id=-job.id, status=Status.CREATED, enqueue=enqueue, due_at=None, slot=False)
+
+
+def _stop_after_failure(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, tuple[int, ...], str]:
+    """With `workflow:auto_cancel:on_job_failure: all` a job that has failed for good cancels all that has not ended."""
+    if pipeline.on_job_failure != "all":
+        return pipeline, (), ""
+    ended = {verdict.job_id for verdict in verdicts if verdict.status is Status.FAILED}
+    failed = [job.name for job in pipeline.jobs if job.id in ended and counts_as_failure(job)]
+    jobs = tuple(job.id for job in pipeline.jobs if job.status in CANCELABLE and job.has_row) if failed else ()
+    if not jobs:
+        return pipeline, (), ""
+    reason = f"Job {failed[0]} failed, and workflow:auto_cancel:on_job_failure is all."
+    return _with_changes(pipeline, Changes(cancel=jobs)), jobs, reason
+
+
+def counts_as_failure(job: Job) -> bool:
+    """Whether a job has failed and was not allowed to."""
+    return job.status is Status.FAILED and not job.allow_failure
+
+
+def _takes(pipeline: Pipeline, granted: frozenset[int]) -> tuple[int, ...]:
+    if not granted:
+        return ()
+    waiting = (job for job in pipeline.jobs if job.status is Status.WAITING_FOR_RESOURCE and not job.slot)
+    return tuple(job.id for job in waiting if job.id in granted)
 
 
 def _obey(pipeline: Pipeline, commands: tuple[Command, ...]) -> tuple[Pipeline, Changes, tuple[Answer, ...]]:
@@ -127,10 +187,14 @@ def _obey(pipeline: Pipeline, commands: tuple[Command, ...]) -> tuple[Pipeline, 
             continue
         pipeline = _with_changes(pipeline, changes)
         total = Changes(
-            total.transitions + changes.transitions, total.attempts + changes.attempts, total.cancel + changes.cancel
+            total.transitions + changes.transitions,
+            total.attempts + changes.attempts,
+            total.cancel + changes.cancel,
+            total.redundant + changes.redundant,
+            total.unless_started or changes.unless_started,
         )
-        started = [t.job_id for t in changes.transitions if t.to is Status.PENDING]
-        started += [-attempt.job_id for attempt in changes.attempts]
+        started = [t.job_id for t in changes.transitions if t.to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}]
+        started += [-attempt.job_id for attempt in changes.attempts[:MANY_STARTED]]
         answers.append(
             Answer(command.key, command.name, command.job_id, jobs=tuple(started), variables=dict(command.variables))
         )
@@ -142,6 +206,8 @@ def _changes(pipeline: Pipeline, command: Command) -> Changes:
         return PIPELINE_OPERATIONS[command.name](pipeline)
     if command.job_id is None:
         raise Refused(f"{command.name} needs a job_id.")
+    if command.name == "mirror_downstream":
+        return mirror_downstream(pipeline, command.job_id, command.reason)
     return JOB_OPERATIONS[command.name](pipeline, command.job_id)
 
 
@@ -150,7 +216,7 @@ def _with_changes(pipeline: Pipeline, changes: Changes) -> Pipeline:
     enqueue = {attempt.job_id: attempt.enqueue for attempt in changes.attempts}
     renewed = [_placeholder(job, enqueue=enqueue[job.id]) for job in pipeline.jobs if job.id in enqueue]
     stopping = [
-        replace(job, auto_retry=False, status=job.status if job.status in OPEN else Status.CANCELED)
+        replace(job, auto_retry=False, status=job.status if job.is_open else Status.CANCELED)
         for job in pipeline.jobs
         if job.id in changes.cancel
     ]
@@ -170,7 +236,7 @@ def _settle(
                 continue
             room -= transition.to is Status.PENDING
             wave.append(transition)
-        if not wave:
+        if not wave or len(taken) >= MANY_CHANGES:
             return pipeline, tuple(taken)
         before, pipeline = pipeline, apply_transitions(pipeline, tuple(wave))
         taken += wave
@@ -181,8 +247,8 @@ def _settle(
             taken += again
 
 
-def _ends_something(before: Pipeline, after: Pipeline) -> bool:
+def _ends_something(before: Pipeline, after: Pipeline, verdicts: tuple[Verdict, ...]) -> bool:
     """Whether a stage has ended that had not: people shall see it at once."""
-    return any(
-        after.folded(stage) in COMPLETE and before.folded(stage) not in COMPLETE for stage in range(len(after.stages))
-    )
+    ended = {verdict.job_id for verdict in verdicts}
+    touched = {job.stage for job in before.jobs if job.id in ended}
+    return any(after.folded(stage) in COMPLETE and before.folded(stage) not in COMPLETE for stage in sorted(touched))

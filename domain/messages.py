@@ -3,10 +3,11 @@
 Scripts, variables of the configuration, secrets and logs never appear here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain.operations import Attempt
+from domain.packing import Packed, unpack
 from domain.pipeline import Job, Pipeline
 from domain.status import Status
 from domain.transitions import Transition
@@ -69,7 +70,8 @@ class Decision:
 
     `takes` are waiting jobs that may take the slot of their resource group. `redundant` are jobs that a newer commit
     cancels, but not if one that is not interruptible has started by now (`unless_started`). `reason` is shown with what
-    is canceled. `room` is the waiting room that waits for what is offered, empty for the pipeline itself.
+    is canceled. `room` is the waiting room that waits for what is offered, and from now on for the open jobs `moves`;
+    empty for the pipeline itself.
     """
 
     pipeline_id: int
@@ -85,6 +87,7 @@ class Decision:
     unless_started: bool = False
     reason: str = ""
     room: str = ""
+    moves: tuple[int, ...] = ()
 
     def offers(self) -> tuple[int, ...]:
         """The jobs that runners shall see."""
@@ -93,9 +96,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The rows as they are after a decision was recorded (or found out to be stale).
+    """The rows as they are after a decision was recorded.
 
-    `slots` are the jobs of the decision's `takes` that hold the slot of their resource group now.
+    `slots` are the jobs of the decision's `takes` that hold the slot of their resource group now. `stale` says that
+    nothing was recorded, since the decision was not the newest or repeated a command: the pipeline must be loaded
+    again.
     """
 
     status: Status
@@ -103,22 +108,72 @@ class Recorded:
     attempts: tuple[Job, ...] = ()
     answers: tuple[Answer, ...] = ()
     slots: tuple[int, ...] = ()
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Argument of activity `load`."""
+    """Argument of activity `load`: the page of a pipeline's jobs after the position `after`."""
 
     pipeline_id: int
+    after: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """An earlier attempt that was asked to stop and still runs, and the room that waits for it."""
+
+    job_id: int
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a pipeline as SQL has it: small enough for Temporal, however large the pipeline is.
+
+    (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.packing`). `verdicts` are those of
+    the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is the
+    position to go on after, None on the last page.
+    """
+
+    pipeline_id: int
+    run: int
+    tick: int
+    status: Status
+    stages: tuple[str, ...]
+    on_new_commit: str
+    on_job_failure: str
+    jobs: tuple[Packed, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    leaving: tuple[Leaving, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    following: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A pipeline as SQL has it; `verdicts` are those that no decision has folded yet."""
+    """A pipeline as SQL has it, put together from its pages; `number` is (run, tick) of its last decision."""
 
     pipeline: Pipeline
     verdicts: tuple[Verdict, ...] = ()
     answers: tuple[Answer, ...] = ()
+    leaving: tuple[Leaving, ...] = ()
+    number: tuple[int, int] = (0, 0)
+
+
+def joined(pages: Sequence[Page]) -> Loaded:
+    """The pipeline of these pages, which are all there are, in order."""
+    first = pages[0]
+    jobs = tuple(unpack(packed) for page in pages for packed in page.jobs)
+    return Loaded(
+        pipeline=Pipeline(
+            first.pipeline_id, first.stages, jobs, first.status, first.on_new_commit, first.on_job_failure
+        ),
+        verdicts=tuple(verdict for page in pages for verdict in page.verdicts),
+        answers=first.answers,
+        leaving=first.leaving,
+        number=(first.run, first.tick),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +215,33 @@ class ChooseNext:
 
     group_id: int
     unreachable: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoomInput:
+    """The only argument of workflow `WaitingRoom`: the pipeline, and the jobs (at most 200) to wait for."""
+
+    pipeline_id: int
+    job_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomReady:
+    """A waiting room tells its pipeline that it waits for every one of its jobs."""
+
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoomOutcomes:
+    """A waiting room tells its pipeline how jobs have ended."""
+
+    room: str
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """A pipeline tells a waiting room which jobs need nobody to wait for them any more."""
+
+    job_ids: tuple[int, ...]

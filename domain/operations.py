@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from domain.errors import NotFound, Refused
 from domain.pipeline import Job, Pipeline
-from domain.status import COMPLETE, STOPPED, Status
+from domain.status import COMPLETE, STOPPED, Status, mirrored_from
 from domain.transitions import Transition
 
 RETRIABLE = frozenset({Status.SUCCESS, Status.FAILED, Status.CANCELED, Status.CANCELING})
@@ -92,6 +92,23 @@ def cancel_pipeline(pipeline: Pipeline) -> Changes:
     if not jobs:
         raise Refused(f"Pipeline {pipeline.id} is {pipeline.status}; there is nothing to cancel.")
     return Changes(cancel=jobs)
+
+
+def mirror_downstream(pipeline: Pipeline, job_id: int, status: str) -> Changes:
+    """A bridge takes over that its downstream pipeline waits for a person, or goes on."""
+    job = _find(pipeline, job_id)
+    to = Status(status)
+    if not job.follows or job.status not in mirrored_from(to) or to not in {Status.MANUAL, Status.RUNNING}:
+        raise Refused(f"Job {job_id} is {job.status}; it does not take over {status}.")
+    return Changes((Transition(job_id, to),))
+
+
+def revive_bridge(pipeline: Pipeline, job_id: int) -> Changes:
+    """A further attempt of a finished bridge whose downstream pipeline runs again: it follows that one as before."""
+    job = _find(pipeline, job_id)
+    if not job.bridge or job.status not in COMPLETE - {Status.SKIPPED}:
+        raise Refused(f"Job {job_id} is {job.status}; only a finished bridge follows its downstream pipeline again.")
+    return Changes(revived(pipeline, [job]), (Attempt(job_id, follows=True),))
 
 
 def revived(pipeline: Pipeline, alive: Iterable[Job]) -> tuple[Transition, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from domain.bridges import DOWNSTREAM_FAILED, REFUSALS
 from domain.config.plan import RetryPolicy
 from domain.pipeline import Job
 from domain.status import Status
@@ -14,6 +15,8 @@ from domain.status import Status
 SCRIPT_FAILURE: Final = "script_failure"
 RUNNER_LOST: Final = "runner_lost"
 UNKNOWN_FAILURE: Final = "unknown_failure"
+OUTDATED: Final = "failed_outdated_deployment_job"
+NO_ENVIRONMENT: Final = "environment_creation_failure"
 
 KNOWN_REASONS: Final = frozenset(
     [
@@ -37,19 +40,29 @@ KNOWN_REASONS: Final = frozenset(
         "trace_size_exceeded",
         "runner_lost",
         "unknown_failure",
+        DOWNSTREAM_FAILED,
+        *REFUSALS,
     ]
 )
 
-PUBLIC_REASON: Final[Mapping[str, str]] = {RUNNER_LOST: "stuck_or_timeout_failure"}
+PUBLIC_REASON: Final[Mapping[str, str]] = {
+    RUNNER_LOST: "stuck_or_timeout_failure",
+    DOWNSTREAM_FAILED: UNKNOWN_FAILURE,
+}
 """What GitLab's API and `retry:when` see instead of a reason of our own."""
 
-_NEVER_RETRIED: Final = frozenset({"missing_dependency_failure", "no_matching_runner"})
+_NEVER_RETRIED: Final = frozenset(
+    {"missing_dependency_failure", "no_matching_runner", OUTDATED, NO_ENVIRONMENT, *REFUSALS}
+)
 _RETRIED_TWICE: Final = frozenset({"scheduler_failure"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The end of one attempt. `allow_failure` is the row's after its exit code was looked at."""
+    """The end of one attempt. `allow_failure` is the row's after its exit code was looked at.
+
+    `of_row` is true for one that is in SQL already; somebody who completes an activity by hand gives one that is not.
+    """
 
     job_id: int
     status: Status
@@ -58,6 +71,7 @@ class Verdict:
     exit_code: int | None = None
     allow_failure: bool = False
     auto_retry: bool = True
+    of_row: bool = False
 
 
 def known_reason(reason: str) -> str:

@@ -25,6 +25,7 @@ class ResourceGroup(SQLModel, table=True):
     process_mode: str = "unordered"
     holder_id: int | None = Field(default=None, nullable=True, sa_type=BIG)
     created_at: datetime = moment(nullable=False)
+    updated_at: datetime = moment(nullable=False)
 
 
 class Environment(SQLModel, table=True):

@@ -13,6 +13,7 @@ import structlog
 
 JOBS: Final = "jobs"
 OUTBOX: Final = "outbox"
+BRIDGES: Final = "bridges"
 TRACES: Final = "traces"
 
 _CHANNEL: Final = "perdure"

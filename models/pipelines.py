@@ -10,11 +10,12 @@ from models.columns import BIG, DOCUMENT, document, key, moment, number, referen
 from models.tables import COUNTING
 
 
-def _where_given(*columns: str) -> tuple[Index, ...]:
-    """Indices of columns that few jobs have."""
+def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...]:
+    """Indices of columns that few jobs have; `after` are further columns of each."""
     given = {column: text(f"{column} IS NOT NULL") for column in columns}
     return tuple(
-        Index(f"job_by_{column}", column, sqlite_where=where, postgresql_where=where) for column, where in given.items()
+        Index(f"job_by_{column}", column, *after, sqlite_where=where, postgresql_where=where)
+        for column, where in given.items()
     )
 
 
@@ -26,10 +27,14 @@ class Pipeline(SQLModel, table=True):
 
     `bridge_id` is the job that triggered it (the first one that did) and `upstream_id` that job's pipeline; `root_id`
     is the first pipeline of the whole hierarchy, `depth` counts child pipelines above it. A child has the source
-    `parent_pipeline`.
+    `parent_pipeline`. `upstream_project_id` is the project of `upstream_id`.
     """
 
-    __table_args__ = (Index("pipeline_of_project", "project_id", "id"), COUNTING)
+    __table_args__ = (
+        Index("pipeline_of_project", "project_id", "id"),
+        Index("pipeline_of_ref", "project_id", "ref", "status"),
+        COUNTING,
+    )
 
     id: int | None = key()
     iid: int
@@ -51,6 +56,7 @@ class Pipeline(SQLModel, table=True):
     status_reason: str = ""
     bridge_id: int | None = Field(default=None, nullable=True, unique=True, sa_type=BIG)
     upstream_id: int | None = reference("pipeline.id", index=True, nullable=True)
+    upstream_project_id: int | None = reference("project.id", nullable=True)
     root_id: int | None = reference("pipeline.id", index=True, nullable=True)
     depth: int = 0
     run: int = number()
@@ -82,7 +88,8 @@ class Job(SQLModel, table=True):
     `room` is the workflow that waits for the job, empty if it is that of the pipeline.
 
     A `bridge` runs on the server: it has triggered `downstream_id`, whose status it takes over by its `strategy`
-    (empty, `depend` or `mirror`). `environment_action` is empty for a job without environment.
+    (empty, `depend` or `mirror`). `downstream_ended_at` is when that pipeline was first seen complete: one that is not
+    any more was retried. `environment_action` is empty for a job without environment.
     """
 
     __table_args__ = (
@@ -90,7 +97,8 @@ class Job(SQLModel, table=True):
         Index("job_of_pipeline", "pipeline_id", "retried"),
         Index("job_by_status", "status", "id"),
         Index("job_of_pipeline_by_status", "pipeline_id", "status"),
-        *_where_given("downstream_id", "resource_group_id", "environment_id"),
+        *_where_given("downstream_id", "environment_id"),
+        *_where_given("resource_group_id", after=("status",)),
         COUNTING,
     )
 
@@ -134,6 +142,7 @@ class Job(SQLModel, table=True):
     bridge: bool = False
     strategy: str = ""
     downstream_id: int | None = reference("pipeline.id", nullable=True)
+    downstream_ended_at: datetime | None = moment()
     resource_group_id: int | None = reference("resource_group.id", nullable=True)
     environment_id: int | None = reference("environment.id", nullable=True)
     environment_action: str = ""
@@ -180,13 +189,17 @@ class Lease(SQLModel, table=True):
 
 
 class LeaseClock(SQLModel, table=True):
-    """One row: ticks in which this installation really served."""
+    """One row: ticks in which this installation really served.
+
+    Until tick `calm_until` nothing is ended that only waited too long by the clock: an outage has just passed.
+    """
 
     __tablename__ = "lease_clock"
 
     id: int = Field(default=1, primary_key=True)
     ticks: int = number()
     ticked_at: float = 0.0
+    calm_until: int = number()
 
 
 class Trace(SQLModel, table=True):
@@ -273,6 +286,17 @@ class OperationKey(SQLModel, table=True):
     key: str = Field(primary_key=True)
     answer: dict[str, Any] = document()
     created_at: datetime = moment(nullable=False)
+
+
+class PlayVariables(SQLModel, table=True):
+    """Variables of a `play_job` until the workflow has answered the command of that key: they never cross Temporal."""
+
+    __tablename__ = "play_variables"
+
+    pipeline_id: int = reference("pipeline.id", primary_key=True)
+    key: str = Field(primary_key=True)
+    job_id: int = reference("job.id")
+    variables: list[dict[str, str]] = document(list)
 
 
 class Push(SQLModel, table=True):

@@ -11,11 +11,14 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 
-from domain.messages import Answer, Operation, PipelineFacts, PipelineInput
+from domain.messages import Answer, GroupInput, Operation, PipelineFacts, PipelineInput
 from domain.status import Status
 from domain.verdict import Verdict
 from workflows import search_attributes
-from workflows.pipeline import PipelineWorkflow, activity_id, workflow_id
+from workflows.await_job import activity_id, workflow_id
+from workflows.pipeline import PipelineWorkflow
+from workflows.resource_group import ResourceGroupWorkflow, group_workflow_id
+from workflows.runs import Runs
 
 RPC: Final = timedelta(seconds=5)
 
@@ -46,6 +49,7 @@ class Pipelines:
         """Use a connected client."""
         self._client = client
         self._queue = task_queue
+        self.runs = Runs(client)
 
     def handle(self, pipeline_id: int) -> WorkflowHandle[PipelineWorkflow, str]:
         """The workflow of a pipeline, whatever its run."""
@@ -97,16 +101,32 @@ class Pipelines:
         )
         return answer
 
-    async def complete(self, pipeline_id: int, verdict: Verdict) -> None:
-        """Ring the bell: the activity that waits for a job gets its verdict, always as a completion."""
+    async def look(self, group_id: int) -> None:
+        """Let a resource group look who comes next; its workflow is started if none runs."""
+        await self._client.start_workflow(
+            ResourceGroupWorkflow.run,
+            GroupInput(group_id),
+            id=group_workflow_id(group_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            start_signal="look",
+            rpc_timeout=RPC,
+        )
+
+    async def complete(self, pipeline_id: int, verdict: Verdict, room: str = "") -> None:
+        """Ring the bell: the activity that waits for a job gets its verdict, always as a completion.
+
+        `room` is the workflow that waits for the job, if it is not the pipeline's.
+        """
         activity = self._client.get_async_activity_handle(
-            workflow_id=workflow_id(pipeline_id), run_id=None, activity_id=activity_id(verdict.job_id)
+            workflow_id=room or workflow_id(pipeline_id), run_id=None, activity_id=activity_id(verdict.job_id)
         )
         await activity.complete(verdict, rpc_timeout=RPC)
 
-    async def show_holder(self, pipeline_id: int, job_id: int, holder: str, hand_out: int) -> None:
+    async def show_holder(self, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str = "") -> None:
         """Let the Temporal Web UI show which runner holds a job; nothing depends on it."""
         activity = self._client.get_async_activity_handle(
-            workflow_id=workflow_id(pipeline_id), run_id=None, activity_id=activity_id(job_id)
+            workflow_id=room or workflow_id(pipeline_id), run_id=None, activity_id=activity_id(job_id)
         )
         await activity.heartbeat({"runner": holder, "hand_out": hand_out}, rpc_timeout=RPC)

@@ -1,123 +1,155 @@
-"""Updates and signals of workflow `Pipeline`: what people may ask of it.
+"""Updates and signals of workflow `Pipeline`: what people may ask of it, and what the outbox tells it.
 
 Validators look at shapes only. Handlers queue, the loop of the workflow is the only mutator; an update waits until its
-answer is recorded. Signals carry the same commands for those who do not wait.
+answer is recorded. Signals carry the same commands for those who do not wait; nobody can be told of a wrong one, so it
+is logged and does nothing.
+
+Every handler takes whatever was sent, also nothing: input that the SDK cannot match with a handler's parameters would
+fail the workflow's task again and again instead of being answered.
 """
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
+    from domain.errors import Invalid
     from domain.messages import Answer, Command, Operation
+    from domain.operation_input import read_operation
+
+OPERATIONS: Final = {
+    "cancel_pipeline": 'Cancel every job that has not ended: {} or {"reason": "why"}.',
+    "retry_pipeline": "Run every failed or canceled job again, give skipped ones another chance: {}.",
+    "cancel_job": 'Cancel one job: {"job_id": 42} or {"job_id": 42, "reason": "why"}.',
+    "retry_job": 'Run a finished job again, as a new attempt: {"job_id": 42}.',
+    "play_job": 'Start a manual or delayed job now: {"job_id": 42}.',
+    "unschedule_job": 'Let a delayed job wait for a person instead of its time: {"job_id": 42}.',
+}
+"""What people ask for, by update or signal, and how the Temporal Web UI describes it."""
+
+MESSAGES: Final = {
+    "auto_cancel": "For Perdure itself: a newer commit has made this pipeline redundant.",
+    "mirror_downstream": "For Perdure itself: a bridge takes over the status of its downstream pipeline.",
+    "revive_bridge": "For Perdure itself: the downstream pipeline of a finished bridge runs again.",
+}
+"""What only the outbox sends, as signals."""
+
+_RELOAD: Final = "Read the database again: what Temporal has lost is found there. Takes nothing."
+
+T = TypeVar("T")
 
 
-class Operations:
-    """The inbox of a pipeline workflow."""
+class Inbox:
+    """What a pipeline workflow was asked, and what became of it.
+
+    `_commands` wait for the next turn of the loop, `_granted` are jobs that were told that a slot of their resource
+    group is theirs, `_reload` asks for reading SQL again. `_taken` are the keys of this run's commands, `_answers` what
+    became of them.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing asked and nothing answered."""
         self._commands: list[Command] = []
         self._taken: set[str] = set()
         self._answers: dict[str, Answer] = {}
+        self._granted: set[int] = set()
         self._reload = False
+        self._is_loading = False
 
-    def _queue(self, name: str, operation: Operation) -> str:
-        key = operation.key or str(workflow.uuid4())
+    def _queue(self, name: str, operation: Operation, default_key: str = "") -> str:
+        key = operation.key or default_key or str(workflow.uuid4())
         if key not in self._taken and key not in self._answers:
             self._taken.add(key)
-            self._commands.append(Command(name, key, operation.job_id, dict(operation.variables)))
+            self._commands.append(
+                Command(name, key, operation.job_id, dict(operation.variables), reason=operation.reason)
+            )
         return key
 
-    async def _obey(self, name: str, operation: Operation) -> Answer:
-        key = self._queue(name, operation)
+    async def _obey(self, name: str, given: tuple[Any, ...]) -> Answer:
+        """Queue a command and wait for its answer; without a key, the id of the update serves as one."""
+        update = workflow.current_update_info()
+        key = self._queue(name, _read_update(name, given), "" if update is None else update.id)
         await workflow.wait_condition(lambda: key in self._answers)
         answer = self._answers[key]
         if answer.refused:
             raise ApplicationError(answer.refused, type="Refused", non_retryable=True)
         return answer
 
-    @workflow.update
-    async def cancel_pipeline(self, operation: Operation) -> Answer:
-        """Cancel every job that has not ended."""
-        return await self._obey("cancel_pipeline", operation)
 
-    @workflow.update
-    async def retry_pipeline(self, operation: Operation) -> Answer:
-        """Run every failed or canceled job again."""
-        return await self._obey("retry_pipeline", operation)
+def _with_handlers(cls: type[T]) -> type[T]:
+    """Give a class an update and a signal for each operation, and a signal for each message."""
+    for name, description in OPERATIONS.items():
+        setattr(cls, name, _update(name, description))
+        setattr(cls, f"{name}_signal", _signal(name, description))
+    for name, description in MESSAGES.items():
+        setattr(cls, f"{name}_signal", _signal(name, description))
+    return cls
 
-    @workflow.update
-    async def cancel_job(self, operation: Operation) -> Answer:
-        """Cancel one job."""
-        return await self._obey("cancel_job", operation)
 
-    @workflow.update
-    async def retry_job(self, operation: Operation) -> Answer:
-        """Run a finished job again, as a new attempt."""
-        return await self._obey("retry_job", operation)
+def _update(name: str, description: str) -> Any:
+    async def handler(self: Inbox, *given: Any) -> Answer:
+        return await self._obey(name, given)
 
-    @workflow.update
-    async def play_job(self, operation: Operation) -> Answer:
-        """Start a manual or delayed job now."""
-        return await self._obey("play_job", operation)
+    def shape(self: Inbox, *given: Any) -> None:  # noqa: ARG001  # the SDK compares it with the handler
+        _read_update(name, given)
 
-    @workflow.update
-    async def reconcile(self, operation: Operation) -> str:
-        """Read SQL again: verdicts that Temporal lost are found there."""
+    handler.__name__ = name
+    made: Any = workflow.update(name=name, description=description)(handler)
+    made.validator(shape)
+    return made
+
+
+def _signal(name: str, description: str) -> Callable[..., Awaitable[None] | None]:
+    def handler(self: Inbox, *given: Any) -> None:
+        operation = _read_signal(name, given)
+        if operation is not None:
+            self._queue(name, operation)
+
+    handler.__name__ = f"{name}_signal"
+    return workflow.signal(name=name, description=description)(handler)
+
+
+def _read_update(name: str, given: tuple[Any, ...]) -> Operation:
+    """The operation; raised in a handler, any other error than this one would stop the whole workflow."""
+    try:
+        return read_operation(name, given)
+    except Invalid as error:
+        raise ApplicationError(str(error), type="Invalid", non_retryable=True) from error
+
+
+def _read_signal(name: str, given: tuple[Any, ...]) -> Operation | None:
+    try:
+        return read_operation(name, given)
+    except Invalid as error:
+        workflow.logger.warning("A signal was ignored: %s", error)
+        return None
+
+
+@_with_handlers
+class Operations(Inbox):
+    """The handlers of a pipeline workflow: those of the tables above, and those that are no commands."""
+
+    @workflow.update(description=_RELOAD)
+    async def reconcile(self, *given: Any) -> str:
+        """Read SQL again, and say when it was read."""
+        operation = _read_update("reconcile", given)
         self._reload = True
-        await workflow.wait_condition(lambda: not self._reload)
+        await workflow.wait_condition(lambda: not self._reload and not self._is_loading)
         return operation.key
 
-    @cancel_job.validator
-    def _cancel_job_shape(self, operation: Operation) -> None:
-        _needs_job("cancel_job", operation)
+    @reconcile.validator
+    def _reconcile_shape(self, *given: Any) -> None:
+        _read_update("reconcile", given)
 
-    @retry_job.validator
-    def _retry_job_shape(self, operation: Operation) -> None:
-        _needs_job("retry_job", operation)
-
-    @play_job.validator
-    def _play_job_shape(self, operation: Operation) -> None:
-        _needs_job("play_job", operation)
-
-    @cancel_pipeline.validator
-    def _cancel_pipeline_shape(self, operation: Operation) -> None:
-        _needs_no_job("cancel_pipeline", operation)
-
-    @retry_pipeline.validator
-    def _retry_pipeline_shape(self, operation: Operation) -> None:
-        _needs_no_job("retry_pipeline", operation)
-
-    @workflow.signal(name="cancel_pipeline")
-    def _cancel_pipeline_signal(self, operation: Operation) -> None:
-        self._queue("cancel_pipeline", operation)
-
-    @workflow.signal(name="retry_pipeline")
-    def _retry_pipeline_signal(self, operation: Operation) -> None:
-        self._queue("retry_pipeline", operation)
-
-    @workflow.signal(name="cancel_job")
-    def _cancel_job_signal(self, operation: Operation) -> None:
-        self._queue("cancel_job", operation)
-
-    @workflow.signal(name="retry_job")
-    def _retry_job_signal(self, operation: Operation) -> None:
-        self._queue("retry_job", operation)
-
-    @workflow.signal(name="play_job")
-    def _play_job_signal(self, operation: Operation) -> None:
-        self._queue("play_job", operation)
-
-    @workflow.signal(name="reconcile")
-    def _reconcile_signal(self, _operation: Operation) -> None:
+    @workflow.signal(name="reconcile", description=_RELOAD)
+    def _reconcile_signal(self, *_given: Any) -> None:
         self._reload = True
 
-
-def _needs_job(name: str, operation: Operation) -> None:
-    if operation.job_id is None:
-        raise ValueError(f'{name} needs the id of a job: {{"job_id": 42}}.')
-
-
-def _needs_no_job(name: str, operation: Operation) -> None:
-    if operation.job_id is not None:
-        raise ValueError(f"{name} concerns the whole pipeline; leave job_id out, or use {name.split('_')[0]}_job.")
+    @workflow.signal(description="For Perdure itself: the slot of its resource group is free for a job.")
+    def resource_granted(self, *given: Any) -> None:
+        """Remember the job; the loop tries to take the slot for it."""
+        operation = _read_signal("resource_granted", given)
+        if operation is not None and operation.job_id is not None:
+            self._granted.add(operation.job_id)

@@ -5,47 +5,43 @@ again by hand or lost with its whole history picks up where SQL is (design, "Rul
 """
 
 import asyncio
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Iterable
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
     from dataclasses import replace
+    from datetime import timedelta
 
-    from domain.decisions import advance, decide, next_due
-    from domain.messages import AwaitJob, Decision, Load, Loaded, PipelineInput, Recorded
-    from domain.pipeline import Job, Pipeline
-    from domain.status import COMPLETE, OPEN, Status
-    from domain.verdict import UNKNOWN_FAILURE, Verdict
+    from domain.decisions import Turn, advance, decide, next_due
+    from domain.messages import (
+        Command,
+        Decision,
+        Load,
+        Loaded,
+        Operation,
+        PipelineInput,
+        Recorded,
+        RoomOutcomes,
+        RoomReady,
+        joined,
+    )
+    from domain.pipeline import Pipeline
+    from domain.portions import portions
+    from domain.status import COMPLETE
+    from domain.verdict import Verdict
     from workflows import search_attributes
+    from workflows.job_waits import JobWaits, OpenJob, in_rooms
     from workflows.operations import Operations
-    from workflows.ports import PipelinePort
+    from workflows.ports import RECORD_LIMIT, RECORD_RETRY, PipelinePort
+    from workflows.queries import Queries
 
-MOST_OPEN_JOBS = 500
-"""So many jobs wait for runners at once; the others stay as they are until there is room."""
-
-_AWAIT_LIMIT = timedelta(days=90)
-"""An alarm for a job that nobody ever ended, never a decision."""
-
-_RECORD_LIMIT = timedelta(seconds=60)
-_RECORD_RETRY = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
-"""Database work: tried until the database answers."""
-
-
-def workflow_id(pipeline_id: int) -> str:
-    """The id of a pipeline's workflow."""
-    return f"pipeline-{pipeline_id}"
-
-
-def activity_id(job_id: int) -> str:
-    """The id of the activity that waits for a job; used once, since a retry is another job row."""
-    return f"job-{job_id}"
+MOST_VERDICTS = 200
+"""So many verdicts are folded in one turn; the others wait for the next."""
 
 
 @workflow.defn(name="Pipeline")
-class PipelineWorkflow(Operations):
+class PipelineWorkflow(Operations, Queries):
     """One pipeline, from its first job until nothing more can happen without a command."""
 
     @workflow.init
@@ -58,12 +54,32 @@ class PipelineWorkflow(Operations):
         self._pipeline: Pipeline | None = None
         self._verdicts: dict[int, Verdict] = {}
         self._folded: set[int] = set()
-        self._awaited: dict[int, workflow.ActivityHandle[Verdict]] = {}
+        self._leaving: set[int] = set()
+        self._waits = JobWaits(order.pipeline_id, self._arrived, self._note_change)
         self._changed = False
+        workflow.register_random_seed_callback(self._was_reset)
 
     @workflow.run
     async def run(self, order: PipelineInput) -> str:
-        """Loop until the pipeline is complete; the result is its status."""
+        """Loop until the pipeline is complete; the result is its status.
+
+        Temporal's own Cancel cancels the pipeline, as if somebody had asked for it: the loop itself goes on.
+        """
+        loop = asyncio.create_task(self._loop())
+        while True:
+            try:
+                status = await asyncio.shield(loop)
+            except asyncio.CancelledError:
+                if loop.cancelled():
+                    raise
+                self._queue("cancel_pipeline", Operation(reason="Canceled in Temporal."))
+                continue
+            if status is None:
+                workflow.continue_as_new(order)
+            return status
+
+    async def _loop(self) -> str | None:
+        """The status in the end, or None when the run has become too long and another one shall go on."""
         await self._load()
         while True:
             while await self._turn():
@@ -71,7 +87,7 @@ class PipelineWorkflow(Operations):
             if self._is_over() and await self._is_quiet():
                 return str(self._state.status)
             if workflow.info().is_continue_as_new_suggested() and await self._is_quiet():
-                workflow.continue_as_new(order)
+                return None
             await self._wait()
 
     @property
@@ -79,109 +95,142 @@ class PipelineWorkflow(Operations):
         assert self._pipeline is not None
         return self._pipeline
 
+    def _was_reset(self, _seed: int) -> None:
+        """What happened after the point that an operator has gone back to is in SQL only."""
+        self._reload = True
+
     async def _load(self) -> None:
-        """Take over what SQL says; wait again for open jobs, then look for verdicts that came in between."""
+        """Take over what SQL says; have somebody wait for open jobs, then look for verdicts that came in between."""
+        self._reload, self._is_loading = False, True
         loaded = await self._read()
-        ended = {verdict.job_id for verdict in loaded.verdicts}
-        opened = [job for job in loaded.pipeline.jobs if job.status in OPEN and job.id not in ended]
-        self._pipeline = loaded.pipeline
-        if opened:
-            self._await(opened)
-            loaded = await self._read()
+        homeless = await self._waits.adopt(self._open(loaded))
+        if homeless:
             self._pipeline = loaded.pipeline
+            await self._take_in(homeless)
+            loaded = await self._read()
+        self._pipeline = loaded.pipeline
+        self._leaving = {leaving.job_id for leaving in loaded.leaving}
         for verdict in loaded.verdicts:
+            self._folded.discard(verdict.job_id)
             self._arrived(verdict)
         self._answers |= {answer.key: answer for answer in loaded.answers}
-        self._reload = False
+        self._is_loading = False
 
     async def _read(self) -> Loaded:
-        """A local activity: it is over in milliseconds, and needs neither a queue nor a workflow task of its own."""
-        return await workflow.execute_local_activity_method(
-            PipelinePort.load,
-            Load(self._order.pipeline_id),
-            start_to_close_timeout=_RECORD_LIMIT,
-            retry_policy=_RECORD_RETRY,
-            summary="read the pipeline",
-        )
+        """Local activities: over in milliseconds, they need neither a queue nor a workflow task of their own."""
+        pages = []
+        after: int | None = -1
+        while after is not None:
+            page = await workflow.execute_local_activity_method(
+                PipelinePort.load,
+                Load(self._order.pipeline_id, after),
+                start_to_close_timeout=RECORD_LIMIT,
+                retry_policy=RECORD_RETRY,
+                summary="read the pipeline",
+            )
+            pages.append(page)
+            after = page.following
+        loaded = joined(pages)
+        if loaded.number > (self._run, self._tick):
+            self._run = loaded.number[0] + 1  # of two runs the present one is right, whatever their clocks say
+        return loaded
+
+    def _open(self, loaded: Loaded) -> list[OpenJob]:
+        """The jobs that somebody has to wait for."""
+        ended = {verdict.job_id for verdict in loaded.verdicts}
+        names = loaded.pipeline.stages
+        latest = [
+            OpenJob(job.id, f"{names[job.stage]}: {job.name}", job.room) for job in loaded.pipeline.jobs if job.is_open
+        ]
+        earlier = [OpenJob(leaving.job_id, "an earlier attempt", leaving.room) for leaving in loaded.leaving]
+        return [job for job in (*latest, *earlier) if job.id not in ended]
+
+    async def _take_in(self, jobs: list[OpenJob]) -> None:
+        """Have somebody wait for open jobs for which nobody does, and let SQL know who it is."""
+        for group in in_rooms(jobs, self._waits.free):
+            room = await self._waits.take_in(group)
+            moved = tuple(job.id for job in group if job.room != room)
+            if moved:
+                await self._write(Decision(self._order.pipeline_id, moves=moved, room=room), is_local=True)
 
     async def _turn(self) -> bool:
         """Decide once and record it; false when there was nothing worth recording."""
         if self._reload:
             await self._load()
-        self._changed = False
         commands, self._commands = tuple(self._commands), []
-        room = MOST_OPEN_JOBS - len(self._awaited)
-        turn = decide(self._state, tuple(self._verdicts.values()), commands, workflow.now(), room=room)
+        turn = self._decide(commands)
         if turn.decision is None:
             return False
-        self._tick += 1
-        decision = replace(turn.decision, run=self._run, tick=self._tick)
         self._pipeline = turn.pipeline
-        recorded = await self._record(decision)
-        self._pipeline = advance(self._state, recorded)
-        self._settle(decision.verdicts)
-        self._publish(recorded)
+        for portion in portions(turn.decision):
+            if not await self._record(portion):
+                self._reload = True
+                self._commands[:0] = [command for command in commands if command.key not in self._answers]
+                break
         return True
 
-    async def _record(self, decision: Decision) -> Recorded:
-        """Write a decision. One that offers jobs must not be local: it would run before `await_job` is known."""
-        offered = set(decision.offers())
-        if not offered:
-            return await workflow.execute_local_activity_method(
-                PipelinePort.apply,
-                decision,
-                start_to_close_timeout=_RECORD_LIMIT,
-                retry_policy=_RECORD_RETRY,
-                summary=_summary(decision, self._state),
-            )
-        self._await([job for job in self._state.jobs if job.id in offered])
-        return await workflow.execute_activity_method(
-            PipelinePort.offer_jobs,
-            decision,
-            start_to_close_timeout=_RECORD_LIMIT,
-            retry_policy=_RECORD_RETRY,
-            summary=_summary(decision, self._state),
+    def _decide(self, commands: tuple[Command, ...]) -> Turn:
+        self._changed = False
+        granted, self._granted = frozenset(self._granted), set()
+        verdicts = tuple(self._verdicts.values())
+        self._changed = len(verdicts) > MOST_VERDICTS
+        return decide(
+            self._state,
+            verdicts[:MOST_VERDICTS],
+            commands,
+            workflow.now(),
+            room=self._waits.capacity(),
+            granted=granted,
         )
 
-    def _await(self, jobs: list[Job]) -> None:
-        """Have an activity for each job before any runner can see it."""
-        for job in jobs:
-            if job.id in self._awaited or job.id in self._folded:
-                continue
-            handle = workflow.start_activity_method(
-                PipelinePort.await_job,
-                AwaitJob(job.id),
-                activity_id=activity_id(job.id),
-                start_to_close_timeout=_AWAIT_LIMIT,
-                retry_policy=RetryPolicy(maximum_attempts=1),
-                summary=f"{self._state.stages[job.stage]}: {job.name}"[:200],
+    async def _record(self, portion: Decision) -> bool:
+        """Write a portion of a decision, and take over what the rows are now; false if it was stale."""
+        offered = set(portion.offers())
+        names = self._state.stages
+        opened = [OpenJob(job.id, f"{names[job.stage]}: {job.name}") for job in self._state.jobs if job.id in offered]
+        room = await self._waits.take_in(opened) if opened else ""
+        recorded = await self._write(replace(portion, room=room), is_local=not offered or bool(room))
+        self._publish(recorded)
+        if recorded.stale:
+            return False
+        self._pipeline = advance(self._state, recorded)
+        await self._settle(verdict.job_id for verdict in portion.verdicts)
+        return True
+
+    async def _write(self, decision: Decision, *, is_local: bool) -> Recorded:
+        """Number a decision and write it.
+
+        What offers jobs for which this workflow waits itself must not be local: it would be done before Temporal knows
+        of their activities.
+        """
+        self._tick += 1
+        numbered = replace(decision, run=self._run, tick=self._tick)
+        method = PipelinePort.offer_jobs if decision.offers() else PipelinePort.apply
+        summary = _summary(decision, self._state)
+        if is_local:
+            return await workflow.execute_local_activity_method(
+                method, numbered, start_to_close_timeout=RECORD_LIMIT, retry_policy=RECORD_RETRY, summary=summary
             )
-            self._awaited[job.id] = handle
-            handle.add_done_callback(self._ended(job.id))
-
-    def _ended(self, job_id: int) -> Callable[[asyncio.Future[Verdict]], None]:
-        def ended(done: asyncio.Future[Verdict]) -> None:
-            self._awaited.pop(job_id, None)
-            if done.cancelled() or job_id in self._folded:
-                self._changed = True
-            else:
-                self._arrived(_verdict(job_id, done))
-
-        return ended
+        return await workflow.execute_activity_method(
+            method, numbered, start_to_close_timeout=RECORD_LIMIT, retry_policy=RECORD_RETRY, summary=summary
+        )
 
     def _arrived(self, verdict: Verdict) -> None:
         if verdict.job_id not in self._folded:
             self._verdicts[verdict.job_id] = verdict
             self._changed = True
 
-    def _settle(self, verdicts: tuple[Verdict, ...]) -> None:
-        """These verdicts are recorded; an activity that still waits for one (SQL was quicker) is let go."""
-        for verdict in verdicts:
-            self._verdicts.pop(verdict.job_id, None)
-            self._folded.add(verdict.job_id)
-            waiting = self._awaited.get(verdict.job_id)
-            if waiting is not None:
-                waiting.cancel()
+    def _note_change(self) -> None:
+        self._changed = True
+
+    async def _settle(self, job_ids: Iterable[int]) -> None:
+        """The verdicts of these jobs are recorded."""
+        settled = list(job_ids)
+        for job_id in settled:
+            self._verdicts.pop(job_id, None)
+        self._folded.update(settled)
+        self._leaving.difference_update(settled)
+        await self._waits.let_go(settled)
 
     def _publish(self, recorded: Recorded) -> None:
         for answer in recorded.answers:
@@ -192,10 +241,11 @@ class PipelineWorkflow(Operations):
             workflow.upsert_search_attributes([search_attributes.STATUS.value_set(status)])
 
     def _is_over(self) -> bool:
-        return not self._awaited and self._state.status in COMPLETE and self._state.is_complete()
+        state = self._state
+        return not len(self._waits) and not self._leaving and state.status in COMPLETE and state.is_complete()
 
     def _is_asked(self) -> bool:
-        return bool(self._commands) or self._reload or self._changed
+        return bool(self._commands or self._granted) or self._reload or self._changed
 
     async def _is_quiet(self) -> bool:
         """Wait until no handler runs; false when something new arrived meanwhile."""
@@ -214,21 +264,24 @@ class PipelineWorkflow(Operations):
         except TimeoutError:
             return
 
+    @workflow.signal
+    def room_ready(self, message: RoomReady) -> None:
+        """For Perdure itself: a waiting room has an activity for each of its jobs."""
+        self._waits.ready(message.room)
 
-def _verdict(job_id: int, done: asyncio.Future[Verdict]) -> Verdict:
-    """How a job ended. Whoever completes or fails the activity by hand ends this job, whatever he wrote."""
-    if done.exception() is None and isinstance(done.result(), Verdict) and done.result().status in COMPLETE:
-        return replace(done.result(), job_id=job_id)
-    return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)
+    @workflow.signal
+    def room_outcomes(self, message: RoomOutcomes) -> None:
+        """For Perdure itself: a waiting room says how jobs have ended."""
+        self._waits.told(message.verdicts)
 
 
 def _summary(decision: Decision, pipeline: Pipeline) -> str:
     """What a reader of the history sees beside the activity (400 bytes at most)."""
     offered = set(decision.offers())
-    names = [job.name for job in pipeline.jobs if job.id in offered]
+    names = [job.name for job in pipeline.jobs if job.id in offered][:20] if offered else []
     parts = [f"offer {', '.join(names)}"] if names else []
     if decision.verdicts:
         parts.append(f"{len(decision.verdicts)} ended")
-    parts += [answer.name for answer in decision.answers]
-    parts += [f"{attempt.job_id} again" for attempt in decision.attempts]
+    parts += [answer.name for answer in decision.answers[:5]]
+    parts += [f"{attempt.job_id} again" for attempt in decision.attempts[:5]]
     return ("; ".join(parts) or "record")[:200]

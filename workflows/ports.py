@@ -4,11 +4,18 @@ The concrete method must carry `@activity.defn` again: an undecorated one has no
 """
 
 from abc import ABC, abstractmethod
+from datetime import timedelta
+from typing import Final
 
 from temporalio import activity
+from temporalio.common import RetryPolicy
 
-from domain.messages import AwaitJob, Decision, Load, Loaded, Recorded
+from domain.messages import AwaitJob, ChooseNext, Chosen, Decision, Load, Page, Recorded
 from domain.verdict import Verdict
+
+RECORD_LIMIT: Final = timedelta(seconds=60)
+RECORD_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
+"""Database work: tried until the database answers."""
 
 
 class PipelinePort(ABC):
@@ -16,8 +23,8 @@ class PipelinePort(ABC):
 
     @activity.defn(name="load")
     @abstractmethod
-    async def load(self, order: Load) -> Loaded:
-        """Read the pipeline, the verdicts that nobody folded, and the commands it has answered."""
+    async def load(self, order: Load) -> Page:
+        """Read a page of the pipeline, with the verdicts that nobody folded."""
 
     @activity.defn(name="apply")
     @abstractmethod
@@ -33,3 +40,12 @@ class PipelinePort(ABC):
     @abstractmethod
     async def await_job(self, order: AwaitJob) -> Verdict:
         """Wait for a runner: ends without a result; the outbox relay completes it by its id."""
+
+
+class GroupPort(ABC):
+    """What the workflow of a resource group needs from outside."""
+
+    @activity.defn(name="choose_next")
+    @abstractmethod
+    async def choose_next(self, order: ChooseNext) -> Chosen:
+        """Read who waits for the slot, and choose whose turn it is."""

@@ -1,32 +1,39 @@
 """The reconciler: compares unfinished pipelines in SQL with what Temporal runs, and mends the difference.
 
 SQL alone rebuilds an empty Temporal. A workflow that was terminated by hand is settled as canceled instead.
+
+One look costs a call or two as long as all is well: visibility lists the workflows that run. It may be some seconds
+behind, so it is only a hint; whatever is not in its list is described before anything is done.
 """
 
 import asyncio
-from datetime import timedelta
-from uuid import uuid4
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
 
 import structlog
-from temporalio.client import WorkflowExecutionStatus
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
-from domain.messages import Operation
+from domain.messages import Operation, PipelineFacts
+from domain.status import COMPLETE
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
-from models.repositories import outbox, pipelines
+from models.repositories import pipelines, resource_groups, unfinished
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines
+from workflows.runs import Run
 
-AT_ONCE = 20
+AT_ONCE: Final = 20
 """So many workflows are looked at in parallel."""
+YOUNG: Final = 5.0
+"""Seconds in which a new pipeline is left to those who start it."""
 
 log = structlog.get_logger()
 
 
 class Reconciler:
-    """Starts again what Temporal lost."""
+    """Starts again what Temporal lost, and settles what was terminated."""
 
     def __init__(
         self,
@@ -42,6 +49,7 @@ class Reconciler:
         self._notifications = notifications
         self._clock = clock
         self._every = times.reconcile_every
+        self._told: dict[int, int] = {}
 
     async def run(self) -> None:
         """Reconcile for ever."""
@@ -53,41 +61,73 @@ class Reconciler:
                 log.exception("reconciling failed; the next round tries again")
 
     async def reconcile(self) -> list[int]:
-        """Look at every pipeline that has been quiet for a while; give back those that were mended."""
-        before = self._clock() - timedelta(seconds=self._every)
+        """Look at every pipeline that has not ended; give back those that were mended."""
+        now = self._clock()
         async with self._database.read() as connection:
-            quiet = await pipelines.unfinished(connection, before)
-            unfolded = set(await outbox.unfolded_since(connection, before))
+            unfolded = await unfinished.unfolded(connection, now - timedelta(seconds=self._every))
+        self._told = {pipeline_id: row for pipeline_id, row in self._told.items() if unfolded.get(pipeline_id) == row}
+        news = set(unfolded) - set(self._told)
+        old_enough = now - timedelta(seconds=min(YOUNG, self._every))
+        running: set[int] | None = None
         mended: list[int] = []
-        for start in range(0, len(quiet), AT_ONCE):
-            batch = quiet[start : start + AT_ONCE]
-            results = await asyncio.gather(*(self._mend(pipeline_id, unfolded) for pipeline_id in batch))
+        last = 0
+        while page := await self._page(old_enough, last):
+            running = await self._workflows.runs.running() if running is None else running
+            suspects = [pipeline_id for pipeline_id in page if pipeline_id not in running or pipeline_id in news]
+            mended += await self._mend_all(suspects, news)
+            last = page[-1]
+        self._told |= {pipeline_id: unfolded[pipeline_id] for pipeline_id in mended if pipeline_id in unfolded}
+        await self._look_at_groups()
+        return mended
+
+    async def _look_at_groups(self) -> None:
+        """Resource groups that somebody waits for look again, also those whose workflow Temporal has lost."""
+        async with self._database.read() as connection:
+            waited_for = await resource_groups.waited_for(connection)
+        for start in range(0, len(waited_for), AT_ONCE):
+            await asyncio.gather(*(self._workflows.look(group) for group in waited_for[start : start + AT_ONCE]))
+
+    async def _page(self, before: datetime, after: int) -> Sequence[int]:
+        async with self._database.read() as connection:
+            return await unfinished.page(connection, before, after)
+
+    async def _mend_all(self, suspects: Sequence[int], unfolded: set[int]) -> list[int]:
+        mended: list[int] = []
+        for start in range(0, len(suspects), AT_ONCE):
+            batch = suspects[start : start + AT_ONCE]
+            results = await asyncio.gather(*(self._try_to_mend(each, each in unfolded) for each in batch))
             mended += [pipeline_id for pipeline_id, done in zip(batch, results, strict=True) if done]
         return mended
 
-    async def _mend(self, pipeline_id: int, unfolded: set[int]) -> bool:
-        status = await self._status(pipeline_id)
-        if status is WorkflowExecutionStatus.TERMINATED:
-            log.warning("the workflow was terminated by hand; its pipeline is canceled", pipeline=pipeline_id)
-            await self._signal(pipeline_id, "cancel_pipeline", Operation(key=f"terminated-{uuid4()}"))
-            return True
-        if status is WorkflowExecutionStatus.RUNNING and pipeline_id not in unfolded:
+    async def _try_to_mend(self, pipeline_id: int, has_unfolded: bool) -> bool:
+        """Whether the pipeline needed mending and was mended; one that cannot be does not keep others from it."""
+        try:
+            return await self._mend(pipeline_id, has_unfolded)
+        except RPCError as error:
+            log.warning(
+                "a pipeline could not be reconciled; the next round tries", pipeline=pipeline_id, error=str(error)
+            )
             return False
-        log.warning("the pipeline is reconciled with SQL", pipeline=pipeline_id, workflow=str(status))
-        await self._signal(pipeline_id, "reconcile", Operation())
+
+    async def _mend(self, pipeline_id: int, has_unfolded: bool) -> bool:
+        run = await self._workflows.runs.latest(pipeline_id)
+        if run is not None and run.is_open and not has_unfolded:
+            return False
+        async with self._database.read() as connection:
+            facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
+        if facts.status in COMPLETE:
+            return False  # it has ended since it was read
+        if run is not None and run.is_terminated:
+            await self._settle(facts, run)
+        else:
+            state = "unknown" if run is None else run.status
+            log.warning("the pipeline is reconciled with SQL", pipeline=pipeline_id, workflow=state)
+            await self._workflows.signal(facts, "reconcile", Operation())
+        await self._notifications.notify(OUTBOX)
         return True
 
-    async def _status(self, pipeline_id: int) -> WorkflowExecutionStatus | None:
-        """What Temporal says of the latest run; None when it knows of none."""
-        try:
-            return (await self._workflows.handle(pipeline_id).describe()).status
-        except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND:
-                return None
-            raise
-
-    async def _signal(self, pipeline_id: int, name: str, operation: Operation) -> None:
-        async with self._database.read() as connection:
-            facts = await pipelines.facts_of(connection, [pipeline_id])
-        await self._workflows.signal(facts[pipeline_id], name, operation)
-        await self._notifications.notify(OUTBOX)
+    async def _settle(self, facts: PipelineFacts, run: Run) -> None:
+        """Cancel a terminated pipeline. The key is the run's: what is tried again later has another run."""
+        reason = await self._workflows.runs.termination(facts.pipeline_id, run.id)
+        log.warning("the workflow was terminated by hand; its pipeline is canceled", pipeline=facts.pipeline_id)
+        await self._workflows.signal(facts, "cancel_pipeline", Operation(key=f"terminated-{run.id}", reason=reason))

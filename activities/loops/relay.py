@@ -15,12 +15,11 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from domain.errors import Unavailable
 from domain.messages import Operation, PipelineFacts
-from domain.verdict import Verdict
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, Notifications
 from models.repositories import outbox, pipelines
-from models.repositories.verdicts import outcomes
+from models.repositories.verdicts import Outcome, outcomes
 from models.session import Database
 from settings import Settings
 from workflows.handles import Pipelines
@@ -31,8 +30,10 @@ IDLE = 1.0
 
 _AWAY = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 
-Verdicts: TypeAlias = dict[int, tuple[Verdict, bool]]
-"""By job: how it ended, and whether that is folded already."""
+Verdicts: TypeAlias = dict[int, Outcome]
+"""By job: how it ended."""
+Looks: TypeAlias = dict[int, "asyncio.Future[None]"]
+"""By resource group: the call that lets it look who comes next."""
 
 log = structlog.get_logger()
 
@@ -84,7 +85,8 @@ class Relay:
             return 0
         facts = await self._facts(rows)
         verdicts = await self._verdicts(rows)
-        results = await asyncio.gather(*(self._send(row, facts, verdicts) for row in rows))
+        looks = self._looks(rows)
+        results = await asyncio.gather(*(self._send(row, facts, verdicts, looks) for row in rows))
         done = [row.id for row, taken in zip(rows, results, strict=True) if taken]
         if done:
             async with self._database.write() as connection:
@@ -118,17 +120,26 @@ class Relay:
         async with self._database.read() as connection:
             return await outcomes(connection, wanted)
 
-    async def _send(self, row: Record, facts: dict[int, PipelineFacts], verdicts: Verdicts) -> bool:
+    def _looks(self, rows: Sequence[Record]) -> Looks:
+        """Each resource group of these rows is told once, however many of its jobs began to wait or ended."""
+        groups = {row.payload["group"] for row in rows if row.kind == outbox.GROUP}
+        return {group: asyncio.ensure_future(self._workflows.look(group)) for group in groups}
+
+    async def _send(self, row: Record, facts: dict[int, PipelineFacts], verdicts: Verdicts, looks: Looks) -> bool:
         """Whether Temporal took the row."""
         try:
             if row.kind == outbox.START:
                 await self._workflows.start(facts[row.pipeline_id])
             elif row.kind == outbox.OUTCOME:
-                verdict, folded = verdicts[row.job_id]
-                if not folded:
-                    await self._workflows.complete(row.pipeline_id, verdict)
+                outcome = verdicts[row.job_id]
+                if not outcome.folded:
+                    await self._workflows.complete(row.pipeline_id, outcome.verdict, outcome.room)
+            elif row.kind == outbox.GROUP:
+                await looks[row.payload["group"]]
             else:
-                operation = Operation(row.payload["key"], row.job_id, row.payload.get("variables", {}))
+                operation = Operation(
+                    row.payload["key"], row.job_id, row.payload.get("variables", {}), row.payload.get("reason", "")
+                )
                 await self._workflows.signal(facts[row.pipeline_id], row.payload["name"], operation)
         except WorkflowAlreadyStartedError:
             return True

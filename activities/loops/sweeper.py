@@ -1,30 +1,50 @@
-"""The sweeper: counts the ticks in which we served, and gives up what was silent for too many of them.
+"""The sweeper: counts the ticks in which we served, and ends what was silent, ran or waited for too many of them.
 
-It may be wrong only a little: one sweep touches at most max(3, 5 %) of the held jobs, then it stops and raises an alarm
-(reference: reliability, R1).
+It may be wrong only a little: one sweep touches at most max(3, 5 %) of the jobs that runners hold, and as many of
+those that wait for one; then it stops and raises an alarm (reference: reliability, R1).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from typing import TypeVar
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
 from domain.verdict import RUNNER_LOST
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import JOBS, OUTBOX, Notifications
-from models.repositories import leases, verdicts
+from models.repositories import leases, verdicts, waiting_jobs
 from models.repositories.job_rows import stuck_canceling
 from models.session import Database
 from settings import TimeLimits
 
 log = structlog.get_logger()
 
+Item = TypeVar("Item")
+
+
+class Share:
+    """How many jobs one sweep may still touch, of all the kinds that it counts together."""
+
+    def __init__(self, of: int) -> None:
+        """Three jobs or five in a hundred of these, whichever is more."""
+        self.left = max(3, of // 20)
+
+    def cut(self, found: Sequence[Item], what: str) -> Sequence[Item]:
+        """The first of these, as many as are left; an alarm if there are more."""
+        within = found[: self.left]
+        if len(found) > len(within):
+            log.error("more jobs than one sweep may end", what=what, found=len(found), most=len(within))
+        self.left -= len(within)
+        return within
+
 
 class Sweeper:
-    """Writes ticks and ends or re-queues jobs whose runner is gone."""
+    """Writes ticks and ends or re-queues jobs whose runner is gone, or whose time is over."""
 
     def __init__(
         self,
@@ -52,7 +72,7 @@ class Sweeper:
                 log.exception("a sweep failed; the next one tries again")
 
     async def sweep(self) -> None:
-        """Count a tick; then look for hand-outs nobody took up, lost runners and stuck cancels."""
+        """Count a tick; then look for hand-outs nobody took up, lost runners, and jobs whose time is over."""
         async with self._database.write() as connection:
             tick = await leases.tick(connection, self._times.lease_tick)
             if tick is None:
@@ -61,9 +81,14 @@ class Sweeper:
                 await leases.extend_all(connection, self._bonus(tick.outage))
                 log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))
                 return
-        await self._put_back()
-        await self._give_up()
-        await self._end_canceling()
+            is_calm = await leases.is_calm(connection)
+            held = Share(await leases.held(connection))
+        await self._put_back(held)
+        await self._give_up(held)
+        await self._end_overdue(held)
+        if not is_calm:
+            await self._end_canceling(held)
+            await self._end_waiting()
 
     def _ticks(self, seconds: float) -> int:
         return max(1, round(seconds / self._times.lease_tick))
@@ -72,45 +97,79 @@ class Sweeper:
         bonus = max(self._times.outage_bonus_min, min(outage, self._times.outage_bonus_max))
         return self._ticks(bonus)
 
-    async def _put_back(self) -> None:
+    async def _put_back(self, share: Share) -> None:
         """Jobs handed out without any call for them go back to the queue."""
+        async with self._database.read() as connection:
+            found = await leases.silent(connection, self._ticks(self._times.hand_out_window), taken_up=False)
+        rows = share.cut([row for row in found if row.status == Status.RUNNING], "hand-outs that nobody took up")
+        if not rows:
+            return
         async with self._database.write() as connection:
-            rows = await leases.silent(connection, self._ticks(self._times.hand_out_window), taken_up=False)
             back = await leases.put_back(connection, rows, self._clock())
         if back:
             log.warning("nobody took up these jobs; they are pending again", jobs=back)
             await self._notifications.notify(JOBS, count=len(back))
 
-    async def _give_up(self) -> None:
+    async def _give_up(self, share: Share) -> None:
         """Jobs whose runner was silent for too long end as `runner_lost`."""
+        patience = self._ticks(self._times.runner_lost)
+        async with self._database.read() as connection:
+            found = await leases.silent(connection, patience, taken_up=True)
+        rows = share.cut(found, "runners that are silent")
+        if not rows:
+            return
         async with self._database.write() as connection:
-            rows = await leases.silent(connection, self._ticks(self._times.runner_lost), taken_up=True)
-            rows = await self._capped(rows, await leases.held(connection) if rows else 0)
-            ended: list[int] = []
-            for row in rows:
-                ended += await verdicts.end_jobs(
-                    connection,
-                    [row.job_id],
-                    Status.FAILED,
-                    self._clock(),
-                    reason=RUNNER_LOST,
-                    hand_out=row.hand_out,
-                )
-        if ended:
-            log.warning("the runners of these jobs are lost", jobs=ended)
-            await self._notifications.notify(OUTBOX)
+            lost = await leases.still_silent(connection, rows, patience)
+            ended = await self._fail(connection, [row for row in rows if row.job_id in lost], RUNNER_LOST)
+        await self._tell(ended, "the runners of these jobs are lost")
 
-    async def _capped(self, rows: Sequence[Record], held: int) -> Sequence[Record]:
-        most = max(3, held // 20)
-        if len(rows) > most:
-            log.error("more runners are silent than one sweep may give up", silent=len(rows), most=most)
-        return rows[:most]
+    async def _end_overdue(self, share: Share) -> None:
+        """Jobs that run although their runner should have ended them long ago."""
+        async with self._database.read() as connection:
+            found = await leases.overdue(connection, self._times.lease_tick, self._times.timeout_grace)
+        rows = share.cut(found, "jobs beyond their timeout")
+        if not rows:
+            return
+        async with self._database.write() as connection:
+            ended = await self._fail(connection, rows, "job_execution_timeout")
+        await self._tell(ended, "these jobs ran beyond their timeout")
 
-    async def _end_canceling(self) -> None:
-        """A runner that was asked to stop and never answered."""
+    async def _end_canceling(self, share: Share) -> None:
+        """A runner that was asked to stop and never answered; also of an attempt that was retried meanwhile."""
         now = self._clock()
+        async with self._database.read() as connection:
+            found = await stuck_canceling(connection, now - timedelta(seconds=self._times.canceling))
+        rows = share.cut(found, "jobs that do not stop")
+        if not rows:
+            return
         async with self._database.write() as connection:
-            stuck = await stuck_canceling(connection, now - timedelta(seconds=self._times.canceling))
-            ended = await verdicts.end_jobs(connection, stuck, Status.CANCELED, now) if stuck else []
+            ended = await verdicts.end_jobs(connection, rows, Status.CANCELED, now)
+        await self._tell(ended, "these jobs did not stop in time")
+
+    async def _end_waiting(self) -> None:
+        """Jobs that have waited for too long, above all those that no runner can take."""
+        async with self._database.read() as connection:
+            found = await waiting_jobs.overdue(connection, self._clock(), self._times)
+            share = Share(await waiting_jobs.count(connection) if found else 0)
+        rows = share.cut(found, "jobs that wait in vain")
+        if not rows:
+            return
+        async with self._database.write() as connection:
+            ended = await self._fail(connection, rows, "stuck_or_timeout_failure")
+        for row in rows:
+            log.warning("a job waited in vain", job=row.job_id, reason=row.reason or "every runner that fits was busy")
+        await self._tell(ended, "these jobs waited for too long")
+
+    async def _fail(self, connection: AsyncConnection, rows: Sequence[Record], reason: str) -> list[int]:
+        """End each job, unless it was handed out anew since it was looked at."""
+        ended: list[int] = []
+        for row in sorted(rows, key=lambda row: row.job_id):
+            ended += await verdicts.end_jobs(
+                connection, [row.job_id], Status.FAILED, self._clock(), reason=reason, hand_out=row.hand_out
+            )
+        return ended
+
+    async def _tell(self, ended: Sequence[int], text: str) -> None:
         if ended:
+            log.warning(text, jobs=list(ended))
             await self._notifications.notify(OUTBOX)

@@ -22,7 +22,7 @@ from domain.messages import Operation
 from domain.operations import CANCELABLE, RETRIABLE
 from domain.status import Status
 from models.notifications import pipeline_topic
-from models.repositories import jobs, leases, relations
+from models.repositories import jobs, relations, standings
 
 router = APIRouter(prefix="/{org}/{project}/-/jobs/{job_id}")
 
@@ -34,7 +34,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         row = await jobs.get(connection, job_id, project.row.id)
         around = await relations.of_jobs(connection, [row])
         attempts = await jobs.attempts_of(connection, row.first_id)
-        silent = await leases.unresponsive(connection, [job_id], services.settings.times.ticks_until_unresponsive)
+        standing = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
     log = await log_of(services, row)
     state, allowed = Status(row.status), may_run(project) and not row.retried
     pipeline = around.pipelines[row.pipeline_id]
@@ -49,7 +49,8 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         artifacts=[item for item in around.artifacts.get(row.id, ()) if item.file_type == "archive"],
         attempts=attempts,
         log=log,
-        silent=bool(silent),
+        stuck=standing.stuck.get(job_id),
+        silent=job_id in standing.unresponsive,
         times=services.settings.times,
         can_cancel=allowed and state in CANCELABLE,
         can_retry=allowed and state in RETRIABLE,

@@ -23,7 +23,7 @@ from domain.messages import Operation
 from domain.operations import CANCELABLE
 from domain.status import Status
 from models.notifications import pipeline_topic
-from models.repositories import accounts, jobs, pipelines, relations
+from models.repositories import accounts, jobs, pipelines, relations, standings
 from models.repositories.listings import PipelineFilter
 from models.repositories.listings import pipelines as listed
 from models.repositories.paging import slice_of
@@ -95,7 +95,8 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         stages = await pipelines.stages_of(connection, pipeline_id)
         attempts = await jobs.in_order(connection, pipeline_id)
         user = await accounts.get(connection, row.user_id)
-    latest = [job for job in attempts if not job.retried]
+        latest = [job for job in attempts if not job.retried]
+        standing = await standings.of_jobs(connection, latest, services.clock(), services.settings.times)
     states = {Status(job.status) for job in latest}
     columns = [
         Column(stage.name, stage.status, tuple(job for job in latest if job.stage_position == stage.position))
@@ -107,6 +108,7 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         pipeline=row,
         user=user,
         columns=columns,
+        standing=standing,
         warned=any(job.allow_failure and job.status == Status.FAILED for job in latest),
         can_cancel=may_run(project) and bool(states & CANCELABLE),
         can_retry=may_run(project) and bool(states & {Status.FAILED, Status.CANCELED}),

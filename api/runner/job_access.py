@@ -7,7 +7,7 @@ from fastapi import Request
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.services import Services
-from auth.job_token import JobClaims, Scope
+from auth.job_token import JobClaims
 from domain.errors import Forbidden, JobNotRunning
 from domain.status import HELD_BY_RUNNER
 from models.columns import Record
@@ -19,7 +19,7 @@ def job_token(request: Request, body_token: str = "") -> str:
     return body_token or request.headers.get("job-token", "") or request.query_params.get("token", "")
 
 
-def claims_for(services: Services, token: str, scope: Scope, job_id: int | None = None) -> JobClaims:
+def claims_for(services: Services, token: str, scope: str, job_id: int | None = None) -> JobClaims:
     """What a token says, if it is one of this pod, for `scope`, and of that job. Raises `Forbidden`."""
     claims = services.job_tokens.read(token)
     if claims.pod != services.settings.pod or job_id not in {None, claims.job_id}:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from api.runner.payload_artifacts import artifacts
+from api.runner.payload_artifacts import artifacts, dependency
 from api.runner.payload_cache import caches
 from api.runner.payload_images import image, services
 from api.runner.payload_variables import is_protected, job_variables, repository_url, variable_document
@@ -56,7 +56,7 @@ def build(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> 
         "artifacts": artifacts(plan.get("artifacts")),
         "cache": caches(plan, variables, protected=is_protected(hand_out)),
         "credentials": [],
-        "dependencies": [_dependency(row, token) for row in hand_out.dependencies],
+        "dependencies": [dependency(row, token) for row in hand_out.dependencies],
         "features": {
             "trace_sections": True,
             "token_mask_prefixes": _MASKED_PREFIXES,
@@ -146,12 +146,3 @@ def _inputs(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         {"key": name, "value": {"type": spec["type"], "content": spec["default"], "sensitive": False}}
         for name, spec in specs.items()
     ]
-
-
-def _dependency(row: Record, token: str) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "token": token,
-        "name": row.name,
-        "artifacts_file": {"filename": row.filename, "size": row.size},
-    }

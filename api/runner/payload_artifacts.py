@@ -1,7 +1,9 @@
-"""What a runner uploads of a job (reference: runner protocol, sections 6 and 9): one archive, and each report."""
+"""What a runner uploads of a job and downloads for it (reference: runner protocol, sections 6 and 9)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
+
+from models.columns import Record
 
 
 class Report(NamedTuple):
@@ -56,6 +58,16 @@ def artifacts(document: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     if coverage:
         uploads.append(_report(coverage["coverage_format"], [coverage["path"]], expire_in))
     return uploads
+
+
+def dependency(row: Record, token: str) -> dict[str, Any]:
+    """An archive that the runner fetches before the script, with the token that opens it."""
+    return {
+        "id": row.id,
+        "token": token,
+        "name": row.name,
+        "artifacts_file": {"filename": row.filename, "size": row.size},
+    }
 
 
 def _archive(document: Mapping[str, Any]) -> dict[str, Any]:

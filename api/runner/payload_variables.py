@@ -20,7 +20,8 @@ def job_variables(hand_out: HandOut, runner: Record, token: str, settings: Setti
     plan, pipeline = hand_out.job.plan, hand_out.pipeline
     yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
     asked = [
-        JobVariable(item["key"], item["value"], public=False) for item in [*pipeline.variables, *hand_out.job.variables]
+        JobVariable(item["key"], item["value"], public=False, raw=bool(item.get("raw")))
+        for item in [*pipeline.variables, *hand_out.job.variables]
     ]
     known = (*predefined(_facts(hand_out, runner, token, settings)), *yaml, *asked)
     return expand((*known, *_of_environment(plan.get("environment"), known)))
@@ -101,6 +102,9 @@ def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) ->
         user_name=user.name,
         user_email=user.email,
         is_manual=job.when in {"manual", "delayed"},
+        upstream_project_id=pipeline.upstream_project_id,
+        upstream_pipeline_id=pipeline.upstream_id,
+        upstream_job_id=pipeline.bridge_id,
         node_index=job.plan.get("node_index"),
         node_total=job.plan.get("node_total"),
     )

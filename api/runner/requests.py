@@ -10,16 +10,20 @@ from typing import Any
 import orjson
 import structlog
 from fastapi import Request, Response
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.runner import payload
 from api.runner.body import json_object, text
+from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies
+from api.runner.payload_artifacts import dependency
+from api.runner.payload_variables import job_variables
 from api.runner.runner_access import authenticated_runner, note_contact
 from api.services import Services
-from auth.job_token import JobClaims
+from auth.job_token import ALL_SCOPES, MAKES_RELEASE, JobClaims, archive_scope
 from domain.status import Status
 from models.columns import Record
-from models.notifications import JOBS, OUTBOX, pipeline_topic
-from models.repositories import claims, hand_outs, verdicts
+from models.notifications import JOBS, OUTBOX, TRACES, pipeline_topic
+from models.repositories import claims, hand_outs, traces, verdicts
 from models.repositories.claims import Claim
 
 log = structlog.get_logger()
@@ -124,28 +128,54 @@ async def _take(services: Services, request: Request, runner: Record, claim: Cla
                 return None
             try:
                 rows = await hand_outs.read(connection, taken)
-                await claims.lift(connection, rows, services.clock())
-                document = _document(services, runner, rows)
+                document = await _prepared(connection, services, runner, rows)
             except Exception:
                 log.exception("the payload of a job cannot be built; the job fails alone", job=taken.id)
                 poison = taken.id
             else:
-                if await request.is_disconnected():
+                if document is not None and await request.is_disconnected():
                     raise _ClientGone
-        if not poison:
+        if poison:
+            await _fail(services, poison)
+            continue
+        if document is not None:
             await _announce(services, runner, rows)
             return document
-        await _fail(services, poison)
+        await _tell_of_failure(services, rows)
 
 
-def _document(services: Services, runner: Record, rows: hand_outs.HandOut) -> dict[str, Any]:
-    job = rows.job
-    token = services.job_tokens.issue(
-        JobClaims(services.settings.pod, job.id, job.attempt, job.hand_out, job.project_id),
+async def _prepared(
+    connection: AsyncConnection, services: Services, runner: Record, rows: hand_outs.HandOut
+) -> dict[str, Any] | None:
+    """What the runner is told; None for a job that lacks a dependency: it has failed then, and is never retried."""
+    token = _token(services, runner, rows.job, _scopes(rows))
+    found = await gone_dependencies(connection, services, rows)
+    if not found.missing and asks_beyond(rows):
+        variables = job_variables(rows, runner, token, services.settings)
+        found = await foreign_dependencies(connection, services, rows, variables)
+    if found.missing:
+        await traces.add_words(connection, rows.job.id, f"This job cannot run: {'; '.join(found.missing)}.")
+        now, reason = services.clock(), "missing_dependency_failure"
+        await verdicts.end_jobs(connection, [rows.job.id], Status.FAILED, now, reason=reason)
+        return None
+    await claims.lift(connection, rows, services.clock())
+    document = payload.build(rows, runner, token, services.settings)
+    for archive in found.archives:
+        narrow = _token(services, runner, rows.job, (archive_scope(archive.id),))
+        document["dependencies"].append(dependency(archive, narrow))
+    return document
+
+
+def _scopes(rows: hand_outs.HandOut) -> tuple[str, ...]:
+    return (*ALL_SCOPES, MAKES_RELEASE) if rows.job.plan.get("release") else ALL_SCOPES
+
+
+def _token(services: Services, runner: Record, job: Record, scopes: tuple[str, ...]) -> str:
+    return services.job_tokens.issue(
+        JobClaims(services.settings.pod, job.id, job.attempt, job.hand_out, job.project_id, scopes),
         min(job.timeout, runner.maximum_timeout or job.timeout),
         services.clock(),
     )
-    return payload.build(rows, runner, token, services.settings)
 
 
 async def _fail(services: Services, job_id: int) -> None:
@@ -154,8 +184,14 @@ async def _fail(services: Services, job_id: int) -> None:
     await services.notifications.notify(OUTBOX)
 
 
+async def _tell_of_failure(services: Services, rows: hand_outs.HandOut) -> None:
+    await services.notifications.notify(OUTBOX)
+    await services.notifications.notify(TRACES)
+    await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
+
+
 async def _announce(services: Services, runner: Record, rows: hand_outs.HandOut) -> None:
     """Tell watchers of the pipeline, and let the Temporal Web UI show who holds the job; both may fail."""
     await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
     holder = runner.description or f"runner {runner.id}"
-    services.holders.show(rows.job.pipeline_id, rows.job.id, holder, rows.job.hand_out)
+    services.holders.show(rows.job.pipeline_id, rows.job.id, holder, rows.job.hand_out, rows.job.room)

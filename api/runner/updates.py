@@ -3,7 +3,7 @@
 The verdict, the frozen log and the outbox row are one transaction; then comes the 200.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fastapi import Request, Response
@@ -12,11 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.runner.body import json_object, text
 from api.runner.job_access import claims_for, held, holder, job_token, require_running
+from api.runner.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
 from api.services import Services
-from auth.job_token import JobClaims, Scope
+from auth.job_token import MAKES_RELEASE, JobClaims, Scope
 from domain.errors import Invalid, TraceMismatch
 from domain.status import COMPLETE, Status
-from domain.verdict import known_reason
+from domain.verdict import SCRIPT_FAILURE, known_reason
 from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic
 from models.repositories import held_jobs, traces, verdicts
@@ -80,13 +81,15 @@ def _answer(status: str) -> Response:
 
 
 async def _end(services: Services, claims: JobClaims, report: Report) -> Response:
+    release = await prepare_job_release(services, claims) if report.status is Status.SUCCESS else None
     async with services.database.write() as connection:
         row = await holder(connection, claims)
-        if _repeats(row, report):
+        if _repeats(row, report, claims):
             return Response(b"200", 200, media_type="application/json")
         require_running(row)
         complete = await _log_is_right(connection, row, report)
         if complete is not None:
+            report = await _with_release(connection, row, report, release, services)
             await _record(connection, row, report, services, log_incomplete=not complete)
     if complete is None:
         raise TraceMismatch(f"412 Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
@@ -96,9 +99,23 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
     return Response(b"200", 200, media_type="application/json")
 
 
-def _repeats(row: Record, report: Report) -> bool:
-    """A verdict that is already recorded: the answer to it was lost."""
-    return row.status in COMPLETE and row.status in {report.status, Status.CANCELED}
+def _repeats(row: Record, report: Report, claims: JobClaims) -> bool:
+    """A verdict that is already recorded: the answer to it was lost. A success may have failed by its release."""
+    known = {report.status, Status.CANCELED}
+    if MAKES_RELEASE in claims.scopes and row.failure_reason == SCRIPT_FAILURE:
+        known.add(Status.FAILED)
+    return row.status in COMPLETE and row.status in known
+
+
+async def _with_release(
+    connection: AsyncConnection, row: Record, report: Report, release: JobRelease | None, services: Services
+) -> Report:
+    """The verdict, which is a failure if the job cannot make its release. One that is being canceled makes none."""
+    if release is None or row.status != Status.RUNNING:
+        return report
+    if await record_release(connection, release, row, services.clock()):
+        return report
+    return replace(report, status=Status.FAILED, reason=SCRIPT_FAILURE, exit_code=EXIT_CODE)
 
 
 async def _log_is_right(connection: AsyncConnection, row: Record, report: Report) -> bool | None:

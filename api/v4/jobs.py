@@ -21,7 +21,7 @@ from domain.errors import Invalid
 from domain.messages import Answer, Operation
 from domain.status import Status
 from models.columns import Record
-from models.repositories import jobs, relations
+from models.repositories import jobs, relations, standings
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/jobs")
@@ -49,7 +49,8 @@ async def shown_jobs(
 ) -> list[dict[str, Any]]:
     """Jobs of one project as JSON."""
     around, now = await relations.of_jobs(connection, rows), services.clock()
-    return [shown(row, around, full_path, services.settings.url, now) for row in rows]
+    standing = await standings.of_jobs(connection, rows, now, services.settings.times)
+    return [shown(row, around, standing, full_path, services.settings.url, now) for row in rows]
 
 
 async def full(services: Services, job_id: int, project: Any) -> dict[str, Any]:

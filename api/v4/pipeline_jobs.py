@@ -6,9 +6,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.downstream_pipelines import downstream_of
 from api.v4.access import PipelineDep
 from api.v4.jobs import ScopeDep, shown_jobs
 from api.v4.pagination import PagingDep
+from api.v4.representation.bridges import bridge
 from api.v4.representation.test_reports import test_report
 from models.repositories import artifacts, jobs
 from models.repositories.paging import slice_of
@@ -25,7 +27,7 @@ async def list_jobs_of_pipeline(
     include_retried: Annotated[bool, Query()] = False,
 ) -> JSONResponse:
     """The jobs of a pipeline, newest first; earlier attempts only when asked for."""
-    statement = jobs.of_pipeline(found.row.id, statuses=scope, retried=include_retried)
+    statement = jobs.of_pipeline(found.row.id, statuses=scope, retried=include_retried, bridges=False)
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
         items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
@@ -33,9 +35,17 @@ async def list_jobs_of_pipeline(
 
 
 @router.get("/bridges")
-async def list_bridges(_found: PipelineDep, paging: PagingDep) -> JSONResponse:
-    """Trigger jobs; no configuration that is accepted has any."""
-    return paging.answer([], 0)
+async def list_bridges(found: PipelineDep, services: ServicesDep, paging: PagingDep, scope: ScopeDep) -> JSONResponse:
+    """The trigger jobs of a pipeline, newest first, each with its downstream pipeline."""
+    statement = jobs.of_pipeline(found.row.id, statuses=scope, bridges=True)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+        items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
+    downstream = await downstream_of(services, found.project.caller, page.rows)
+    shown = [
+        bridge(item, downstream.get(row.id), services.settings.url) for item, row in zip(items, page.rows, strict=True)
+    ]
+    return paging.answer(shown, page.total)
 
 
 @router.get("/test_report")

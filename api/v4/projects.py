@@ -1,4 +1,4 @@
-"""Projects: listed, read and created together with their repository."""
+"""Projects: listed, read, changed, and created together with their repository."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ from api.v4.names import PathName, checked_path, path_from
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.projects import project as shown
-from auth.permissions import MAINTAINER, OWNER, Caller
+from auth.permissions import MAINTAINER, OWNER, Action, Caller
 from domain.errors import Forbidden, Invalid, NotFound
 from git.names import checked_ref
 from models.columns import Record
@@ -87,6 +87,32 @@ async def create_project(
         await services.repositories.create(key, new.default_branch)
         row = await projects.find(connection, key)
     return shown(row, owner, services.settings.url, OWNER)
+
+
+class ProjectChanges(BaseModel):
+    """Parameters of `PUT /projects/:id`; what is not given stays as it is."""
+
+    ci_forward_deployment_enabled: bool | None = None
+    auto_cancel_pending_pipelines: Literal["enabled", "disabled"] | None = None
+
+
+@router.put("/projects/{project}")
+async def change_project(
+    changes: Annotated[ProjectChanges, Depends(given(ProjectChanges))], project: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Change how the pipelines of a project treat older ones. Only maintainers may."""
+    project.require(Action.ADMINISTER)
+    values: dict[str, bool] = {}
+    if changes.ci_forward_deployment_enabled is not None:
+        values["forward_deployment"] = changes.ci_forward_deployment_enabled
+    if changes.auto_cancel_pending_pipelines is not None:
+        values["auto_cancel_redundant"] = changes.auto_cancel_pending_pipelines == "enabled"
+    async with services.database.write() as connection:
+        if values:
+            await projects.change(connection, project.row.id, **values)
+        row = await projects.find(connection, project.row.id)
+        owner = await projects.organisation_by(connection, key=project.row.organisation_id)
+    return shown(row, owner, services.settings.url, project.level)
 
 
 def _path_of(new: NewProject) -> str:

@@ -4,6 +4,8 @@ from fastapi import APIRouter, Depends
 
 from api.v4 import (
     artifacts,
+    deployments,
+    environments,
     jobs,
     lint,
     members,
@@ -11,6 +13,8 @@ from api.v4 import (
     pipeline_jobs,
     pipelines,
     projects,
+    releases,
+    resource_groups,
     runners,
     traces,
     user_runners,
@@ -34,6 +38,10 @@ for part in (
     lint,
     traces,
     artifacts,
+    resource_groups,
+    environments,
+    deployments,
+    releases,
     user_runners,
     runners,
 ):

@@ -23,13 +23,8 @@ REFUSED: Final = (
     "artifacts:reports:dotenv",
     "id_tokens",
     "identity",
-    "needs:pipeline",
-    "needs:project",
-    "release",
-    "resource_group",
     "run",
     "secrets",
-    "trigger",
 )
 """Keywords without which a job would not be what was written; a pipeline that has one is not made.
 
@@ -41,14 +36,13 @@ nothing and report a success. `artifacts:access`, also as
 STATES: Final[Mapping[str, str]] = {
     **_rows(
         RUNS,
-        "after_script allow_failure artifacts before_script cache default dependencies except extends hooks image"
-        " include inherit needs only parallel retry rules script services spec stage stages start_in tags timeout"
-        " variables when workflow",
+        "after_script allow_failure artifacts before_script cache default dependencies environment except extends hooks"
+        " image include inherit interruptible needs only parallel release resource_group retry rules script services"
+        " spec stage stages start_in tags timeout trigger variables when workflow",
     ),
     **_rows(
         CARRIED,
-        "coverage dast_configuration environment inputs interruptible manual_confirmation pages publish"
-        " workflow:auto_cancel",
+        "coverage dast_configuration environment:kubernetes inputs manual_confirmation pages publish",
     ),
     **{keyword: f"refused: {refusal(keyword)}" for keyword in REFUSED},
 }

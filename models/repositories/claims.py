@@ -11,9 +11,11 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.places import START
 from domain.status import COMPLETE, Status, sources_of
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, QueueTag, Stage, Trace
+from models.repositories import deployments, verdicts
 from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job
 from models.tables import Runner
@@ -143,7 +145,8 @@ async def any_for(connection: AsyncConnection, claim: Claim) -> bool:
 async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Record | None:
     """Hand out the next job: its row, or None when there is nothing for this runner.
 
-    The lease is not taken up yet; `lift` must follow in the same transaction.
+    The lease is not taken up yet; `lift` must follow in the same transaction. A job whose deployment is outdated fails
+    on the way, and the next one is looked at.
     """
     again = await _same_request(connection, claim)
     if again is not None:
@@ -160,9 +163,17 @@ async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Reco
             "b_graceful": claim.cancel_gracefully,
         }
         row = (await connection.execute(_START, {"b_job": picked.job_id, "b_now": now, **holder})).first()
-        if row is not None:
+        if row is not None and not await _must_fail(connection, row, now):
             await _open_hand_out(connection, row, claim)
             return row
+
+
+async def _must_fail(connection: AsyncConnection, row: Record, now: datetime) -> bool:
+    """Whether a job must not deploy any more; it has failed then. Jobs that deploy nothing cost no query."""
+    reason = await deployments.objection(connection, row) if row.environment_action == START else ""
+    if reason:
+        await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason, queued=False)
+    return bool(reason)
 
 
 async def _same_request(connection: AsyncConnection, claim: Claim) -> Record | None:

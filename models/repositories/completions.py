@@ -5,8 +5,10 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.status import Status
 from models.columns import Record
-from models.repositories import outbox
+from models.repositories import environment_lifecycle, outbox
+from models.repositories.children import cancel_child_of
 from models.repositories.job_rows import job
 
 COLUMNS = (
@@ -28,3 +30,6 @@ async def ended(connection: AsyncConnection, rows: Sequence[Record], now: dateti
     for row in rows:
         if row.resource_group_id is not None:
             await outbox.put(connection, outbox.GROUP, row.pipeline_id, now, payload={"group": row.resource_group_id})
+        if row.bridge and row.downstream_id is not None and row.status == Status.CANCELED:
+            await cancel_child_of(connection, row, now)
+    await environment_lifecycle.after_jobs(connection, rows, now)

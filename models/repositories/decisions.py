@@ -1,4 +1,4 @@
-"""Decisions of pipeline workflows: loading what they decide on, and recording what they decided.
+"""Decisions of pipeline workflows: recording what they decided.
 
 Lock order: jobs by id, stages, pipeline. The guard on (`run`, `tick`) is checked before the first write and again by
 the last one, so that a zombie attempt of an activity, or an old run after a reset, changes nothing.
@@ -10,21 +10,24 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, insert, or_, select, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import NotFound
-from domain.messages import Answer, Decision, Loaded, Recorded
+from domain.messages import Answer, Decision, Recorded
+from domain.operations import Attempt
 from domain.pipeline import Job as JobSnapshot
-from domain.pipeline import Pipeline as Snapshot
+from domain.redundancy import STARTED
 from domain.status import COMPLETE, OPEN, Status, composite, settled
+from domain.transitions import Transition
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline, Stage
-from models.repositories import outbox
+from models.repositories import deployments, outbox, play_variables, resource_groups
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
-from models.repositories.job_rows import job, latest_jobs, set_status, snapshot, verdict_of
+from models.repositories.job_rows import job, set_status
+from models.repositories.loading import answers as kept_answers
+from models.repositories.loading import head
 from models.repositories.verdicts import end_jobs
 
 pipeline = table_of(Pipeline)
@@ -33,26 +36,7 @@ operation_key = table_of(OperationKey)
 
 
 class Stale(Exception):
-    """The decision is not newer than the last one recorded."""
-
-
-async def load(connection: AsyncConnection, pipeline_id: int) -> Loaded:
-    """A pipeline with its jobs, the verdicts nobody folded, and the commands it has answered.
-
-    Raises `NotFound`.
-    """
-    head = await _head(connection, pipeline_id)
-    stages = (
-        await connection.execute(
-            select(stage.c.name).where(stage.c.pipeline_id == pipeline_id).order_by(stage.c.position)
-        )
-    ).scalars()
-    rows = await latest_jobs(connection, pipeline_id)
-    return Loaded(
-        pipeline=Snapshot(pipeline_id, tuple(stages), tuple(snapshot(row) for row in rows), Status(head.status)),
-        verdicts=tuple(verdict_of(row) for row in rows if not row.folded),
-        answers=await _answers(connection, pipeline_id),
-    )
+    """The decision is not newer than the last one recorded, or it answers a command that was answered before."""
 
 
 async def record_or_read(database: Any, decision: Decision, now: datetime) -> Recorded:
@@ -67,32 +51,45 @@ async def record_or_read(database: Any, decision: Decision, now: datetime) -> Re
 
 async def record(connection: AsyncConnection, decision: Decision, now: datetime) -> Recorded:
     """Write a decision. Raises `Stale` (the transaction must then be rolled back)."""
-    head = await _head(connection, decision.pipeline_id)
-    if (head.run, head.tick) >= (decision.run, decision.tick):
+    before = await head(connection, decision.pipeline_id)
+    if (before.run, before.tick) >= (decision.run, decision.tick) or await _is_repeated(connection, decision):
         raise Stale
     await _fold(connection, decision.verdicts, now)
     for to, group in groupby(decision.transitions, key=lambda transition: transition.to):
-        await _move(connection, to, list(group), now)
+        await _move(connection, decision, to, list(group), now)
+    await _move_in(connection, decision)
     await add_attempts(connection, decision.attempts, now)
+    slots = await resource_groups.take(connection, decision.takes) if decision.takes else ()
+    answered = await _answer(connection, decision, now)
     made = await attempts_of(connection, decision.attempts)
-    answers = tuple(replace(answer, jobs=_rows_of(answer.jobs, made)) for answer in decision.answers)
-    for answer in answers:
-        await _keep_answer(connection, decision.pipeline_id, answer, now)
     if decision.cancel:
         await cancel_jobs(connection, decision.pipeline_id, _rows_of(decision.cancel, made), now)
         made = await attempts_of(connection, decision.attempts)
-    rows, status = await _refold(connection, decision, Status(head.status), now)
-    return Recorded(status=status, statuses=_named(decision, rows), attempts=tuple(made.values()), answers=answers)
+    await _cancel_redundant(connection, decision, now)
+    status = await _refold(connection, decision, Status(before.status), now)
+    await _explain(connection, decision)
+    return Recorded(
+        status=status,
+        statuses=await _named(connection, decision),
+        attempts=tuple(made.values()),
+        answers=answered,
+        slots=slots,
+    )
 
 
-_HEAD: Final = select(pipeline.c.status, pipeline.c.run, pipeline.c.tick).where(
-    pipeline.c.id == bindparam("b_pipeline")
-)
 _STAGES: Final = (
     select(stage.c.id, stage.c.position, stage.c.status)
     .where(stage.c.pipeline_id == bindparam("b_pipeline"))
     .order_by(stage.c.id)
     .with_for_update()
+)
+_COUNTED: Final = (
+    select(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded, func.count())
+    .where(job.c.pipeline_id == bindparam("b_pipeline"), or_(~job.c.retried, job.c.status == Status.CANCELING))
+    .group_by(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded)
+)
+_STATUSES: Final = select(job.c.id, job.c.status, job.c.folded).where(
+    job.c.id.in_(bindparam("b_jobs", expanding=True)), ~job.c.retried
 )
 _SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
 _SET_PIPELINE: Final = (
@@ -112,13 +109,7 @@ _SET_PIPELINE: Final = (
         finished_at=bindparam("b_finished"),
     )
 )
-
-
-async def _head(connection: AsyncConnection, pipeline_id: int) -> Record:
-    row = (await connection.execute(_HEAD, {"b_pipeline": pipeline_id})).first()
-    if row is None:
-        raise NotFound(f"Pipeline {pipeline_id} does not exist.")
-    return row
+_FOLLOWER: Final = select(job.c.id).where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried).limit(1)
 
 
 async def _fold(connection: AsyncConnection, verdicts: tuple[Verdict, ...], now: datetime) -> None:
@@ -135,17 +126,75 @@ async def _fold(connection: AsyncConnection, verdicts: tuple[Verdict, ...], now:
     await outbox.retire(connection, ids)
 
 
-async def _move(connection: AsyncConnection, to: Status, group: Sequence[Any], now: datetime) -> None:
-    if to is not Status.SCHEDULED:
-        await set_status(connection, [transition.job_id for transition in group], to, now)
+async def _is_repeated(connection: AsyncConnection, decision: Decision) -> bool:
+    """Whether a command of the decision was answered before: its run did not know so old a key."""
+    keys = [answer.key for answer in decision.answers if answer.key]
+    return bool(keys and await kept_answers(connection, decision.pipeline_id, keys))
+
+
+async def _move(
+    connection: AsyncConnection, decision: Decision, to: Status, group: Sequence[Transition], now: datetime
+) -> None:
+    ids = [transition.job_id for transition in group]
+    if to is Status.SCHEDULED:
+        for transition in group:
+            await set_status(connection, [transition.job_id], to, now, due_at=transition.due_at)
+    elif to is Status.PENDING:
+        await set_status(connection, ids, to, now, room=decision.room)
+    else:
+        await set_status(connection, ids, to, now)
+    if to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}:
+        await deployments.open_missing(connection, ids, now)
+    if to is Status.WAITING_FOR_RESOURCE:
+        await _ask_groups(connection, decision.pipeline_id, ids, now)
+
+
+async def _ask_groups(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int], now: datetime) -> None:
+    """These jobs wait for the slots of their groups from now on."""
+    statement = select(job.c.resource_group_id).where(job.c.id.in_(ids), job.c.resource_group_id.is_not(None))
+    for group in (await connection.execute(statement.distinct())).scalars():
+        await outbox.put(connection, outbox.GROUP, pipeline_id, now, payload={"group": group})
+
+
+async def _move_in(connection: AsyncConnection, decision: Decision) -> None:
+    """Another workflow waits for these open jobs from now on."""
+    if decision.moves:
+        await connection.execute(update(job).where(job.c.id.in_(decision.moves)).values(room=decision.room))
+
+
+async def _cancel_redundant(connection: AsyncConnection, decision: Decision, now: datetime) -> None:
+    """Cancel what a newer commit made redundant; the rows are locked first, so that no claim slips in between."""
+    if not decision.redundant:
         return
-    for transition in group:
-        await set_status(connection, [transition.job_id], to, now, due_at=transition.due_at)
+    ids = sorted(decision.redundant)
+    await connection.execute(select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update())
+    if decision.unless_started:
+        started = select(job.c.id).where(
+            job.c.pipeline_id == decision.pipeline_id,
+            ~job.c.retried,
+            ~job.c.interruptible,
+            job.c.status.in_(sorted(STARTED)),
+        )
+        if (await connection.execute(started.limit(1))).first() is not None:
+            return
+    await cancel_jobs(connection, decision.pipeline_id, ids, now)
+
+
+async def _answer(connection: AsyncConnection, decision: Decision, now: datetime) -> tuple[Answer, ...]:
+    """Keep the answers, with the rows that were made in the place of negative ids."""
+    answered = []
+    for answer in decision.answers:
+        followed = [Attempt(-job_id) for job_id in answer.jobs if job_id < 0]
+        made = await attempts_of(connection, followed)
+        answered.append(replace(answer, jobs=_rows_of(answer.jobs, made)))
+        await _keep_answer(connection, decision.pipeline_id, answered[-1], now)
+    return tuple(answered)
 
 
 async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: Answer, now: datetime) -> None:
-    if answer.variables and answer.jobs:
-        variables = [{"key": key, "value": value} for key, value in answer.variables.items()]
+    given = [{"key": key, "value": value} for key, value in answer.variables.items()]
+    variables = [*await play_variables.take(connection, pipeline_id, answer.key), *given] if answer.key else given
+    if variables and answer.jobs:
         await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(variables=variables))
     if answer.key:
         document = {"name": answer.name, "job_id": answer.job_id, "refused": answer.refused, "jobs": answer.jobs}
@@ -154,33 +203,17 @@ async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: An
         )
 
 
-async def _answers(
-    connection: AsyncConnection, pipeline_id: int, keys: Iterable[str] | None = None
-) -> tuple[Answer, ...]:
-    statement = (
-        select(operation_key.c.key, operation_key.c.answer)
-        .where(operation_key.c.pipeline_id == pipeline_id)
-        .order_by(operation_key.c.created_at.desc())
-        .limit(200)
-    )
-    if keys is not None:
-        statement = statement.where(operation_key.c.key.in_(list(keys)))
-    rows = (await connection.execute(statement)).all()
-    return tuple(Answer(key=row.key, **{**row.answer, "jobs": tuple(row.answer["jobs"])}) for row in rows)
-
-
 def _rows_of(ids: Iterable[int], made: Mapping[int, JobSnapshot]) -> tuple[int, ...]:
     """Job ids with those of new rows in the place of negative ones (`domain.pipeline.Job`)."""
     return tuple(job_id if job_id > 0 else made[-job_id].id for job_id in ids)
 
 
-async def _refold(
-    connection: AsyncConnection, decision: Decision, before: Status, now: datetime
-) -> tuple[Sequence[Record], Status]:
+async def _refold(connection: AsyncConnection, decision: Decision, before: Status, now: datetime) -> Status:
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
-    stages = (await connection.execute(_STAGES, {"b_pipeline": decision.pipeline_id})).all()
-    rows = await latest_jobs(connection, decision.pipeline_id)
-    folded = [(row.stage_position, _counts_as(row), row.allow_failure) for row in rows]
+    values = {"b_pipeline": decision.pipeline_id}
+    stages = (await connection.execute(_STAGES, values)).all()
+    counted = (await connection.execute(_COUNTED, values)).all()
+    folded = [(row.stage_position, _counts_as(row), row.allow_failure) for row in counted]
     for row in stages:
         result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
         if result not in {Status.CREATED, row.status}:
@@ -193,7 +226,18 @@ async def _refold(
     )
     if written.rowcount == 0:
         raise Stale
-    return rows, status
+    if status is not before and (await connection.execute(_FOLLOWER, values)).first() is not None:
+        await outbox.put(connection, outbox.FOLLOW, decision.pipeline_id, now)
+    return status
+
+
+async def _explain(connection: AsyncConnection, decision: Decision) -> None:
+    """Say why the pipeline was canceled; what is tried again needs no such words any more."""
+    of_pipeline = update(pipeline).where(pipeline.c.id == decision.pipeline_id)
+    if decision.reason and (decision.cancel or decision.redundant):
+        await connection.execute(of_pipeline.values(status_reason=decision.reason))
+    elif decision.attempts and decision.answers:
+        await connection.execute(of_pipeline.values(status_reason=""))
 
 
 def _counts_as(row: Record) -> Status:
@@ -201,18 +245,25 @@ def _counts_as(row: Record) -> Status:
     return Status(row.status) if row.folded else Status.RUNNING
 
 
-def _named(decision: Decision, rows: Sequence[Record]) -> dict[int, Status]:
+async def _named(connection: AsyncConnection, decision: Decision) -> dict[int, Status]:
     """The rows that the decision spoke of, as they really are."""
-    spoken = {t.job_id for t in decision.transitions} | {v.job_id for v in decision.verdicts} | set(decision.cancel)
-    return {row.id: _counts_as(row) for row in rows if row.id in spoken}
+    spoken = {transition.job_id for transition in decision.transitions}
+    spoken |= {verdict.job_id for verdict in decision.verdicts}
+    spoken |= {*decision.cancel, *decision.redundant, *decision.takes}
+    if not spoken:
+        return {}
+    rows = (await connection.execute(_STATUSES, {"b_jobs": sorted(spoken)})).all()
+    return {row.id: _counts_as(row) for row in rows}
 
 
 async def _as_it_is(connection: AsyncConnection, decision: Decision) -> Recorded:
-    head = await _head(connection, decision.pipeline_id)
-    rows = await latest_jobs(connection, decision.pipeline_id)
+    """What a stale decision is told."""
+    row = await head(connection, decision.pipeline_id)
     return Recorded(
-        status=Status(head.status),
-        statuses=_named(decision, rows),
+        status=Status(row.status),
+        statuses=await _named(connection, decision),
         attempts=tuple((await attempts_of(connection, decision.attempts)).values()),
-        answers=await _answers(connection, decision.pipeline_id, [answer.key for answer in decision.answers]),
+        answers=await kept_answers(connection, decision.pipeline_id, [answer.key for answer in decision.answers]),
+        slots=await resource_groups.holds(connection, decision.takes) if decision.takes else (),
+        stale=True,
     )

@@ -53,6 +53,7 @@ _PARTS: Final = tuple(tuple(column.name for column in table.c) for table in (pip
 
 _ARCHIVES: Final = (
     select(job.c.id, job.c.name, artifact.c.filename, artifact.c.size, artifact.c.object_key, artifact.c.sha256)
+    .add_columns(artifact.c.expire_at)
     .join(artifact, artifact.c.job_id == job.c.id)
     .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, artifact.c.file_type == ARCHIVE)
     .order_by(job.c.stage_position, job.c.position)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy, When
@@ -12,10 +12,12 @@ from domain.pipeline import Job as Snapshot
 from domain.status import COMPLETE, Status, mirrored_from, sources_of
 from domain.verdict import Verdict
 from models.columns import Record, table_of
+from models.environments import ResourceGroup
 from models.pipelines import Job, QueueEntry, QueueTag
 from models.repositories import outbox
 
 job = table_of(Job)
+group = table_of(ResourceGroup)
 queue_entry = table_of(QueueEntry)
 queue_tag = table_of(QueueTag)
 
@@ -37,6 +39,15 @@ SNAPSHOT = (
     job.c.failure_reason,
     job.c.exit_code,
     job.c.auto_retry,
+    job.c.interruptible,
+    job.c.room,
+    job.c.bridge,
+    job.c.downstream_id,
+    job.c.resource_group_id,
+    and_(
+        job.c.resource_group_id.is_not(None),
+        exists().where(group.c.id == job.c.resource_group_id, group.c.holder_id == job.c.id),
+    ).label("slot"),
 )
 
 
@@ -57,6 +68,12 @@ def snapshot(row: Record) -> Snapshot:
         due_at=row.due_at,
         enqueue=row.enqueue,
         auto_retry=row.auto_retry,
+        interruptible=row.interruptible,
+        grouped=row.resource_group_id is not None,
+        slot=bool(row.slot),
+        bridge=row.bridge,
+        follows=row.downstream_id is not None,
+        room=row.room,
     )
 
 
@@ -74,19 +91,8 @@ def verdict_of(row: Record) -> Verdict:
         exit_code=row.exit_code,
         allow_failure=row.allow_failure,
         auto_retry=row.auto_retry,
+        of_row=True,
     )
-
-
-_LATEST = (
-    select(*SNAPSHOT)
-    .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried)
-    .order_by(job.c.position, job.c.id)
-)
-
-
-async def latest_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
-    """The latest attempt of every job of a pipeline, in the order of the configuration."""
-    return (await connection.execute(_LATEST, {"b_pipeline": pipeline_id})).all()
 
 
 async def set_status(

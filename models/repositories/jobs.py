@@ -27,15 +27,30 @@ async def get(connection: AsyncConnection, job_id: int, project_id: int) -> Reco
     return row
 
 
-def of_pipeline(pipeline_id: int, *, statuses: Collection[str] = (), retried: bool = False) -> Select[Any]:
-    """Statement for the jobs of a pipeline, newest first; earlier attempts only with `retried`."""
+async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Record]:
+    """Attempts of jobs by id."""
+    wanted = sorted(set(ids))
+    if not wanted:
+        return {}
+    return {row.id: row for row in (await connection.execute(select(*LISTED).where(job.c.id.in_(wanted)))).all()}
+
+
+def of_pipeline(
+    pipeline_id: int, *, statuses: Collection[str] = (), retried: bool = False, bridges: bool | None = None
+) -> Select[Any]:
+    """Statement for the jobs of a pipeline, newest first; earlier attempts only with `retried`.
+
+    `bridges` picks only those that trigger pipelines, or only the others.
+    """
     statement = _only(select(*LISTED).where(job.c.pipeline_id == pipeline_id), statuses)
+    if bridges is not None:
+        statement = statement.where(job.c.bridge if bridges else ~job.c.bridge)
     return statement if retried else statement.where(~job.c.retried)
 
 
 def of_project(project_id: int, *, statuses: Collection[str] = ()) -> Select[Any]:
-    """Statement for all attempts of all jobs of a project, newest first."""
-    return _only(select(*LISTED).where(job.c.project_id == project_id), statuses)
+    """Statement for all attempts of all jobs of a project but its bridges, newest first."""
+    return _only(select(*LISTED).where(job.c.project_id == project_id, ~job.c.bridge), statuses)
 
 
 def _only(statement: Select[Any], statuses: Collection[str]) -> Select[Any]:

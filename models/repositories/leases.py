@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Float, and_, cast, delete, func, insert, literal_column, select, update
+from sqlalchemy import Float, and_, case, cast, delete, func, insert, literal_column, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories.job_rows import job, set_status
+from models.tables import Runner
 
 lease = table_of(Lease)
 clock = table_of(LeaseClock)
+runner = table_of(Runner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ async def tick(connection: AsyncConnection, every: float) -> Tick | None:
     now: float = (await connection.execute(select(_database_time(connection.dialect.name)))).scalar_one()  # type: ignore[call-overload]
     row = (await connection.execute(select(clock.c.ticks, clock.c.ticked_at))).first()
     if row is None:
-        await connection.execute(insert(clock).values(id=1, ticks=1, ticked_at=now))
+        await connection.execute(insert(clock).values(id=1, ticks=1, ticked_at=now, calm_until=0))
         return Tick(1, 0.0)
     written = await connection.execute(
         update(clock)
@@ -52,13 +54,23 @@ async def tick(connection: AsyncConnection, every: float) -> Tick | None:
 
 
 async def extend_all(connection: AsyncConnection, ticks: int) -> None:
-    """After an outage every lease lives so many ticks longer."""
-    await connection.execute(update(lease).values(contact=lease.c.contact + ticks))
+    """After an outage every lease lives so many ticks longer, and every job may run so many ticks longer.
+
+    For so many ticks nothing is ended that only waited too long by the clock.
+    """
+    await connection.execute(update(lease).values(contact=lease.c.contact + ticks, since=lease.c.since + ticks))
+    await connection.execute(update(clock).values(calm_until=clock.c.ticks + ticks))
+
+
+async def is_calm(connection: AsyncConnection) -> bool:
+    """Whether an outage has passed so recently that who waited for us shall not be blamed for it."""
+    statement = select(clock.c.ticks < clock.c.calm_until)
+    return bool((await connection.execute(statement)).scalar())
 
 
 async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> Sequence[Record]:
     """Leases without a call for more than `ticks`, oldest first."""
-    now = (await connection.execute(select(clock.c.ticks))).scalar() or 0
+    now = await _ticks(connection)
     statement = (
         select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status)
         .join(job, job.c.id == lease.c.job_id)
@@ -68,6 +80,39 @@ async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> 
     return (await connection.execute(statement)).all()
 
 
+async def still_silent(connection: AsyncConnection, rows: Sequence[Record], ticks: int) -> set[int]:
+    """The jobs of these leases for which no call has come at the last moment; none can come before the commit.
+
+    Locks in the order of everybody else: the jobs, then their leases.
+    """
+    ids = sorted(row.job_id for row in rows)
+    await connection.execute(select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update())
+    now = await _ticks(connection)
+    statement = select(lease.c.job_id).where(lease.c.job_id.in_(ids), lease.c.contact < now - ticks)
+    return set((await connection.execute(statement.order_by(lease.c.job_id).with_for_update())).scalars())
+
+
+async def overdue(connection: AsyncConnection, every: float, grace: float) -> Sequence[Record]:
+    """Running jobs that have run for more than `grace` seconds beyond what their runner was told, oldest first.
+
+    Counted from the claim, in ticks of `every` seconds. A runner is told the job's timeout or its own, whichever is
+    shorter.
+    """
+    now = await _ticks(connection)
+    shorter = case((runner.c.maximum_timeout < job.c.timeout, runner.c.maximum_timeout), else_=job.c.timeout)
+    statement = (
+        select(lease.c.job_id, lease.c.hand_out, shorter.label("timeout"))
+        .select_from(lease.join(job, job.c.id == lease.c.job_id).outerjoin(runner, runner.c.id == job.c.runner_id))
+        .where(job.c.status == Status.RUNNING, (now - lease.c.since) * every > shorter + grace)
+        .order_by(lease.c.since, lease.c.job_id)
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def _ticks(connection: AsyncConnection) -> int:
+    return (await connection.execute(select(clock.c.ticks))).scalar() or 0
+
+
 async def held(connection: AsyncConnection) -> int:
     """How many jobs runners hold."""
     return int((await connection.execute(select(func.count()).select_from(lease))).scalar_one())
@@ -75,7 +120,9 @@ async def held(connection: AsyncConnection) -> int:
 
 async def unresponsive(connection: AsyncConnection, job_ids: Sequence[int], ticks: int) -> set[int]:
     """Those of the jobs whose runner has been silent for more than `ticks`."""
-    now = (await connection.execute(select(clock.c.ticks))).scalar() or 0
+    if not job_ids:
+        return set()
+    now = await _ticks(connection)
     statement = select(lease.c.job_id).where(lease.c.job_id.in_(job_ids), lease.c.contact < now - ticks)
     return set((await connection.execute(statement)).scalars())
 

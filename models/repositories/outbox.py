@@ -123,12 +123,6 @@ async def next_due(connection: AsyncConnection, kinds: Sequence[str] = TO_TEMPOR
     return found
 
 
-async def unfolded_since(connection: AsyncConnection, moment: datetime) -> list[int]:
-    """Pipelines with an outcome that Temporal took before `moment` and that no decision has recorded."""
-    statement = select(outbox.c.pipeline_id).where(outbox.c.kind == OUTCOME, outbox.c.sent_at < moment).distinct()
-    return list((await connection.execute(statement)).scalars())
-
-
 async def hold(connection: AsyncConnection, ids: Sequence[int], now: datetime) -> None:
     """Keep rows from other relays for a moment; if this one dies they are due again soon."""
     if ids:

@@ -8,13 +8,15 @@ from typing import Any
 from sqlalchemy import Select, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.bridges import MIRROR
 from domain.config.plan import JobPlan, Plan
 from domain.errors import NotFound
 from domain.messages import PipelineFacts
-from domain.status import COMPLETE, Status
+from domain.places import Place, places_of, settled
+from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage
-from models.repositories import outbox
+from models.repositories import environments, outbox, redundant, resource_groups
 from models.repositories.compiled import plan_document, reasons_document, why_document
 from models.repositories.job_rows import job
 from models.tables import Project
@@ -28,8 +30,12 @@ project = table_of(Project)
 class PipelineRequest:
     """What starts a pipeline. `user_id` is always the authenticated caller.
 
-    One that a bridge triggers names it: `bridge_id` is the job, `upstream_id` its pipeline, `root_id` the first
-    pipeline of the hierarchy, `depth` how many child pipelines deep it is.
+    One that a bridge triggers names it: `bridge_id` is the job, `upstream_id` its pipeline (`upstream_project_id` that
+    one's project), `root_id` the first pipeline of the hierarchy, `depth` how many child pipelines deep it is.
+    `variables` have `key` and `value`, and `raw` where the value is not to be expanded.
+
+    `head` is the commit that the ref points to just before the pipeline is written, empty if nobody looked: what runs
+    for it is never redundant.
     """
 
     project_id: int
@@ -40,16 +46,29 @@ class PipelineRequest:
     tag: bool = False
     before_sha: str = "0" * 40
     commit: Mapping[str, str] = field(default_factory=dict)
-    variables: tuple[Mapping[str, str], ...] = ()
+    variables: tuple[Mapping[str, Any], ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
     bridge_id: int | None = None
     upstream_id: int | None = None
+    upstream_project_id: int | None = None
     root_id: int | None = None
     depth: int = 0
+    head: str = ""
 
 
-async def create(connection: AsyncConnection, request: PipelineRequest, plan: Plan, now: datetime) -> int:
-    """Write pipeline, stages, jobs (`created`) and the outbox row that starts the workflow; give back the id."""
+async def create(
+    connection: AsyncConnection,
+    request: PipelineRequest,
+    plan: Plan,
+    now: datetime,
+    places: Sequence[Place] | None = None,
+) -> int:
+    """Write pipeline, stages, jobs (`created`) and the outbox row that starts the workflow; give back the id.
+
+    `places` are those of the plan's jobs, in order; without them they are made from the plan alone. Environments and
+    resource groups that are new are made too.
+    """
+    places = places_of(plan) if places is None else places
     timeout = (
         await connection.execute(select(project.c.timeout).where(project.c.id == request.project_id))
     ).scalar_one()
@@ -71,12 +90,27 @@ async def create(connection: AsyncConnection, request: PipelineRequest, plan: Pl
     )
     jobs = [
         _job_row(request, pipeline_id, stage_ids, plan.stages.index(item.stage), position, item, timeout, now)
-        for position, item in enumerate(plan.jobs)
+        for position, item in enumerate(settled(item, place) for item, place in zip(plan.jobs, places, strict=True))
     ]
+    await _put_in_places(connection, request.project_id, jobs, places, now)
     await connection.execute(insert(job), jobs)
     await connection.execute(update(job).where(job.c.pipeline_id == pipeline_id).values(first_id=job.c.id))
     await outbox.put(connection, outbox.START, pipeline_id, now)
+    await redundant.tell(connection, pipeline_id, now, head=request.head)
     return pipeline_id
+
+
+async def _put_in_places(
+    connection: AsyncConnection, project_id: int, jobs: Sequence[dict[str, Any]], places: Sequence[Place], now: datetime
+) -> None:
+    """Write the environment and the resource group into the rows of new jobs: two queries, whatever their number."""
+    environment_ids = await environments.ensure(connection, project_id, places, now)
+    keys = {place.resource_group for place in places if place.resource_group}
+    group_ids = await resource_groups.ensure(connection, project_id, keys, now)
+    for row, place in zip(jobs, places, strict=True):
+        row["environment_id"] = environment_ids.get(place.environment)
+        row["environment_action"] = place.action
+        row["resource_group_id"] = group_ids.get(place.resource_group)
 
 
 async def create_ended(
@@ -123,6 +157,7 @@ async def _insert_pipeline(
         status_reason=values.pop("status_reason", ""),
         bridge_id=request.bridge_id,
         upstream_id=request.upstream_id,
+        upstream_project_id=request.upstream_project_id,
         root_id=request.root_id,
         depth=request.depth,
         run=0,
@@ -179,8 +214,7 @@ def _job_row(
         "interruptible": bool(item.interruptible),
         "room": "",
         "bridge": is_bridge(item),
-        "strategy": "" if item.trigger is None else item.trigger.strategy,
-        "environment_action": "",
+        "strategy": strategy_of(item),
         "created_at": now,
     }
 
@@ -188,6 +222,13 @@ def _job_row(
 def is_bridge(item: JobPlan) -> bool:
     """Whether a job runs on the server: it triggers a pipeline, or takes over the status of one."""
     return item.trigger is not None or any(need.pipeline and not need.job for need in item.foreign_needs)
+
+
+def strategy_of(item: JobPlan) -> str:
+    """How a bridge follows its downstream pipeline; one that triggers none mirrors the one that it names."""
+    if item.trigger is not None:
+        return item.trigger.strategy
+    return MIRROR if is_bridge(item) else ""
 
 
 async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | None = None) -> Record:
@@ -199,6 +240,11 @@ async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | N
     if row is None:
         raise NotFound(f"404 Pipeline {pipeline_id} Not Found")
     return row
+
+
+async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[Record]:
+    """Pipelines by id."""
+    return (await connection.execute(select(pipeline).where(pipeline.c.id.in_(list(ids))))).all()
 
 
 def of_project(project_id: int, filters: Mapping[str, Any]) -> Select[Any]:
@@ -242,14 +288,3 @@ async def facts_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> 
         )
         for row in (await connection.execute(statement)).all()
     }
-
-
-async def unfinished(connection: AsyncConnection, before: datetime, limit: int = 1000) -> list[int]:
-    """Pipelines that are not complete and were last touched before `before`, oldest first."""
-    statement = (
-        select(pipeline.c.id)
-        .where(pipeline.c.status.not_in(COMPLETE), pipeline.c.updated_at < before)
-        .order_by(pipeline.c.id)
-        .limit(limit)
-    )
-    return list((await connection.execute(statement)).scalars())

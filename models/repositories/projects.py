@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import insert, or_, select
+from sqlalchemy import insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
@@ -67,6 +68,11 @@ async def create_project(
     made: int = (await connection.execute(statement.returning(project.c.id))).scalar_one()
     await connection.execute(insert(member).values(project_id=made, user_id=creator_id, access_level=level))
     return made
+
+
+async def change(connection: AsyncConnection, project_id: int, **values: Any) -> None:
+    """Write columns of a project."""
+    await connection.execute(update(project).where(project.c.id == project_id).values(**values))
 
 
 async def add_member(connection: AsyncConnection, project_id: int, user_id: int, level: int) -> None:

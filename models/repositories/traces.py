@@ -47,6 +47,18 @@ async def append(connection: AsyncConnection, row: Record, start: int, content: 
     return size
 
 
+async def add_words(connection: AsyncConnection, job_id: int, words: str) -> None:
+    """Append a line of the server's own to the log of a job that a runner holds; call it before the verdict."""
+    log = await head(connection, job_id)
+    content = f"\n\x1b[31;1m{words}\x1b[0;m\n".encode("utf-8", "replace")
+    place = {"b_job": job_id, "b_start": log.size, "b_generation": log.generation}
+    size = log.size + len(content)
+    written = await connection.execute(_GROW, {**place, "b_size": size, "b_crc": zlib.crc32(content, log.crc)})
+    if written.rowcount:
+        start = {"generation": log.generation, "start": log.size}
+        await connection.execute(_ADD, {"job_id": job_id, **start, "content": content})
+
+
 async def head(connection: AsyncConnection, job_id: int) -> Record:
     """Generation, size, checksum and state of a log; an empty one where no runner has taken the job yet."""
     row = (await connection.execute(select(trace).where(trace.c.job_id == job_id))).first()

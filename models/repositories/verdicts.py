@@ -1,6 +1,7 @@
 """Verdicts: how attempts end. Verdict and outbox row are one transaction; the outbox is only the bell."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -114,13 +115,23 @@ _OUTCOMES: Final = select(
     job.c.allow_failure,
     job.c.auto_retry,
     job.c.folded,
+    job.c.room,
 ).where(job.c.id.in_(bindparam("b_jobs", expanding=True)))
 
 
-async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[int, tuple[Verdict, bool]]:
-    """The verdicts of these jobs, and whether each is folded already."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a job ended, whether that is folded already, and the room that waits for it."""
+
+    verdict: Verdict
+    folded: bool
+    room: str
+
+
+async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[int, Outcome]:
+    """The verdicts of these jobs."""
     return {
-        row.id: (
+        row.id: Outcome(
             Verdict(
                 row.id,
                 Status(row.status),
@@ -129,8 +140,10 @@ async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[
                 row.exit_code,
                 row.allow_failure,
                 row.auto_retry,
+                of_row=True,
             ),
             row.folded,
+            row.room,
         )
         for row in (await connection.execute(_OUTCOMES, {"b_jobs": list(job_ids)})).all()
     }

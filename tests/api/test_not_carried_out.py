@@ -24,19 +24,18 @@ REFUSED_FIELDS = {
     "artifacts:reports:dotenv": {"artifacts": Artifacts(reports={"dotenv": ("vars.env",)})},
     "id_tokens": {"id_tokens": {"TOKEN": ("https://example.com",)}},
     "identity": {"identity": "google_cloud"},
-    "needs:pipeline": {"foreign_needs": (ForeignNeed(job="a", pipeline="$UPSTREAM"),)},
-    "needs:project": {"foreign_needs": (ForeignNeed(job="a", project="group/app", ref="main"),)},
-    "release": {"release": {"tag_name": "v1", "description": "one"}},
-    "resource_group": {"resource_group": "production"},
     "run": {"run": ({"name": "hello", "script": "echo"},)},
     "secrets": {"secrets": {"PASSWORD": {"vault": "x"}}},
     "trigger": {"trigger": Trigger(project="group/other")},
 }
 CARRIED_FIELDS = {
     "needs": (Need("a"),),
+    "foreign_needs": (ForeignNeed(job="a", pipeline="$UPSTREAM"), ForeignNeed(job="a", project="g/app", ref="main")),
+    "release": {"tag_name": "v1", "description": "one"},
     "environment": Environment("production"),
     "artifacts": Artifacts(paths=("a",), reports={"junit": ("a.xml",)}),
     "pages": Pages(),
+    "resource_group": "production",
     "interruptible": True,
     "dast_configuration": {"site_profile": "x"},
     "inputs": {"level": {"default": "1"}},
@@ -78,12 +77,12 @@ def test_all_of_them_are_told_at_once():
 
 
 def test_a_parallel_job_is_one_job():
-    instances = [job(f"deploy {index}/3", resource_group="x", node_index=index, node_total=3) for index in (1, 2, 3)]
+    instances = [job(f"deploy {index}/3", identity="x", node_index=index, node_total=3) for index in (1, 2, 3)]
     with pytest.raises(ConfigInvalid) as caught:
-        refuse_what_cannot_run(plan_of(*instances, job("deploy 1/9", resource_group="x")))
+        refuse_what_cannot_run(plan_of(*instances, job("deploy 1/9", identity="x")))
     assert [issue.path for issue in caught.value.issues] == [
-        "jobs:deploy:resource_group",
-        "jobs:deploy 1/9:resource_group",
+        "jobs:deploy:identity",
+        "jobs:deploy 1/9:identity",
     ]
 
 

@@ -1,56 +1,82 @@
 """Runs processing scenarios through an engine."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from domain.config.plan import Plan
 from domain.errors import ConfigInvalid, PerdureError
-from tests.cases.core_engine import CoreEngine
+from tests.cases.core_engine import core_engine
+from tests.cases.engine import Begin, OpenEngine
 from tests.cases.report import Report
-from tests.cases.scenario import CREATED, Scenario, State, read
+from tests.cases.scenario import CREATED, Scenario, Step, read
+from tests.cases.temporal_engine import temporal_engine
 from tests.compiling import plan_of
 
+ENGINES: Final[Mapping[str, OpenEngine]] = {"domain": core_engine, "temporal": temporal_engine}
 
-class Engine(Protocol):
-    """A pipeline to which events happen."""
-
-    def apply(self, event: str, names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
-        """Let an event happen and wait until all is at rest."""
-
-    def state(self) -> State:
-        """What can be seen now."""
+AT_ONCE: Final = 12
+"""So many scenarios are played side by side, where an engine waits for anything."""
 
 
-ENGINES: Final[Mapping[str, Callable[[Plan], Engine]]] = {"domain": CoreEngine}
-
-
-def run_folder(folder: Path, engine: Callable[[Plan], Engine]) -> Report:
-    """Run every scenario of a folder. Raises `FileNotFoundError` when there is none."""
+def scenarios_in(folder: Path) -> list[Path]:
+    """The scenario files of a folder. Raises `FileNotFoundError` when there is none."""
     paths = sorted(folder.glob("*.yml"))
     if not paths:
         raise FileNotFoundError(f"There is no scenario (*.yml) in {folder}.")
+    return paths
+
+
+def run_folder(folder: Path, open_engine: OpenEngine) -> Report:
+    """Run every scenario of a folder, in an event loop of its own. Raises `FileNotFoundError` when there is none."""
+    return asyncio.run(run_files(scenarios_in(folder), open_engine))
+
+
+async def run_files(paths: Sequence[Path], open_engine: OpenEngine) -> Report:
+    """Run the scenarios of these files, some of them side by side."""
+    places = asyncio.Semaphore(AT_ONCE)
+    async with open_engine() as begin:
+
+        async def play(path: Path) -> tuple[str, list[str]]:
+            async with places:
+                return await run_file(path, begin)
+
+        results = await asyncio.gather(*map(play, paths))
     report = Report()
-    for path in paths:
-        scenario = read(path)
-        try:
-            plan = plan_of(scenario.config)
-        except ConfigInvalid as error:
-            report.note(scenario.name, [str(error)])
-            continue
-        report.note(scenario.name, run(scenario, plan, engine))
+    for name, faults in results:
+        report.note(name, faults)
     return report
 
 
-def run(scenario: Scenario, plan: Plan, engine: Callable[[Plan], Engine]) -> list[str]:
+async def run_file(path: Path, begin: Begin) -> tuple[str, list[str]]:
+    """The name of a file's scenario, and every step that did not lead to what it expects."""
+    try:
+        scenario = read(path)
+    except (KeyError, TypeError, ValueError) as error:
+        return path.stem, [f"{path} is not a scenario: {error!r}"]
+    try:
+        plan = plan_of(scenario.config, ref="master")
+    except ConfigInvalid as error:
+        return scenario.name, [str(error)]
+    return scenario.name, await run(scenario, plan, begin)
+
+
+async def run(scenario: Scenario, plan: Plan, begin: Begin) -> list[str]:
     """Every step that did not lead to what the scenario expects; an event that is refused ends the scenario."""
-    running = engine(plan)
     faults: list[str] = []
+    running: Any = None
     for number, step in enumerate(scenario.steps):
         try:
-            if step.event != CREATED:
-                running.apply(step.event, step.jobs, step.arguments)
-        except (PerdureError, KeyError, AssertionError) as error:
-            return [*faults, f"step {number} ({step}): {error!r}"]
-        faults += [f"step {number} ({step}): {text}" for text in step.expected.differences(running.state())]
+            if step.event == CREATED:
+                running = await begin(plan)
+            else:
+                await running.apply(step.event, step.jobs, step.arguments)
+        except (PerdureError, KeyError, AssertionError, TimeoutError) as error:
+            return [*faults, _fault(number, step, repr(error))]
+        faults += [_fault(number, step, text) for text in step.expected.differences(await running.state())]
     return faults
+
+
+def _fault(number: int, step: Step, text: str) -> str:
+    return f"step {number} ({step}): {text}"

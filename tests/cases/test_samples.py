@@ -3,19 +3,22 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cases import config, processing
 from tests.cases.__main__ import main
-from tests.cases.core_engine import CoreEngine
 
 SAMPLES = Path(__file__).parent / "samples"
 MORE = Path(__file__).parent / "more"
 
 
-def test_every_processing_sample_passes() -> None:
-    report = processing.run_folder(SAMPLES / "processing", CoreEngine)
+@pytest.mark.parametrize("engine", sorted(processing.ENGINES))
+@pytest.mark.parametrize("folder", [SAMPLES / "processing", MORE / "processing"], ids=lambda folder: folder.parent.name)
+async def test_every_processing_scenario_passes(folder: Path, engine: str) -> None:
+    paths = processing.scenarios_in(folder)
+    report = await processing.run_files(paths, processing.ENGINES[engine])
     assert report.failed == {}
-    assert len(report.passed) == len(list((SAMPLES / "processing").glob("*.yml")))
+    assert len(report.passed) == len(paths)
 
 
 @pytest.mark.parametrize("path", [SAMPLES / "config.jsonl", *sorted(MORE.glob("*.jsonl"))], ids=lambda path: path.stem)
@@ -25,14 +28,22 @@ def test_every_configuration_case_passes(path: Path) -> None:
     assert len(report.passed) == len(path.read_text().splitlines())
 
 
-def test_a_wrong_expectation_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("engine", sorted(processing.ENGINES))
+def test_what_goes_wrong_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str) -> None:
     sample = (SAMPLES / "processing" / "06-stage-on-failure-with-no-previous-stage.yml").read_text()
     assert sample.count("panic-job: skipped") == 2
     (tmp_path / "wrong.yml").write_text(sample.replace("panic-job: skipped", "panic-job: pending", 1))
-    assert main(["processing", str(tmp_path), "--engine", "domain"]) == 1
+    refused = yaml.safe_load(sample)
+    refused |= {"name": "refused", "transitions": [{"event": "unschedule", "jobs": ["main-job"], "expect": {}}]}
+    (tmp_path / "refused.yml").write_text(yaml.safe_dump(refused))
+    (tmp_path / "unreadable.yml").write_text("name: unreadable")
+    assert main(["processing", str(tmp_path), "--engine", engine]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert "step 0 (created): jobs: panic-job is skipped, not pending" in lines[1]
-    assert lines[-1] == "0 passed, 1 failed"
+    assert "step 1 (unschedule main-job): Refused(" in lines[1]
+    assert "only a scheduled job can be unscheduled" in lines[1]
+    assert "is not a scenario" in next(line for line in lines if "unreadable.yml" in line)
+    assert "  step 0 (created): jobs: panic-job is skipped, not pending" in lines
+    assert lines[-1] == "0 passed, 3 failed"
 
 
 def test_a_wrong_configuration_expectation_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ class Played:
             self.now += timedelta(seconds=START_IN)
         elif job.status in OPEN and job.id not in self._verdicts:
             ended = Status.SUCCESS if event == "succeed" else Status.FAILED
-            self._verdicts[job.id] = Verdict(job.id, ended, 1, SCRIPT_FAILURE, None, job.allow_failure)
+            self._verdicts[job.id] = Verdict(job.id, ended, 1, SCRIPT_FAILURE, None, job.allow_failure, of_row=True)
         self.rest(commands)
 
     def rest(self, commands: tuple[Command, ...] = ()) -> None:
@@ -78,7 +78,7 @@ class Played:
         self.answers += decision.answers
         after = turn.pipeline
         held = {job.id for job in after.jobs if job.status in OPEN}
-        self._verdicts = {key: Verdict(key, Status.CANCELED) for key in decision.cancel if key in held}
+        self._verdicts = {key: Verdict(key, Status.CANCELED, of_row=True) for key in decision.cancel if key in held}
         attempts = tuple(
             replace(job, id=next(self._ids), attempt=job.attempt + 1) for job in after.jobs if not job.has_row
         )

@@ -106,7 +106,7 @@ def test_a_refusal_says_why_and_is_the_whole_decision() -> None:
 
 def test_a_verdict_from_which_nothing_follows_waits_for_company() -> None:
     graph = pipeline(job("a", Status.RUNNING), job("b", Status.RUNNING), job("c", stage=1))
-    first, second = Verdict(1, Status.SUCCESS), Verdict(2, Status.SUCCESS)
+    first, second = Verdict(1, Status.SUCCESS, of_row=True), Verdict(2, Status.SUCCESS, of_row=True)
     turn = decide(graph, (first,), (), NOW)
     assert turn.decision is None
     assert turn.pipeline == graph
@@ -118,7 +118,7 @@ def test_a_verdict_from_which_nothing_follows_waits_for_company() -> None:
 def test_many_verdicts_are_recorded_even_if_nothing_follows() -> None:
     running = [job(f"j{number}", Status.RUNNING) for number in range(MANY_VERDICTS + 1)]
     graph = pipeline(*running)
-    verdicts = tuple(Verdict(item.id, Status.SUCCESS) for item in graph.jobs[:MANY_VERDICTS])
+    verdicts = tuple(Verdict(item.id, Status.SUCCESS, of_row=True) for item in graph.jobs[:MANY_VERDICTS])
     assert decide(graph, verdicts[1:], (), NOW).decision is None
     assert decided(graph, verdicts=verdicts).verdicts == verdicts
 

@@ -1,7 +1,5 @@
 """A pipeline is written whole, or not at all."""
 
-from datetime import timedelta
-
 import pytest
 from sqlalchemy.exc import IntegrityError
 
@@ -78,16 +76,6 @@ async def test_a_pipeline_that_could_not_be_made_has_ended_and_starts_nothing(wo
     assert (row.status, row.failure_reason, row.yaml_errors) == ("failed", "config_error", "wrong")
     assert row.finished_at == BEGIN
     assert list(await world.rows(outbox_table)) == []
-
-
-async def test_unfinished_pipelines_are_found_when_they_have_been_quiet(world: World) -> None:
-    done = await world.begin("one: {script: x}\n")
-    await world.end(await world.take())
-    await world.settle(done)
-    busy = await world.begin()
-    async with world.database.read() as connection:
-        assert await pipelines.unfinished(connection, world.now() + timedelta(minutes=1)) == [busy]
-        assert await pipelines.unfinished(connection, BEGIN) == []
 
 
 async def test_loading_what_is_not_there_says_so(world: World) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from domain.messages import Decision
 from domain.status import Status
-from models.repositories import outbox
+from models.repositories import outbox, unfinished
 from models.repositories.verdicts import outcomes
 from tests.models.world import World, outbox_table
 
@@ -59,7 +59,7 @@ async def test_only_folding_retires_an_outcome(world: World) -> None:
     (row,) = await world.outbox(pipeline_id, outbox.OUTCOME)
     async with world.database.write() as connection:
         await outbox.mark_sent(connection, [row.id], world.now())
-        assert await outbox.unfolded_since(connection, world.now()) == [pipeline_id]
+        assert await unfinished.unfolded(connection, world.now()) == {pipeline_id: row.id}
     assert len(await world.outbox(pipeline_id, outbox.OUTCOME)) == 1
     await world.record(world.numbered(Decision(pipeline_id)))
     assert len(await world.outbox(pipeline_id, outbox.OUTCOME)) == 1
@@ -74,11 +74,13 @@ async def test_a_verdict_and_its_bell_are_one_transaction(world: World) -> None:
     assert await world.end(build, Status.FAILED, reason="script_failure", exit_code=2) == [build]
     assert [row.job_id for row in await world.outbox(pipeline_id, outbox.OUTCOME)] == [build]
     async with world.database.read() as connection:
-        verdict, folded = (await outcomes(connection, [build]))[build]
-    assert (verdict.status, verdict.reason, verdict.exit_code, folded) == (Status.FAILED, "script_failure", 2, False)
+        outcome = (await outcomes(connection, [build]))[build]
+    assert not outcome.folded
+    verdict = outcome.verdict
+    assert (verdict.status, verdict.reason, verdict.exit_code) == (Status.FAILED, "script_failure", 2)
     await world.settle(pipeline_id)
     async with world.database.read() as connection:
-        assert (await outcomes(connection, [build]))[build][1] is True
+        assert (await outcomes(connection, [build]))[build].folded
 
 
 async def test_a_held_row_is_due_again_when_its_relay_died(world: World) -> None:

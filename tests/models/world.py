@@ -22,6 +22,7 @@ from models.repositories import (
     decisions,
     hand_outs,
     held_jobs,
+    loading,
     pipelines,
     projects,
     runners,
@@ -88,7 +89,7 @@ class World:
     async def load(self, pipeline_id: int) -> Loaded:
         """What a workflow would load."""
         async with self.database.read() as connection:
-            return await decisions.load(connection, pipeline_id)
+            return await loading.load(connection, pipeline_id)
 
     async def decision(
         self, pipeline_id: int, *commands: Command, verdicts: tuple[Verdict, ...] | None = None

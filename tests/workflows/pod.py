@@ -18,6 +18,7 @@ from temporalio.worker import Worker
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
+from activities.resource_groups import ResourceGroupActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from domain.messages import Answer, Operation
 from domain.status import COMPLETE, Status
@@ -32,7 +33,8 @@ from tests.compiling import plan_of
 from tests.models.world import World, job, outbox_table, pipeline, touch
 from tests.waiting import eventually
 from workflows.handles import Pipelines
-from workflows.pipeline import PipelineWorkflow, activity_id, workflow_id
+from workflows.await_job import activity_id, workflow_id
+from workflows.pipeline import PipelineWorkflow
 
 NUMBERS = count(1)
 """Each pod of a run has a block of ids of its own, so that all can share a namespace."""
@@ -78,7 +80,8 @@ class Pod:
     async def start_worker(self) -> None:
         """Run a new worker."""
         activities = PipelineActivities(self.world.database, self.notifications, system_clock)
-        worker = make_worker(self.client, activities, self.settings)
+        groups = ResourceGroupActivities(self.world.database)
+        worker = make_worker(self.client, activities, self.settings, groups)
         self._worker = worker, asyncio.create_task(worker.run())
 
         async def runs() -> bool:

@@ -9,7 +9,7 @@ from tests.models.world import job
 from tests.temporal import new_namespace
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
-from workflows.pipeline import workflow_id
+from workflows.await_job import workflow_id
 
 LINEAR = """
     stages: [build, test]

@@ -1,4 +1,8 @@
-"""Jobs as GitLab's JSON, with three fields of our own: `attempt`, `exit_code`, `log_incomplete`."""
+"""Jobs as GitLab's JSON, with fields of our own.
+
+`attempt`, `exit_code` and `log_incomplete`; `stuck_reason` says why no runner can take a job that is `stuck`;
+`unresponsive` is true while the runner of a job is silent.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -10,10 +14,14 @@ from api.v4.representation.runners import runner
 from domain.status import Status
 from domain.verdict import public_reason
 from models.repositories.relations import Relations
+from models.repositories.standings import Standings
 
 
-def job(row: Any, relations: Relations, full_path: str, url: str, now: datetime) -> dict[str, Any]:
-    """One attempt of a job; what it points to is in `relations`."""
+def job(
+    row: Any, relations: Relations, standings: Standings, full_path: str, url: str, now: datetime
+) -> dict[str, Any]:
+    """One attempt of a job; what it points to is in `relations`, what it waits for in `standings`."""
+    stuck = standings.stuck.get(row.id)
     pipeline = relations.pipelines[row.pipeline_id]
     user = relations.users.get(row.user_id)
     holder = relations.runners.get(row.runner_id)
@@ -49,6 +57,9 @@ def job(row: Any, relations: Relations, full_path: str, url: str, now: datetime)
         "retried": row.retried,
         "exit_code": row.exit_code,
         "log_incomplete": row.log_incomplete,
+        "stuck": stuck is not None,
+        "stuck_reason": stuck,
+        "unresponsive": row.id in standings.unresponsive,
     }
     if archive is not None:
         document["artifacts_file"] = {"filename": archive.filename, "size": archive.size}

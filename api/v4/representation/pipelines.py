@@ -33,7 +33,10 @@ def brief(row: Any, full_path: str, url: str) -> dict[str, Any]:
 def pipeline(
     row: Any, user: Any | None, full_path: str, url: str, now: datetime, *, warned: bool = False
 ) -> dict[str, Any]:
-    """A pipeline in full; whole seconds for `duration`, as GitLab has them."""
+    """A pipeline in full; whole seconds for `duration`, as GitLab has them.
+
+    `status_reason` is our own: who canceled it, and why.
+    """
     lasted = span(row.started_at, row.finished_at or now)
     return {
         **brief(row, full_path, url),
@@ -41,6 +44,7 @@ def pipeline(
         "tag": row.tag,
         "yaml_errors": row.yaml_errors or None,
         "failure_reason": row.failure_reason or None,
+        "status_reason": row.status_reason or None,
         "user": None if user is None else person(user, url),
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),

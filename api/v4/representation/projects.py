@@ -3,6 +3,7 @@
 from typing import Any
 
 from api.v4.representation.moments import moment
+from auth.permissions import MAINTAINER
 
 
 def namespace(row: Any, url: str) -> dict[str, Any]:
@@ -63,9 +64,18 @@ def project(row: Any, owner: Any, url: str, level: int | None = None) -> dict[st
         "shared_runners_enabled": True,
         "build_timeout": row.timeout,
         "ci_config_path": ".gitlab-ci.yml",
+        **(_settings(row) if level is not None and level >= MAINTAINER else {}),
         "permissions": {"project_access": access, "group_access": None},
         "_links": {
             "self": f"{url}/api/v4/projects/{row.id}",
             "members": f"{url}/api/v4/projects/{row.id}/members",
         },
+    }
+
+
+def _settings(row: Any) -> dict[str, Any]:
+    """What only those see who may change it."""
+    return {
+        "ci_forward_deployment_enabled": row.forward_deployment,
+        "auto_cancel_pending_pipelines": "enabled" if row.auto_cancel_redundant else "disabled",
     }

@@ -40,6 +40,7 @@ def upgrade() -> None:
     sa.Column('id', sa.Integer(), nullable=False),
     sa.Column('ticks', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('ticked_at', sa.Float(), nullable=False),
+    sa.Column('calm_until', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.PrimaryKeyConstraint('id')
     )
     op.create_table('organisation',
@@ -133,6 +134,7 @@ def upgrade() -> None:
     sa.Column('status_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('bridge_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('upstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('upstream_project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('root_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('depth', sa.Integer(), nullable=False),
     sa.Column('run', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -144,6 +146,7 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
     sa.ForeignKeyConstraint(['root_id'], ['pipeline.id'], ),
     sa.ForeignKeyConstraint(['upstream_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['upstream_project_id'], ['project.id'], ),
     sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('bridge_id'),
@@ -154,6 +157,7 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f('ix_pipeline_status'), ['status'], unique=False)
         batch_op.create_index(batch_op.f('ix_pipeline_upstream_id'), ['upstream_id'], unique=False)
         batch_op.create_index('pipeline_of_project', ['project_id', 'id'], unique=False)
+        batch_op.create_index('pipeline_of_ref', ['project_id', 'ref', 'status'], unique=False)
 
     op.create_table('push',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -178,6 +182,7 @@ def upgrade() -> None:
     sa.Column('process_mode', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('holder_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('project_id', 'key'),
@@ -276,6 +281,7 @@ def upgrade() -> None:
     sa.Column('bridge', sa.Boolean(), nullable=False),
     sa.Column('strategy', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('downstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('downstream_ended_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('resource_group_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('environment_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('environment_action', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -299,7 +305,7 @@ def upgrade() -> None:
     with op.batch_alter_table('job', schema=None) as batch_op:
         batch_op.create_index('job_by_downstream_id', ['downstream_id'], unique=False, sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
         batch_op.create_index('job_by_environment_id', ['environment_id'], unique=False, sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
-        batch_op.create_index('job_by_resource_group_id', ['resource_group_id'], unique=False, sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
+        batch_op.create_index('job_by_resource_group_id', ['resource_group_id', 'status'], unique=False, sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
         batch_op.create_index('job_by_status', ['status', 'id'], unique=False)
         batch_op.create_index('job_of_pipeline', ['pipeline_id', 'retried'], unique=False)
         batch_op.create_index('job_of_pipeline_by_status', ['pipeline_id', 'status'], unique=False)
@@ -384,6 +390,15 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f('ix_outbox_pipeline_id'), ['pipeline_id'], unique=False)
         batch_op.create_index('outbox_unsent', ['sent_at', 'not_before'], unique=False)
 
+    op.create_table('play_variables',
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('variables', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.PrimaryKeyConstraint('pipeline_id', 'key')
+    )
     op.create_table('queue_entry',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -480,6 +495,7 @@ def downgrade() -> None:
         batch_op.drop_index('queue_order')
 
     op.drop_table('queue_entry')
+    op.drop_table('play_variables')
     with op.batch_alter_table('outbox', schema=None) as batch_op:
         batch_op.drop_index('outbox_unsent')
         batch_op.drop_index(batch_op.f('ix_outbox_pipeline_id'))
@@ -516,6 +532,7 @@ def downgrade() -> None:
 
     op.drop_table('push')
     with op.batch_alter_table('pipeline', schema=None) as batch_op:
+        batch_op.drop_index('pipeline_of_ref')
         batch_op.drop_index('pipeline_of_project')
         batch_op.drop_index(batch_op.f('ix_pipeline_upstream_id'))
         batch_op.drop_index(batch_op.f('ix_pipeline_status'))

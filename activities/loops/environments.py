@@ -1,0 +1,73 @@
+"""The loop that stops environments whose time has come (`environment:auto_stop_in`).
+
+Any number of these loops may run: the row of an environment lets one of them stop it, in the transaction that also
+writes the command for its stop job.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from models.clock import Clock
+from models.notifications import OUTBOX, Notifications
+from models.repositories import environment_lifecycle
+from models.session import Database
+
+STUCK: Final = timedelta(hours=1)
+"""An environment that is stopping for so long, while no stop job is on its way, may be stopped again."""
+BATCH: Final = 100
+"""So many environments are stopped in one transaction."""
+
+log = structlog.get_logger()
+
+
+class EnvironmentLoop:
+    """Stops environments when they are due."""
+
+    def __init__(self, database: Database, notifications: Notifications, clock: Clock, every: float) -> None:
+        """Look every `every` seconds."""
+        self._database = database
+        self._notifications = notifications
+        self._clock = clock
+        self._every = every
+
+    async def run(self) -> None:
+        """Stop what is due, for ever."""
+        while True:
+            await asyncio.sleep(self._every)
+            try:
+                await self.stop_due()
+                await self.recover()
+            except Exception:
+                log.exception("environments could not be stopped; the next round tries again")
+
+    async def stop_due(self) -> list[int]:
+        """Stop every environment whose time has come; give back their ids."""
+        stopped: list[int] = []
+        while await self._any_due():
+            async with self._database.write() as connection:
+                batch = await environment_lifecycle.stop_due(connection, self._clock(), BATCH)
+            if not batch:  # another loop has them
+                break
+            stopped += batch
+        if stopped:
+            log.info("environments are stopped, as their auto_stop_in says", environments=stopped)
+            await self._notifications.notify(OUTBOX)
+        return stopped
+
+    async def _any_due(self) -> bool:
+        async with self._database.read() as connection:
+            return await environment_lifecycle.any_due(connection, self._clock())
+
+    async def recover(self) -> list[int]:
+        """Let environments live again whose stop job will not come; give back their ids."""
+        now = self._clock()
+        async with self._database.read() as connection:
+            if not await environment_lifecycle.stuck(connection, now - STUCK):
+                return []
+        async with self._database.write() as connection:
+            recovered = await environment_lifecycle.recover(connection, now - STUCK, now)
+        log.warning("the stop jobs of these environments never ran; they are available again", environments=recovered)
+        return recovered

@@ -1,0 +1,136 @@
+"""Making a release: for a job with the keyword `release`, and for the REST API, by the same rules.
+
+Reference: CI YAML, section 6 (`release`); GitLab's Releases API for the limits.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from api.deps import ProjectAccess
+from api.services import Services
+from api.tagging import make_tag
+from auth.permissions import Action
+from domain.errors import Invalid, Refused
+from git.names import checked_ref
+from git.repository import Repository
+from git.tags import NewTag
+
+LONGEST_NAME: Final = 255
+LONGEST_DESCRIPTION: Final = 1_000_000
+MOST_LINKS: Final = 100
+LINK_SCHEMES: Final = frozenset({"http", "https", "ftp"})
+
+
+@dataclass(frozen=True, slots=True)
+class NewRelease:
+    """What a release shall be; all variables are put in. `ref` is where a missing tag is made, empty for nowhere.
+
+    `links` have name, url, link_type and perhaps filepath.
+    """
+
+    tag: str
+    name: str = ""
+    description: str = ""
+    ref: str = ""
+    tag_message: str = ""
+    milestones: tuple[str, ...] = ()
+    released_at: datetime | None = None
+    links: tuple[Mapping[str, str], ...] = ()
+
+
+def moment_of(text: str) -> datetime | None:
+    """A point in time as ISO 8601 writes it, in UTC if it names no zone; None for an empty text. Raises `Invalid`."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Invalid(f"released_at is {text!r}; write it by ISO 8601, as in 2030-01-31T12:00:00Z.") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+async def prepare_release(
+    services: Services, access: ProjectAccess, user: Any, repository: Repository, new: NewRelease
+) -> dict[str, Any]:
+    """Check a release and make its tag if that is missing; the row to be written (`models.environments.Release`).
+
+    `user` is the row of who releases; he must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
+    will never do, `Unavailable` and `StorageFull` for what may do later.
+    """
+    access.require(Action.PUSH)
+    _check(new)
+    sha = await _commit_of_tag(services, access.row, user, repository, new)
+    return {
+        "project_id": access.row.id,
+        "user_id": user.id,
+        "tag": new.tag,
+        "name": new.name or new.tag,
+        "description": new.description,
+        "sha": sha,
+        "milestones": list(new.milestones),
+        "assets": {"links": [dict(link) for link in new.links]},
+        "released_at": new.released_at or services.clock(),
+    }
+
+
+def _check(new: NewRelease) -> None:
+    if not new.tag:
+        raise Invalid("tag_name is empty; give the release a tag.")
+    checked_ref(new.tag)
+    if len(new.name) > LONGEST_NAME:
+        raise Invalid(f"name has {len(new.name):,} characters; at most {LONGEST_NAME} are taken.")
+    if len(new.description) > LONGEST_DESCRIPTION:
+        raise Invalid(
+            f"description has {len(new.description):,} characters; at most {LONGEST_DESCRIPTION:,} are taken."
+        )
+    texts = [new.name, new.description, *new.milestones, *(value for link in new.links for value in link.values())]
+    if any("\x00" in text for text in texts):
+        raise Invalid("The release holds a null character; leave it out.")
+    _check_links(new.links)
+
+
+def _check_links(links: Sequence[Mapping[str, str]]) -> None:
+    if len(links) > MOST_LINKS:
+        raise Invalid(f"assets has {len(links):,} links; at most {MOST_LINKS} are taken.")
+    for link in links:
+        if not link["name"].strip():
+            raise Invalid("assets has a link without a name.")
+        if not _is_address(link["url"]):
+            raise Invalid(f"assets: the link {link['name']} has url {link['url']!r}; use http, https or ftp.")
+    for key in ("name", "url", "filepath"):
+        values = [link[key] for link in links if link.get(key)]
+        twice = next((value for value in values if values.count(value) > 1), "")
+        if twice:
+            raise Invalid(f"assets has two links with {key} {twice!r}; each must have its own.")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in LINK_SCHEMES and bool(parts.hostname)
+
+
+async def _commit_of_tag(services: Services, project: Any, user: Any, repository: Repository, new: NewRelease) -> str:
+    """The commit of the tag, which is made at `ref` if there is none."""
+    full_name = f"refs/tags/{new.tag}"
+    if (known := await repository.resolve(full_name)) is not None:
+        return known
+    if not new.ref:
+        raise Invalid(f"Ref is not specified: there is no tag {new.tag}, so say where to make it.")
+    sha = await repository.resolve(new.ref)
+    if sha is None:
+        raise Invalid(f"The tag {new.tag} cannot be made: there is no branch, tag or commit {new.ref!r}.")
+    tag = NewTag(new.tag, sha, new.tag_message, user.name or user.username, user.email, services.clock())
+    try:
+        await make_tag(services, project, user.id, repository, tag)
+    except Refused:
+        made = await repository.resolve(full_name)  # somebody was faster
+        if made is None:
+            raise
+        return made
+    return sha

@@ -1,0 +1,137 @@
+"""Which archives a job gets that are not of its own pipeline, and whether all it depends on are still there.
+
+Read in the transaction of the claim; a job without such needs costs no query. Reference: CI YAML, section 7; runner
+protocol, section 11 (missing dependencies).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.runner.filled_text import filled_text
+from api.services import Services
+from auth.permissions import Action, Caller, level_of, require
+from domain.config.plan import ForeignNeed
+from domain.errors import NotFound
+from domain.variables import JobVariable
+from models.columns import Record
+from models.repositories import foreign_archives, projects
+from models.repositories.hand_outs import HandOut
+from models.repositories.project_paths import written_path
+
+_ID_DIGITS: Final = 16
+"""Digits of 2^53, the largest id there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Archives that the job may have, or why it cannot run: `missing` is a sentence for each that is not there."""
+
+    archives: tuple[Record, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def asks_beyond(hand_out: HandOut) -> bool:
+    """Whether a job needs artifacts from outside its pipeline."""
+    return bool(hand_out.job.plan.get("foreign_needs"))
+
+
+async def gone_dependencies(connection: AsyncConnection, services: Services, hand_out: HandOut) -> Found:
+    """What is not there any more of the archives of the job's own pipeline."""
+    names = await foreign_archives.gone(connection, hand_out.pipeline, hand_out.dependencies, services.clock())
+    return Found(missing=tuple(f"the artifacts of job {name} have expired; run that job again" for name in names))
+
+
+async def foreign_dependencies(
+    connection: AsyncConnection, services: Services, hand_out: HandOut, variables: Iterable[JobVariable]
+) -> Found:
+    """The archives that `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded."""
+    archives: list[Record] = []
+    missing: list[str] = []
+    variables = tuple(variables)
+    for need in _needs(hand_out.job.plan, variables):
+        found = await _find(connection, hand_out, need)
+        fault = _fault(need, found)
+        if not fault and found is not None and found.filename:
+            of_pipeline = _Pipeline(found.pipeline_id, found.project_id, found.ref, found.tag)
+            if await foreign_archives.gone(connection, of_pipeline, [found], services.clock()):
+                fault = f"the artifacts of {_words(need)} have expired; run that job again"
+            else:
+                archives.append(found)
+        if fault and not need.optional:
+            missing.append(fault)
+    return Found(tuple(archives), tuple(missing))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pipeline:
+    """What `foreign_archives.gone` asks of a pipeline."""
+
+    id: int
+    project_id: int
+    ref: str
+    tag: bool
+
+
+def _needs(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Iterable[ForeignNeed]:
+    """Those that bring artifacts, with all variables put in."""
+    for document in plan["foreign_needs"]:
+        need = ForeignNeed(**document)
+        if need.job and need.artifacts:
+            written = (need.job, need.pipeline, need.project, need.ref)
+            job, pipeline, project, ref = (filled_text(text, variables).strip() for text in written)
+            yield replace(need, job=job, pipeline=pipeline, project=project, ref=ref)
+
+
+async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNeed) -> Record | None:
+    if need.project:
+        project_id = await _readable(connection, hand_out.user, need.project)
+        if project_id is None:
+            return None
+        return await foreign_archives.of_project(connection, project_id, need.ref, need.job)
+    is_id = need.pipeline.isascii() and need.pipeline.isdigit() and len(need.pipeline) <= _ID_DIGITS
+    if not is_id or int(need.pipeline) == hand_out.pipeline.id:
+        return None
+    return await foreign_archives.in_family(connection, hand_out.pipeline.id, int(need.pipeline), need.job)
+
+
+async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | None:
+    """The project of that path, if the user may read it. What is forbidden looks like what is not there."""
+    written = await written_path(connection, path)
+    row = None if written is None else await projects.find(connection, written)
+    if row is None:
+        return None
+    caller = Caller(user.id, user.username, user.is_admin)
+    member = await projects.member_level(connection, row.id, user.id)
+    try:
+        require(caller, Action.READ, level_of(caller, member, row.visibility), row.visibility)
+    except NotFound:
+        return None
+    return int(row.id)
+
+
+def _fault(need: ForeignNeed, found: Record | None) -> str:
+    """Why the job cannot have what it needs; a job that announces no archive is needed for nothing, and no fault."""
+    if found is None and need.project:
+        return (
+            f"{_words(need)} was not found: the project must exist and be readable for you, "
+            "and the latest successful pipeline of the ref must have a job of that name that succeeded"
+        )
+    if found is None:
+        return (
+            f"{_words(need)} was not found: it must be a successful job of another pipeline "
+            "of the same family of parent and child pipelines"
+        )
+    announced = found.announced or {}
+    if not found.filename and (announced.get("paths") or announced.get("untracked")):
+        return f"{_words(need)} has no artifacts: its runner uploaded none"
+    return ""
+
+
+def _words(need: ForeignNeed) -> str:
+    """The need as people call it."""
+    if need.project:
+        return f"job {need.job} of project {need.project}, ref {need.ref or '(empty)'}"
+    return f"job {need.job} of pipeline {need.pipeline or '(empty)'}"

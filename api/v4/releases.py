@@ -1,0 +1,176 @@
+"""Releases: listed, read, made, deleted; by people, and by running jobs with their job token, as release clients do."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from api.deps import ProjectAccess, ServicesDep, caller_of, token_of
+from api.releasing import NewRelease, moment_of, prepare_release
+from api.runner.job_access import claims_for, held
+from api.services import Services
+from api.v4.access import project_of
+from api.v4.encoded_paths import decoded
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.representation.releases import release as shown
+from auth.job_token import PREFIX, Scope
+from auth.permissions import Action, Caller
+from domain.errors import Forbidden, NotFound, Refused
+from git.commit import Commit
+from models.repositories import accounts, relations, releases
+from models.repositories.jobs import get as job_row
+from models.repositories.paging import slice_of
+
+router = APIRouter(prefix="/projects/{project}/releases")
+
+_TEXT: Final = 1_000_000
+
+
+class Link(BaseModel):
+    """One item of `assets[links]`."""
+
+    name: str = Field(min_length=1, max_length=255)
+    url: str = Field(min_length=1, max_length=4096)
+    link_type: Literal["runbook", "package", "image", "other"] = "other"
+    direct_asset_path: str = Field(default="", max_length=128)
+    filepath: str = Field(default="", max_length=128)
+
+
+class Assets(BaseModel):
+    """`assets` of a release."""
+
+    links: list[Link] = []
+
+
+class Release(BaseModel):
+    """Parameters of `POST /projects/:id/releases`."""
+
+    tag_name: str = Field(min_length=1, max_length=1024)
+    name: str = Field(default="", max_length=255)
+    description: str = Field(default="", max_length=_TEXT)
+    ref: str = ""
+    tag_message: str = ""
+    milestones: list[str] = Field(default=[], max_length=100)
+    released_at: str = ""
+    assets: Assets = Assets()
+
+    def read(self) -> NewRelease:
+        """What is to be made. Raises `Invalid` for a wrong time."""
+        return NewRelease(
+            tag=self.tag_name,
+            name=self.name,
+            description=self.description,
+            ref=self.ref,
+            tag_message=self.tag_message,
+            milestones=tuple(self.milestones),
+            released_at=moment_of(self.released_at),
+            links=tuple(_link(link) for link in self.assets.links),
+        )
+
+
+def _link(link: Link) -> dict[str, str]:
+    path = link.direct_asset_path or link.filepath
+    document = {"name": link.name, "url": link.url, "link_type": link.link_type}
+    return {**document, "filepath": path} if path else document
+
+
+async def access_of(project: str, request: Request, services: ServicesDep) -> ProjectAccess:
+    """The project of a path, for a person, or for a running job of that project in the name of its user."""
+    token = request.headers.get("job-token", "") or token_of(request)
+    if not token.startswith(PREFIX):
+        return await project_of(project, services, await caller_of(request, services))
+    claims = claims_for(services, token, Scope.RELEASES)
+    async with services.database.write() as connection:
+        await held(connection, claims)
+        row = await job_row(connection, claims.job_id, claims.project_id)
+        user = await accounts.get(connection, row.user_id)
+    access = await project_of(project, services, Caller(user.id, user.username, user.is_admin))
+    if access.row.id != claims.project_id:
+        raise Forbidden("403 Forbidden: this job token is for another project.")
+    return access
+
+
+AccessDep = Annotated[ProjectAccess, Depends(access_of)]
+
+
+async def _shown(services: Services, project: Any, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    async with services.database.read() as connection:
+        users = await relations.users(connection, (row.user_id for row in rows))
+    commits = await _commits(services, project.id, (row.sha for row in rows))
+    now = services.clock()
+    return [shown(row, users, commits, project, services.settings.url, now) for row in rows]
+
+
+async def _commits(services: Services, project_id: int, shas: Iterable[str]) -> dict[str, Commit]:
+    """Those commits that the repository has."""
+    found: dict[str, Commit] = {}
+    with suppress(NotFound):
+        repository = services.repositories.get(project_id)
+        for sha in dict.fromkeys(shas):
+            with suppress(NotFound):
+                found[sha] = await repository.commit(sha)
+    return found
+
+
+@router.get("")
+async def list_releases(
+    access: AccessDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    order_by: Annotated[Literal["released_at", "created_at"], Query()] = "released_at",
+    sort: Annotated[Literal["asc", "desc"], Query()] = "desc",
+) -> JSONResponse:
+    """The releases of a project, the newest first unless told otherwise."""
+    statement = releases.of_project(access.row.id, order_by=order_by, ascending=sort == "asc")
+    async with services.database.read() as connection:
+        found = await slice_of(connection, statement, paging.number, paging.size)
+    return paging.answer(await _shown(services, access.row, found.rows), found.total)
+
+
+@router.get("/permalink/latest")
+async def get_latest_release(access: AccessDep, services: ServicesDep) -> dict[str, Any]:
+    """The release that was released last; those of the future do not count."""
+    async with services.database.read() as connection:
+        row = await releases.latest(connection, access.row.id, services.clock())
+    return (await _shown(services, access.row, [row]))[0]
+
+
+@router.get("/{tag:path}")
+async def get_release(tag: str, access: AccessDep, services: ServicesDep) -> dict[str, Any]:
+    """The release of a tag."""
+    async with services.database.read() as connection:
+        row = await releases.get(connection, access.row.id, decoded(tag))
+    return (await _shown(services, access.row, [row]))[0]
+
+
+@router.post("", status_code=201)
+async def create_release(
+    new: Annotated[Release, Depends(given(Release))], access: AccessDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Make a release, and its tag at `ref` if that is missing. Answers 409 when the tag has a release already."""
+    access.require(Action.PUSH)
+    async with services.database.read() as connection:
+        user = await accounts.get(connection, access.caller.user_id)
+        if await releases.find(connection, access.row.id, new.tag_name) is not None:
+            raise Refused("Release already exists")
+    repository = services.repositories.get(access.row.id)
+    values = await prepare_release(services, access, user, repository, new.read())
+    async with services.database.write() as connection:
+        if not await releases.add(connection, services.clock(), **values):
+            raise Refused("Release already exists")
+        row = await releases.get(connection, access.row.id, new.tag_name)
+    return (await _shown(services, access.row, [row]))[0]
+
+
+@router.delete("/{tag:path}")
+async def delete_release(tag: str, access: AccessDep, services: ServicesDep) -> dict[str, Any]:
+    """Delete a release and keep its tag; the answer is the release as it was."""
+    access.require(Action.PUSH)
+    async with services.database.write() as connection:
+        row = await releases.get(connection, access.row.id, decoded(tag))
+        await releases.remove(connection, row.id)
+    return (await _shown(services, access.row, [row]))[0]

@@ -1,0 +1,43 @@
+"""Environments and deployments as GitLab's JSON."""
+
+from typing import Any
+
+from api.v4.representation.moments import moment
+from api.v4.representation.people import person
+from models.repositories.deployments import STATUSES
+
+
+def environment(row: Any) -> dict[str, Any]:
+    """An environment as an item of a list and inside a deployment."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "slug": row.slug,
+        "description": None,
+        "external_url": row.external_url or None,
+        "state": row.state,
+        "tier": row.tier,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "auto_stop_at": moment(row.auto_stop_at),
+        "auto_stop_setting": "always",
+        "cluster_agent": None,
+        "kubernetes_namespace": None,
+        "flux_resource_path": None,
+    }
+
+
+def deployment(row: Any, place: Any, user: Any | None, deployable: dict[str, Any] | None, url: str) -> dict[str, Any]:
+    """A deployment (`models.repositories.deployments.of_project`) to environment `place` by job `deployable`."""
+    return {
+        "id": row.id,
+        "iid": row.iid,
+        "ref": row.ref,
+        "sha": row.sha,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "status": STATUSES[row.status],
+        "user": None if user is None else person(user, url),
+        "environment": environment(place),
+        "deployable": deployable,
+    }

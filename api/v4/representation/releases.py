@@ -1,0 +1,61 @@
+"""Releases as GitLab's JSON."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from api.v4.representation.moments import moment
+from api.v4.representation.people import person
+from git.commit import Commit
+
+
+def release(
+    row: Any, users: Mapping[int, Any], commits: Mapping[str, Commit], project: Any, url: str, now: datetime
+) -> dict[str, Any]:
+    """One release; the commit is left empty but for its id when the repository has lost it."""
+    author = users.get(row.user_id)
+    links = [_link(position, link) for position, link in enumerate(row.assets.get("links", ()), 1)]
+    return {
+        "tag_name": row.tag,
+        "name": row.name,
+        "description": row.description,
+        "created_at": moment(row.created_at),
+        "released_at": moment(row.released_at),
+        "upcoming_release": row.released_at > now,
+        "author": None if author is None else person(author, url),
+        "commit": _commit(row.sha, commits.get(row.sha)),
+        "milestones": [{"title": title} for title in row.milestones],
+        "assets": {"count": len(links), "sources": [], "links": links},
+        "evidences": [],
+        "_links": {"self": f"{url}/api/v4/projects/{project.id}/releases/{quote(row.tag, safe='')}"},
+    }
+
+
+def _link(position: int, link: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "id": position,
+        "name": link["name"],
+        "url": link["url"],
+        "direct_asset_url": link["url"],
+        "link_type": link.get("link_type") or "other",
+    }
+
+
+def _commit(sha: str, commit: Commit | None) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": sha, "short_id": sha[:8]}
+    if commit is None:
+        return document
+    return {
+        **document,
+        "title": commit.title,
+        "message": commit.message,
+        "created_at": moment(commit.committed_at),
+        "parent_ids": list(commit.parents),
+        "author_name": commit.author_name,
+        "author_email": commit.author_email,
+        "authored_date": moment(commit.authored_at),
+        "committer_name": commit.committer_name,
+        "committer_email": commit.committer_email,
+        "committed_date": moment(commit.committed_at),
+    }

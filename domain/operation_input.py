@@ -1,0 +1,103 @@
+"""What people write when they ask for an operation by hand, read into an `Operation`.
+
+Only shapes are looked at: whether the state permits the operation is the workflow's to say.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from domain.errors import Invalid
+from domain.messages import Operation
+
+LONGEST_KEY: Final = 255
+"""Characters of a key; Temporal takes no longer update id."""
+LONGEST_REASON: Final = 1_000
+"""Characters of a reason."""
+MOST_VARIABLES: Final = 32 * 1024
+"""Characters of all variables together, names and values."""
+
+_FIELDS: Final = ("key", "job_id", "variables", "reason")
+_OF_A_JOB: Final = frozenset(
+    {"cancel_job", "retry_job", "play_job", "unschedule_job", "mirror_downstream", "revive_bridge", "resource_granted"}
+)
+_WITH_VARIABLES: Final = frozenset({"play_job"})
+_NOTHING: Final[tuple[Any, ...]] = (None, "", {})
+"""What counts as not given."""
+
+
+def read_operation(name: str, given: Sequence[Any]) -> Operation:
+    """The operation `name` from its arguments as decoded from JSON: one object, or nothing at all.
+
+    Raises `Invalid` with what is wrong and what to write instead.
+    """
+    if len(given) > 1:
+        raise Invalid(f"{name} takes one object, not {len(given)}. {_write(name)}")
+    fields = given[0] if given and given[0] not in _NOTHING else {}
+    if not isinstance(fields, Mapping):
+        raise Invalid(f"{name} takes an object, not {_shown(fields)}. {_write(name)}")
+    unknown = [str(field) for field in fields if field not in _FIELDS]
+    if unknown:
+        names = ", ".join(unknown)[:200]
+        raise Invalid(f"{name} does not know {names}; it knows {', '.join(_FIELDS)}. {_write(name)}")
+    values = {field: _READERS[field](name, value) for field, value in fields.items() if value not in _NOTHING}
+    operation = Operation(**values)
+    _check_job(name, operation)
+    if operation.variables and name not in _WITH_VARIABLES:
+        raise Invalid(f"{name} takes no variables; only play_job does. {_write(name)}")
+    return operation
+
+
+def _check_job(name: str, operation: Operation) -> None:
+    if name in _OF_A_JOB and operation.job_id is None:
+        raise Invalid(f"{name} needs the id of a job. {_write(name)}")
+    if name not in _OF_A_JOB and operation.job_id is not None:
+        instead = f", or use {name.split('_')[0]}_job" if name.endswith("_pipeline") else ""
+        raise Invalid(f"{name} concerns the whole pipeline; leave job_id out{instead}.")
+
+
+def _write(name: str) -> str:
+    """The sentence that says what to write."""
+    return 'Write {"job_id": 42}.' if name in _OF_A_JOB else 'Write {} or {"reason": "..."}.'
+
+
+def _shown(value: Any) -> str:
+    kinds = {str: "the text", list: "the list", bool: "the truth value", int: "the number", float: "the number"}
+    return f"{kinds.get(type(value), 'the value')} {str(value)[:80]!r}"
+
+
+def _job_id(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**53:
+        raise Invalid(f"{name}: job_id is the id of a job, a whole number, not {_shown(value)}. {_write(name)}")
+    return value
+
+
+def _text(field: str, longest: int) -> Callable[[str, Any], str]:
+    def read(name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise Invalid(f'{name}: {field} is a text, not {_shown(value)}. Write {{"{field}": "..."}}.')
+        if len(value) > longest:
+            raise Invalid(f"{name}: {field} has {len(value)} characters; {longest} are permitted.")
+        return value
+
+    return read
+
+
+def _variables(name: str, value: Any) -> dict[str, str]:
+    example = 'Write {"variables": {"NAME": "value"}}.'
+    if not isinstance(value, Mapping):
+        raise Invalid(f"{name}: variables are an object of names and texts, not {_shown(value)}. {example}")
+    for key, text in value.items():
+        if not key or not isinstance(text, str):
+            raise Invalid(f"{name}: variable {str(key)[:80]!r} needs a name and a text as its value. {example}")
+    size = sum(len(key) + len(text) for key, text in value.items())
+    if size > MOST_VARIABLES:
+        raise Invalid(f"{name}: the variables have {size} characters; {MOST_VARIABLES} are permitted.")
+    return dict(value)
+
+
+_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "key": _text("key", LONGEST_KEY),
+    "job_id": _job_id,
+    "variables": _variables,
+    "reason": _text("reason", LONGEST_REASON),
+}

@@ -1,0 +1,234 @@
+"""Deployments: made when a job that deploys is first enqueued; from then on the job's row says how it goes.
+
+Reference: CI YAML, section 14.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.environment_variables import environment_slug, guessed_tier
+from domain.errors import NotFound
+from domain.places import START, Place, seconds_of
+from domain.status import Status
+from domain.verdict import NO_ENVIRONMENT, OUTDATED
+from models.columns import Record, table_of
+from models.environments import Deployment, Environment
+from models.pipelines import Pipeline
+from models.repositories import environments
+from models.repositories.job_rows import job
+from models.tables import Project
+
+deployment = table_of(Deployment)
+environment = table_of(Environment)
+pipeline = table_of(Pipeline)
+project = table_of(Project)
+
+STATUSES: Final[Mapping[Status, str]] = {
+    Status.CREATED: "created",
+    Status.WAITING_FOR_RESOURCE: "created",
+    Status.PREPARING: "created",
+    Status.PENDING: "created",
+    Status.SCHEDULED: "created",
+    Status.MANUAL: "blocked",
+    Status.RUNNING: "running",
+    Status.CANCELING: "running",
+    Status.SUCCESS: "success",
+    Status.FAILED: "failed",
+    Status.CANCELED: "canceled",
+    Status.SKIPPED: "skipped",
+}
+"""The status of a deployment, by that of its job."""
+
+_TO_OPEN: Final = (
+    select(
+        job.c.id,
+        job.c.project_id,
+        job.c.pipeline_id,
+        job.c.user_id,
+        job.c.environment_id,
+        job.c.plan["environment"].label("written"),
+        pipeline.c.ref,
+        pipeline.c.tag,
+        pipeline.c.sha,
+    )
+    .join(pipeline, pipeline.c.id == job.c.pipeline_id)
+    .outerjoin(deployment, deployment.c.job_id == job.c.id)
+    .where(
+        job.c.id.in_(bindparam("b_jobs", expanding=True)),
+        job.c.environment_action == START,
+        deployment.c.id.is_(None),
+    )
+    .order_by(job.c.id)
+)
+_COUNT: Final = (
+    update(project)
+    .where(project.c.id == bindparam("b_project"))
+    .values(deployment_count=project.c.deployment_count + bindparam("b_more"))
+    .returning(project.c.deployment_count)
+)
+_NEWER_SUCCESS: Final = (
+    select(deployment.c.id)
+    .join(job, job.c.id == deployment.c.job_id)
+    .join(project, project.c.id == deployment.c.project_id)
+    .where(
+        deployment.c.environment_id == bindparam("b_environment"),
+        deployment.c.job_id > bindparam("b_job"),
+        job.c.status == Status.SUCCESS,
+        project.c.forward_deployment,
+        deployment.c.sha != select(pipeline.c.sha).where(pipeline.c.id == bindparam("b_pipeline")).scalar_subquery(),
+    )
+    .limit(1)
+)
+
+
+async def open_missing(connection: AsyncConnection, job_ids: Sequence[int], now: datetime) -> None:
+    """Make the deployments of those of the jobs that deploy and have none: they have just been enqueued.
+
+    One query where none of them deploys. Doing it again changes nothing. An environment that was deleted since the
+    pipeline was made is made again.
+    """
+    if not job_ids:
+        return
+    rows = (await connection.execute(_TO_OPEN, {"b_jobs": sorted(job_ids)})).all()
+    by_project: defaultdict[int, list[Record]] = defaultdict(list)
+    for row in rows:
+        if row.environment_id is not None or row.written["name"]:
+            by_project[row.project_id].append(row)
+    for project_id, mine in sorted(by_project.items()):
+        made_again = await _restore(connection, project_id, [row for row in mine if row.environment_id is None], now)
+        counted = await connection.execute(_COUNT, {"b_project": project_id, "b_more": len(mine)})
+        first = counted.scalar_one() - len(mine) + 1
+        values = [_values(row, first + place, made_again, now) for place, row in enumerate(mine)]
+        await connection.execute(insert(deployment), values)
+
+
+async def _restore(
+    connection: AsyncConnection, project_id: int, rows: Sequence[Record], now: datetime
+) -> dict[int, int]:
+    """Environments of jobs whose own was deleted, by job."""
+    if not rows:
+        return {}
+    places = {row.id: _place_again(row.written) for row in rows}
+    ids = await environments.ensure(connection, project_id, places.values(), now)
+    for row in rows:
+        statement = update(job).where(job.c.id == row.id).values(environment_id=ids[places[row.id].environment])
+        await connection.execute(statement)
+    return {row.id: ids[places[row.id].environment] for row in rows}
+
+
+def _place_again(written: Mapping[str, Any]) -> Place:
+    name = written["name"]
+    return Place(name, tier=written.get("deployment_tier") or guessed_tier(name), slug=environment_slug(name))
+
+
+def _values(row: Record, iid: int, made_again: Mapping[int, int], now: datetime) -> dict[str, Any]:
+    return {
+        "iid": iid,
+        "project_id": row.project_id,
+        "environment_id": made_again.get(row.id, row.environment_id),
+        "job_id": row.id,
+        "pipeline_id": row.pipeline_id,
+        "user_id": row.user_id,
+        "ref": row.ref,
+        "tag": row.tag,
+        "sha": row.sha,
+        "on_stop": row.written.get("on_stop", ""),
+        "auto_stop_in": seconds_of(row.written.get("auto_stop_in", "")),
+        "created_at": now,
+    }
+
+
+async def objection(connection: AsyncConnection, row: Record) -> str:
+    """Why a job that is about to deploy must fail instead, as a failure reason; empty if it may.
+
+    Its environment has no valid name, or a newer deployment of it has succeeded. Jobs are compared in the order in
+    which they were made, so that it also holds for one that is enqueued after the newer one has deployed; a retry is a
+    new job, so a retried deployment may go back on purpose. The same commit is never outdated, and the project may have
+    this switched off.
+    """
+    if row.environment_id is None:
+        return NO_ENVIRONMENT
+    asked = {"b_environment": row.environment_id, "b_job": row.id, "b_pipeline": row.pipeline_id}
+    return OUTDATED if (await connection.execute(_NEWER_SUCCESS, asked)).first() is not None else ""
+
+
+_FINISHED: Final = func.coalesce(job.c.finished_at, job.c.started_at, job.c.queued_at, deployment.c.created_at)
+ORDERS: Final[Mapping[str, Any]] = {
+    "id": deployment.c.id,
+    "iid": deployment.c.iid,
+    "created_at": deployment.c.created_at,
+    "updated_at": _FINISHED,
+    "finished_at": job.c.finished_at,
+    "ref": deployment.c.ref,
+}
+"""What a list of deployments may be ordered by."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentFilter:
+    """Which deployments of a project; empty fields do not narrow."""
+
+    environment: str = ""
+    status: str = ""
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+    finished_after: datetime | None = None
+    finished_before: datetime | None = None
+    order_by: str = "id"
+    ascending: bool = True
+
+
+def _shown() -> Select[Any]:
+    """Deployments with the status of their jobs (`status`) and when that changed last (`updated_at`)."""
+    return select(deployment, job.c.status.label("status"), _FINISHED.label("updated_at")).join(
+        job, job.c.id == deployment.c.job_id
+    )
+
+
+def of_project(project_id: int, wanted: DeploymentFilter) -> Select[Any]:
+    """Statement for the deployments of a project (columns of `Deployment`, `status` and `updated_at`)."""
+    statement = _shown().where(deployment.c.project_id == project_id)
+    if wanted.environment:
+        named = select(environment.c.id).where(
+            environment.c.project_id == project_id, environment.c.name == wanted.environment
+        )
+        statement = statement.where(deployment.c.environment_id.in_(named))
+    if wanted.status:
+        statuses = [str(status) for status, shown in STATUSES.items() if shown == wanted.status]
+        statement = statement.where(job.c.status.in_(statuses))
+    for column, after, before in (
+        (_FINISHED, wanted.updated_after, wanted.updated_before),
+        (job.c.finished_at, wanted.finished_after, wanted.finished_before),
+    ):
+        statement = statement if after is None else statement.where(column >= after)
+        statement = statement if before is None else statement.where(column <= before)
+    column = ORDERS[wanted.order_by]
+    ways = (column.asc(), deployment.c.id.asc()) if wanted.ascending else (column.desc(), deployment.c.id.desc())
+    return statement.order_by(*ways)
+
+
+async def get(connection: AsyncConnection, deployment_id: int, project_id: int) -> Record:
+    """One deployment of a project. Raises `NotFound`."""
+    statement = _shown().where(deployment.c.id == deployment_id, deployment.c.project_id == project_id)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound("404 Deployment Not Found")
+    return row
+
+
+async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, Record]:
+    """The newest successful deployment of each environment that has one, by environment."""
+    newest = (
+        select(func.max(deployment.c.id))
+        .join(job, job.c.id == deployment.c.job_id)
+        .where(deployment.c.environment_id.in_(sorted(environment_ids)), job.c.status == Status.SUCCESS)
+        .group_by(deployment.c.environment_id)
+    )
+    rows = (await connection.execute(_shown().where(deployment.c.id.in_(newest)))).all()
+    return {row.environment_id: row for row in rows}

@@ -1,0 +1,46 @@
+"""Variables that a person gives to a job when playing it by the API: they wait here, and never cross Temporal.
+
+They are written before the workflow is asked, under the key of the command, and taken in the transaction that records
+the command's answer (design, "Rules of the seam": messages carry ids, never secrets).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sqlalchemy import bindparam, delete
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import table_of
+from models.pipelines import PlayVariables
+
+play_variables = table_of(PlayVariables)
+
+_PUT: Final = {
+    "postgresql": postgresql.insert(play_variables).on_conflict_do_nothing(),
+    "sqlite": sqlite.insert(play_variables).on_conflict_do_nothing(),
+}
+_TAKE: Final = (
+    delete(play_variables)
+    .where(play_variables.c.pipeline_id == bindparam("b_pipeline"), play_variables.c.key == bindparam("b_key"))
+    .returning(play_variables.c.variables)
+)
+
+
+async def put(
+    connection: AsyncConnection, pipeline_id: int, key: str, job_id: int, variables: Mapping[str, str]
+) -> None:
+    """Keep the variables of a command; those of a command with the same key stay as they are."""
+    row = {
+        "pipeline_id": pipeline_id,
+        "key": key,
+        "job_id": job_id,
+        "variables": [{"key": name, "value": value} for name, value in variables.items()],
+    }
+    await connection.execute(_PUT[connection.dialect.name], row)
+
+
+async def take(connection: AsyncConnection, pipeline_id: int, key: str) -> list[dict[str, str]]:
+    """The variables of a command as `Job.variables` has them, and forget them; empty if there are none."""
+    found = (await connection.execute(_TAKE, {"b_pipeline": pipeline_id, "b_key": key})).first()
+    return [] if found is None else list(found.variables)

@@ -1,0 +1,1 @@
+"""Tests of what implements the activities and runs beside the workflows."""

@@ -1,0 +1,1 @@
+"""Tests of the loops that run beside the workflows."""

@@ -1,0 +1,1 @@
+"""Bridges from their configuration to the end of their downstream pipelines."""

@@ -1,0 +1,239 @@
+"""Engine `temporal`: real workflows on a real Temporal server, a real database, the real relay; runners are played.
+
+One server, one worker and one database serve all scenarios; each has a project and a pipeline of its own.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from uuid import uuid4
+
+from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateStage
+from temporalio.exceptions import TemporalError
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Worker
+
+from activities.pipelines import PipelineActivities
+from activities.resource_groups import ResourceGroupActivities
+from activities.temporal_worker import make_worker
+from domain.config.plan import Plan
+from domain.errors import Refused, Unavailable
+from domain.messages import Answer, Operation
+from domain.status import Status
+from domain.verdict import SCRIPT_FAILURE
+from models.clock import system_clock
+from models.migrate import migrate
+from models.notifications import OUTBOX
+from models.repositories import installations, pipelines, projects, verdicts
+from models.repositories.pipelines import PipelineRequest
+from models.session import Database
+from settings import Settings
+from tests.cases.case_rows import CaseRows
+from tests.cases.engine import COMMANDS, Begin, Engine
+from tests.cases.scenario import State
+from tests.cases.watched_pipeline import WatchedPipeline
+from tests.models.world import hand_out, job, touch
+from tests.temporal import temporal_server
+from tests.waiting import eventually
+from tests.workflows.pod import Pod, RealTime
+from workflows.pipeline import PipelineWorkflow
+
+ANSWERS_WITHIN: Final = timedelta(seconds=60)
+"""Longer than any update may take on a busy machine."""
+
+CLOSED: Final = frozenset({RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND})
+"""The run was closed under our hands: the next try finds another one."""
+
+ENDS: Final[Mapping[str, Status]] = {"success": Status.SUCCESS, "drop": Status.FAILED}
+"""Events that are verdicts of a runner."""
+
+
+class CasePod(Pod):
+    """A pod whose pipelines can be watched."""
+
+    async def start_worker(self) -> None:
+        """Run a worker like that of the product, with `WatchedPipeline` in the place of its pipelines."""
+        activities = PipelineActivities(self.world.database, self.notifications, system_clock)
+        groups = ResourceGroupActivities(self.world.database)
+        spare = self.settings.model_copy(update={"task_queue": f"{self.settings.task_queue}-spare"})
+        parts: dict[str, Any] = {**make_worker(self.client, activities, spare, groups).config()}
+        rows = CaseRows(self.world.database)
+        parts["task_queue"] = self.settings.task_queue
+        parts["activities"] = [*parts["activities"], rows.on_its_way, rows.skip, rows.due]
+        parts["workflows"] = [WatchedPipeline if one is PipelineWorkflow else one for one in parts["workflows"]]
+        worker = Worker(**parts)
+        self._worker = worker, asyncio.create_task(worker.run())
+
+        async def runs() -> bool:
+            return worker.is_running
+
+        await eventually(runs, "the worker runs")
+
+
+class TemporalEngine:
+    """One pipeline with a workflow of its own. Raises `Refused` where the product refuses."""
+
+    def __init__(self, pod: Pod, pipeline_id: int) -> None:
+        """See `begin`."""
+        self._pod = pod
+        self._pipeline_id = pipeline_id
+
+    async def begin(self) -> None:
+        """Wait until what follows from the creation has followed."""
+        await self._ask("settled")
+
+    async def apply(self, event: str, names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+        """Let an event happen to each job in turn; what follows is decided when all have happened."""
+        ids = [await self._latest(name) for name in names]
+        if len(ids) > 1:
+            await self._ask("hold")
+        if event in COMMANDS:
+            await self._command(COMMANDS[event], ids or [None])
+            return
+        if event == "run":
+            await self._run(names)
+        elif event in ENDS:
+            await self._end(ids, ENDS[event], arguments)
+        else:
+            for job_id in ids:
+                await self._ask(event, job_id)
+        await self._ask("settled")
+
+    async def state(self) -> State:
+        """Rows as SQL has them."""
+        world = self._pod.world
+        return State(
+            await world.status(self._pipeline_id),
+            await world.stages(self._pipeline_id),
+            await world.statuses(self._pipeline_id),
+        )
+
+    async def _latest(self, name: str) -> int:
+        row = await self._pod.world.row(job, pipeline_id=self._pipeline_id, name=name, retried=False)
+        return int(row.id)
+
+    async def _command(self, name: str, targets: Sequence[int | None]) -> None:
+        """One after the other: where several are asked for, they are answered together when the workflow goes on."""
+        if len(targets) == 1:
+            await self._ask(name, targets[0])
+            await self._ask("settled")
+            return
+        handle = self._pod.handle(self._pipeline_id)
+        asked = [
+            await handle.start_update(
+                name,
+                Operation(str(uuid4()), target),
+                wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+                result_type=Answer,
+                rpc_timeout=ANSWERS_WITHIN,
+            )
+            for target in targets
+        ]
+        await self._ask("settled")
+        for one in asked:
+            await self._answer_of(one.result(rpc_timeout=ANSWERS_WITHIN), name)
+
+    async def _run(self, names: Sequence[str]) -> None:
+        """A runner that has only the tag of one job takes that job."""
+        world = self._pod.world
+        for name in names:
+            row = await world.row(job, pipeline_id=self._pipeline_id, name=name, retried=False)
+            async with world.database.write() as connection:
+                taken = await hand_out(connection, world.runner(tags=tuple(row.tags), run_untagged=False), world.now())
+                assert taken is not None, f"no runner was given {name}, which is {row.status}"
+                assert await touch(connection, *taken)
+            assert taken[0] == row.id
+
+    async def _end(self, ids: Sequence[int], status: Status, arguments: Mapping[str, Any]) -> None:
+        """Verdicts of one moment; a job that no runner has taken may get one as well."""
+        world = self._pod.world
+        failed = status is Status.FAILED
+        async with world.database.write() as connection:
+            ended = await verdicts.end_jobs(
+                connection,
+                ids,
+                status,
+                world.now(),
+                reason=arguments.get("failure_reason", SCRIPT_FAILURE) if failed else "",
+                exit_code=arguments.get("exit_code") if failed else 0,
+            )
+        assert sorted(ended) == sorted(ids), f"of jobs {list(ids)} only {ended} were pending or running"
+        await self._pod.notifications.notify(OUTBOX)
+
+    async def _ask(self, name: str, job_id: int | None = None) -> None:
+        """Send an update and wait for its answer; a workflow that is closed is started for it."""
+        async with self._pod.world.database.read() as connection:
+            facts = (await pipelines.facts_of(connection, [self._pipeline_id]))[self._pipeline_id]
+        operation = Operation(str(uuid4()), job_id)
+        for last in (False, False, True):
+            try:
+                await self._answer_of(self._pod.pipelines.ask(facts, name, operation, ANSWERS_WITHIN), name)
+            except Unavailable as error:
+                closed = isinstance(error.__cause__, RPCError) and error.__cause__.status in CLOSED
+                if last or not closed:
+                    raise
+            else:
+                return
+
+    async def _answer_of(self, asked: Any, name: str) -> None:
+        try:
+            await asked
+        except WorkflowUpdateFailedError as error:
+            raise Refused(f"{name}: {error.cause}") from error
+        except TemporalError as error:
+            raise Unavailable(f"{name} had no answer: {error}. The jobs are {await self.state()}.") from error
+
+
+@asynccontextmanager
+async def temporal_engine() -> AsyncIterator[Begin]:
+    """Start a Temporal server and a pod on it, both in a temporary folder."""
+    with TemporaryDirectory(prefix="perdure-cases-") as folder:
+        async with temporal_server(Path(folder)) as address, _running_pod(address, Path(folder)) as pod:
+            numbers = count(1)
+
+            async def begin(plan: Plan) -> Engine:
+                engine = TemporalEngine(pod, await _create(pod, plan, next(numbers)))
+                await engine.begin()
+                return engine
+
+            yield begin
+
+
+@asynccontextmanager
+async def _running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
+    settings = Settings(home=home, temporal_address=address, task_queue="cases")
+    database = Database(settings.database)
+    try:
+        await migrate(database)
+        async with database.write() as connection:
+            await installations.ensure(connection, settings.pod, settings.pod_number, system_clock())
+        pod = CasePod(await RealTime.make(database), settings)
+        await pod.join()
+        await pod.start()
+        try:
+            yield pod
+        finally:
+            await pod.close()
+    finally:
+        await database.close()
+
+
+async def _create(pod: Pod, plan: Plan, number: int) -> int:
+    """A project and a pipeline of a scenario's own. Each job has a tag of its own, so that a runner can ask for it."""
+    tagged = replace(plan, jobs=tuple(replace(one, tags=(f"{number} {one.name}",)) for one in plan.jobs))
+    world, now = pod.world, system_clock()
+    async with world.database.write() as connection:
+        owner = await projects.organisation_by(connection, path="acme")
+        project_id = await projects.create_project(
+            connection, owner, f"case-{number}", f"Case {number}", world.user_id, now, default_branch="master"
+        )
+        request = PipelineRequest(project_id, world.user_id, "master", "c0ffee00", "push")
+        pipeline_id = await pipelines.create(connection, request, tagged, now)
+    await pod.notifications.notify(OUTBOX)
+    return pipeline_id

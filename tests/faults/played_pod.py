@@ -1,0 +1,134 @@
+"""A real server process and a real Temporal server, each of which a test may kill; runners are played by HTTP."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.faults.ledger import Ledger
+from tests.faults.players import Players
+from tests.project import Project
+from tests.server import Server
+from tests.temporal import TemporalServer
+from tests.waiting import eventually
+
+TIMES: dict[str, Any] = {
+    "lease_tick": 0.5,
+    "hand_out_window": 4,
+    "runner_lost": 120,
+    "outage_bonus_min": 2,
+    "long_poll": 5,
+    "queue_rescan": 1,
+    "reconcile_every": 3,
+    "outbox_not_found": 2,
+}
+"""A runner that is played never falls silent for good, so no job is ever given up; everything else is short."""
+
+
+class PlayedPod:
+    """One installation; `server` and `temporal` are for the test to kill."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` takes everything; call `start` next."""
+        self.folder = folder
+        self.temporal_folder = folder / "temporal"
+        self.temporal_folder.mkdir()
+        self.temporal = TemporalServer(self.temporal_folder)
+        self.server = Server(folder / "server", self.temporal.address, **TIMES)
+        self.ledger = Ledger(self.server.home)
+
+    async def start(self, files: Mapping[str, str], runners: int) -> None:
+        """Start both, make a project of these files, and register so many runners."""
+        await self.temporal.start()
+        await self.server.start()
+        tree = self.folder / "tree"
+        tree.mkdir()
+        async with self.server.client() as client:
+            self.project = await Project.create(client, "played", tree, files)
+            self.tokens = [await _register(client) for _ in range(runners)]
+
+    async def push(self) -> int:
+        """Push the project; the id of its pipeline."""
+        async with self.server.client() as client:
+            await self.project.commit({})
+            made = await Project(client, self.project.id, self.project.tree).push()
+        assert not made["yaml_errors"], made["yaml_errors"]
+        return int(made["id"])
+
+    async def run(self, config: str) -> int:
+        """A pipeline of a configuration of its own; its id."""
+        await self.project.commit({".gitlab-ci.yml": config})
+        return await self.push()
+
+    @asynccontextmanager
+    async def playing(self, *, seed: int = 0, longest: float = 0.0) -> AsyncIterator[Players]:
+        """Runners that play, and somebody who plays every manual job whose name begins with `play`."""
+        players = Players(self.server.url, self.tokens, seed=seed, longest=longest)
+        tasks = [asyncio.create_task(players.play()), asyncio.create_task(self._play_manual_jobs())]
+        try:
+            yield players
+        finally:
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _play_manual_jobs(self) -> None:
+        async with self.server.client() as client:
+            while True:
+                waiting = self.ledger.rows("SELECT id FROM job WHERE status = 'manual' AND name LIKE 'play%'")
+                for row in waiting:
+                    with suppress(httpx.TransportError):
+                        await client.post(f"/api/v4/projects/{self.project.id}/jobs/{row['id']}/play")
+                await asyncio.sleep(0.3)
+
+    async def over(self, *pipelines: int, within: float = 120.0) -> None:
+        """Wait until these pipelines are over; an error shows what is left."""
+
+        async def look() -> bool:
+            return all(self.ledger.is_over(pipeline) for pipeline in pipelines)
+
+        try:
+            await eventually(look, "the pipelines are over", within)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{self.left(*pipelines)}") from error
+
+    def left(self, *pipelines: int) -> str:
+        """What is not complete, and what Temporal was not told."""
+        lines = []
+        for pipeline in pipelines:
+            for job in self.ledger.attempts(pipeline):
+                if job["status"] not in {"success", "failed", "canceled", "skipped"} or not job["folded"]:
+                    lines.append(f"{job['pipeline_id']} {job['name']} {job['id']} {job['status']} {job['folded']}")
+        outbox = self.ledger.rows("SELECT kind, pipeline_id, job_id, attempts, sent_at, error FROM outbox")
+        return "\n".join([*lines, *(str(tuple(row)) for row in outbox)])
+
+    async def close(self) -> None:
+        """End both."""
+        await self.server.stop()
+        await self.temporal.stop()
+
+
+async def _register(client: httpx.AsyncClient) -> str:
+    answer = await client.post("/api/v4/user/runners", json={"runner_type": "instance_type"})
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    return str(answer.json()["token"])
+
+
+@asynccontextmanager
+async def played_pod(folder: Path, files: Mapping[str, str], runners: int = 8) -> AsyncIterator[PlayedPod]:
+    """A pod that runs, with a project of these files; what its server printed goes to stderr when the block fails."""
+    pod = PlayedPod(folder)
+    try:
+        await pod.start(files, runners)
+        yield pod
+    except BaseException:
+        sys.stderr.write(f"--- server ---\n{pod.server.program.log.read_text()[-8000:]}\n")
+        raise
+    finally:
+        await pod.close()

@@ -1,0 +1,32 @@
+"""Variables of a play that wait in SQL for its answer."""
+
+from models.columns import table_of
+from models.pipelines import PlayVariables
+from models.repositories import play_variables
+from tests.models.world import World, job
+
+GIVEN = {"COLOUR": "red", "SIZE": "9"}
+
+
+async def test_variables_are_taken_once(world: World) -> None:
+    pipeline_id = await world.begin()
+    job_id = (await world.rows(job, pipeline_id=pipeline_id))[0].id
+    async with world.database.write() as connection:
+        await play_variables.put(connection, pipeline_id, "k", job_id, GIVEN)
+        assert await play_variables.take(connection, pipeline_id, "other") == []
+        assert await play_variables.take(connection, pipeline_id + 1, "k") == []
+        assert await play_variables.take(connection, pipeline_id, "k") == [
+            {"key": "COLOUR", "value": "red"},
+            {"key": "SIZE", "value": "9"},
+        ]
+        assert await play_variables.take(connection, pipeline_id, "k") == []
+    assert list(await world.rows(table_of(PlayVariables))) == []
+
+
+async def test_a_repetition_keeps_the_first(world: World) -> None:
+    pipeline_id = await world.begin()
+    job_id = (await world.rows(job, pipeline_id=pipeline_id))[0].id
+    async with world.database.write() as connection:
+        await play_variables.put(connection, pipeline_id, "k", job_id, {"A": "1"})
+        await play_variables.put(connection, pipeline_id, "k", job_id, {"A": "2"})
+        assert await play_variables.take(connection, pipeline_id, "k") == [{"key": "A", "value": "1"}]

@@ -1,0 +1,165 @@
+"""Which pending jobs no runner can take, by the rules of the claim itself."""
+
+from datetime import timedelta
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+from sqlalchemy import update
+
+from models.columns import table_of
+from models.pipelines import QueueEntry
+from models.repositories import projects, runners, standings, waiting_jobs
+from models.repositories.leases import clock
+from models.tables import Runner
+from settings import TimeLimits
+from tests.models.world import World, job
+
+queue = table_of(QueueEntry)
+runner = table_of(Runner)
+LONG = 7200.0
+
+
+async def set_runner(world: World, **values: Any) -> None:
+    """Write columns of the runner."""
+    async with world.database.write() as connection:
+        await connection.execute(update(runner).where(runner.c.id == world.runner_id).values(**values))
+
+
+async def reasons(world: World, silence: float = LONG) -> dict[str, str]:
+    """Job name to the reason why it is stuck."""
+    rows = await world.rows(job)
+    async with world.database.read() as connection:
+        found = await waiting_jobs.reasons(connection, rows, world.now(), silence)
+    return {row.name: found[row.id] for row in rows if row.id in found}
+
+
+async def call(world: World) -> None:
+    """The runner asks for work."""
+    async with world.database.write() as connection:
+        await runners.contact(connection, world.runner_id, "s_1", {}, "", world.now())
+
+
+async def test_a_job_is_stuck_as_soon_as_it_is_pending(world: World) -> None:
+    await call(world)
+    await world.begin("gpu: {script: x, tags: [gpu]}\nplain: {script: x}\nlater: {stage: deploy, script: x}\n")
+    assert await reasons(world) == {"gpu": "No runner of this project has the tag gpu."}
+
+
+async def test_whatever_the_claim_refuses_is_a_reason(world: World) -> None:
+    """And what it does not refuse is none: the two rules are one."""
+    await call(world)
+    await world.begin("one: {script: x, tags: [gpu]}\n")
+    async with world.database.write() as connection:
+        owner = await projects.organisation_by(connection, path="acme")
+        foreign = await projects.create_project(connection, owner, "other", "Other", world.user_id, world.now())
+    refusals: list[dict[str, Any]] = [
+        {"tags": ["arm"]},
+        {"tags": ["gpu"], "ref_protected": True},
+        {"tags": ["gpu"], "runner_type": "project_type", "project_id": foreign},
+    ]
+    for values in refusals:
+        free = {"tags": [], "ref_protected": False, "runner_type": "instance_type", "project_id": None}
+        await set_runner(world, **{**free, **values})
+        assert await reasons(world) != {}, values
+        assert await world.claim(**{key: tuple(v) if key == "tags" else v for key, v in values.items()}) is None
+    await set_runner(world, tags=["gpu"], ref_protected=False, runner_type="project_type", project_id=world.project_id)
+    assert await reasons(world) == {}
+    mine = {"tags": ("gpu",), "runner_type": "project_type", "project_id": world.project_id}
+    assert await world.claim(**mine) is not None
+
+
+async def test_a_paused_or_silent_runner_is_none(world: World) -> None:
+    await world.begin("one: {script: x}\n")
+    assert await reasons(world) == {"one": "The only runner that fits is offline: no call came for too long."}
+    await call(world)
+    assert await reasons(world) == {}
+    await set_runner(world, paused=True)
+    assert await reasons(world) == {"one": "The only runner that fits is paused."}
+    await set_runner(world, paused=False)
+    world.seconds += 100
+    assert await reasons(world, silence=200) == {}
+    world.seconds += 100
+    assert "offline" in (await reasons(world, silence=200))["one"]
+
+
+async def test_a_runner_that_holds_a_job_is_there_although_it_asks_for_no_other(world: World) -> None:
+    await world.begin("one: {script: x}\ntwo: {script: x}\n")
+    await world.take()
+    world.seconds += 10_000
+    assert await reasons(world) == {}
+
+
+async def test_a_job_of_a_protected_ref_fits_a_protected_runner(world: World) -> None:
+    await call(world)
+    await set_runner(world, ref_protected=True)
+    await world.begin("one: {script: x}\n")
+    assert "protected" in (await reasons(world))["one"]
+    async with world.database.write() as connection:
+        await connection.execute(update(queue).values(ref_protected=True))
+    assert await reasons(world) == {}
+
+
+async def test_only_pending_jobs_of_runners_are_stuck(world: World) -> None:
+    await world.begin(
+        "bridge: {trigger: {project: acme/other}}\ngate: {script: x, when: manual, tags: [gpu]}\nheld: {script: x}\n"
+    )
+    await world.take()
+    await set_runner(world, paused=True)
+    assert (await world.row(job, name="bridge")).status == "pending"
+    assert await reasons(world) == {}
+
+
+async def test_many_jobs_cost_as_many_statements_as_one(world: World) -> None:
+    await world.begin("".join(f"j{number}: {{script: x, tags: [t{number % 3}]}}\n" for number in range(60)))
+    rows = await world.rows(job)
+    async with world.database.read() as connection:
+        execute = AsyncMock(wraps=connection.execute)
+        found = await waiting_jobs.reasons(Mock(execute=execute), rows, world.now(), LONG)
+    assert len(found) == 60
+    assert execute.await_count == 3
+
+
+async def overdue(world: World, **limits: Any) -> dict[int, str]:
+    """Jobs that have waited too long, with the reason."""
+    async with world.database.read() as connection:
+        found = await waiting_jobs.overdue(connection, world.now(), TimeLimits(**limits))
+    return {one.job_id: one.reason for one in found}
+
+
+async def test_who_waits_too_long_comes_in_the_order_of_waiting(world: World) -> None:
+    await call(world)
+    await world.begin("fits: {script: x}\n")
+    await world.begin("gpu: {script: x, tags: [gpu]}\n")
+    fits, gpu = await world.rows(job)
+    world.seconds += 500
+    assert await overdue(world, pending_unmatched=1000, pending_limit=2000) == {}
+    world.seconds += 600
+    assert list(await overdue(world, pending_unmatched=1000, pending_limit=2000)) == [gpu.id]
+    world.seconds += 1000
+    found = await overdue(world, pending_unmatched=1000, pending_limit=2000)
+    assert list(found) == [fits.id, gpu.id]
+    assert (found[fits.id], found[gpu.id]) == ("", "No runner of this project has the tag gpu.")
+
+
+async def test_a_job_put_back_into_the_queue_waits_anew(world: World) -> None:
+    await call(world)
+    await world.begin("one: {script: x, tags: [gpu]}\n")
+    world.seconds += 5000
+    late = (await world.row(job)).queued_at + timedelta(seconds=4000)
+    async with world.database.write() as connection:
+        await connection.execute(update(job).values(queued_at=late))
+    assert await overdue(world) == {}
+
+
+async def test_standings_name_stuck_and_silent_jobs(world: World) -> None:
+    await call(world)
+    await world.begin("gpu: {script: x, tags: [gpu]}\nheld: {script: x}\n")
+    held = await world.take()
+    rows = await world.rows(job)
+    async with world.database.write() as connection:
+        found = await standings.of_jobs(connection, rows, world.now(), TimeLimits())
+        assert found.unresponsive == set()
+        await connection.execute(clock.insert().values(id=1, ticks=100, ticked_at=0.0, calm_until=0))
+        found = await standings.of_jobs(connection, rows, world.now(), TimeLimits())
+    assert found.unresponsive == {held}
+    assert list(found.stuck) == [row.id for row in rows if row.name == "gpu"]

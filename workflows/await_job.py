@@ -1,0 +1,50 @@
+"""Activity `await_job`: how a workflow waits for a job that a runner carries out, and what it makes of its end."""
+
+import asyncio
+from typing import TypeAlias
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+
+with workflow.unsafe.imports_passed_through():
+    from dataclasses import replace
+    from datetime import timedelta
+
+    from domain.messages import AwaitJob
+    from domain.status import COMPLETE, Status
+    from domain.verdict import UNKNOWN_FAILURE, Verdict
+    from workflows.ports import PipelinePort
+
+Waiting: TypeAlias = "workflow.ActivityHandle[Verdict]"
+
+_LIMIT = timedelta(days=90)
+"""An alarm for a job that nobody ever ended, never a decision."""
+
+
+def workflow_id(pipeline_id: int) -> str:
+    """The id of a pipeline's workflow."""
+    return f"pipeline-{pipeline_id}"
+
+
+def activity_id(job_id: int) -> str:
+    """The id of the activity that waits for a job; used once, since a retry is another job row."""
+    return f"job-{job_id}"
+
+
+def wait_for(job_id: int, summary: str) -> Waiting:
+    """Begin to wait for a job; the outbox relay ends it by its id. `summary` is shown beside it."""
+    return workflow.start_activity_method(
+        PipelinePort.await_job,
+        AwaitJob(job_id),
+        activity_id=activity_id(job_id),
+        start_to_close_timeout=_LIMIT,
+        retry_policy=RetryPolicy(maximum_attempts=1),
+        summary=summary[:200],
+    )
+
+
+def verdict_of(job_id: int, done: "asyncio.Future[Verdict]") -> Verdict:
+    """How a job ended. Whoever completes or fails the activity by hand ends this job, whatever he wrote."""
+    if done.exception() is None and isinstance(done.result(), Verdict) and done.result().status in COMPLETE:
+        return replace(done.result(), job_id=job_id)
+    return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)
