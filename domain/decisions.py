@@ -120,7 +120,7 @@ def advance(pipeline: Pipeline, recorded: Recorded) -> Pipeline:
     ]
     after = pipeline.with_jobs(corrected).with_jobs(recorded.attempts)
     slots = [replace(job, slot=True) for job in after.jobs if job.id in recorded.slots] if recorded.slots else []
-    return replace(after.with_jobs(slots), status=recorded.status)
+    return after.with_jobs(slots).now(recorded.status)
 
 
 def next_due(pipeline: Pipeline, after: datetime | None = None) -> datetime | None:

@@ -1,6 +1,6 @@
 """Frozen snapshots of a pipeline and its jobs, and the graph of needs between them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -64,6 +64,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What never changes while a pipeline runs, by the places of its jobs: names, needs, and the order of processing.
+
+    `wanted` is None for a job that waits for its stages; a need that is not in the pipeline simply disappears.
+    """
+
+    places: Mapping[str, int]
+    wanted: tuple[tuple[int, ...] | None, ...]
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """A pipeline at one moment; `jobs` holds only the latest attempt of each, in the order of the configuration.
 
@@ -76,11 +88,20 @@ class Pipeline:
     status: Status = Status.CREATED
     on_new_commit: str = "conservative"
     on_job_failure: str = "none"
-    by_name: dict[str, Job] = field(init=False, repr=False, compare=False)
+    _needs: Needs | None = field(default=None, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Index the jobs by name."""
-        object.__setattr__(self, "by_name", {job.name: job for job in self.jobs})
+    @property
+    def needs(self) -> Needs:
+        """The graph of the jobs; found once, and handed on from one moment of a pipeline to the next."""
+        if self._needs is None:
+            object.__setattr__(self, "_needs", _needs_of(self.jobs))
+        assert self._needs is not None
+        return self._needs
+
+    @property
+    def by_name(self) -> dict[str, Job]:
+        """The jobs by name."""
+        return {job.name: job for job in self.jobs}
 
     def job(self, job_id: int) -> Job | None:
         """The latest attempt with this id, or None."""
@@ -88,12 +109,27 @@ class Pipeline:
 
     def with_jobs(self, changed: Iterable[Job]) -> "Pipeline":
         """The same pipeline with these jobs in the place of those of the same name."""
-        new = {job.name: job for job in changed}
-        return replace(self, jobs=tuple(new.get(job.name, job) for job in self.jobs))
+        jobs = list(self.jobs)
+        is_same_graph = True
+        for job in changed:
+            place = self.needs.places[job.name]
+            old, jobs[place] = jobs[place], job
+            is_same_graph = is_same_graph and (old.needs, old.stage) == (job.needs, job.stage)
+        return self._at(replace(self, jobs=tuple(jobs)), is_same_graph)
+
+    def now(self, status: Status) -> "Pipeline":
+        """The same pipeline with another status."""
+        return self._at(replace(self, status=status), True)
+
+    def _at(self, later: "Pipeline", is_same_graph: bool) -> "Pipeline":
+        if is_same_graph:
+            object.__setattr__(later, "_needs", self._needs)
+        return later
 
     def needed_by(self, job: Job) -> tuple[Job, ...]:
         """The jobs that `job` needs and that are in the pipeline (an absent optional need simply disappears)."""
-        return tuple(self.by_name[name] for name in job.needs or () if name in self.by_name)
+        places = self.needs.places
+        return tuple(self.jobs[places[name]] for name in job.needs or () if name in places)
 
     def folded(self, stage: int | None = None) -> Status:
         """Composite status of one stage, or of the whole pipeline."""
@@ -106,24 +142,29 @@ class Pipeline:
 
 def in_needs_order(pipeline: Pipeline) -> Iterator[Job]:
     """Jobs by stage; within a stage, a job after those that it needs."""
-    seen: set[str] = set()
-    for position in range(len(pipeline.stages)):
-        for job in pipeline.jobs:
-            if job.stage == position:
-                yield from _after_needs(pipeline, job, seen)
+    return (pipeline.jobs[position] for position in pipeline.needs.order)
 
 
-def _after_needs(pipeline: Pipeline, job: Job, seen: set[str]) -> Iterator[Job]:
-    waiting = [job]
-    while waiting:
-        current = waiting[-1]
-        if current.name in seen:
+def _needs_of(jobs: Sequence[Job]) -> Needs:
+    places = {job.name: place for place, job in enumerate(jobs)}
+    wanted = tuple(
+        None if job.needs is None else tuple(places[name] for name in job.needs if name in places) for job in jobs
+    )
+    return Needs(places, wanted, tuple(_ordered(jobs, wanted)))
+
+
+def _ordered(jobs: Sequence[Job], wanted: Sequence[tuple[int, ...] | None]) -> Iterator[int]:
+    seen: set[int] = set()
+    for first in sorted(range(len(jobs)), key=lambda place: jobs[place].stage):
+        waiting = [first]
+        while waiting:
+            current = waiting[-1]
+            here = (place for place in wanted[current] or () if jobs[place].stage == jobs[first].stage)
+            missing = [place for place in here if place not in seen] if current not in seen else []
+            if missing:
+                waiting.extend(missing)
+                continue
             waiting.pop()
-            continue
-        missing = [need for need in pipeline.needed_by(current) if need.name not in seen and need.stage == job.stage]
-        if missing:
-            waiting.extend(missing)
-        else:
-            seen.add(current.name)
-            waiting.pop()
-            yield current
+            if current not in seen:
+                seen.add(current)
+                yield current

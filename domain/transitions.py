@@ -1,12 +1,12 @@
 """What the state of a pipeline and the time permit (reference: CI YAML and processing, section 11)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from domain.config.plan import When
-from domain.pipeline import Job, Pipeline, in_needs_order
+from domain.pipeline import Job, Pipeline
 from domain.status import COMPLETE, Status, composite
 
 
@@ -37,16 +37,23 @@ def next_transitions(pipeline: Pipeline, now: datetime) -> tuple[Transition, ...
     A job that is skipped here may rule out others in the same call. Jobs never change twice in one call. An attempt
     without a row stays as it is.
     """
-    found: dict[str, Transition] = {}
-    statuses = {job.name: job.status for job in pipeline.jobs}
+    found: list[Transition] = []
+    jobs = list(pipeline.jobs)
     stages = _StageFold(pipeline)
-    for job in in_needs_order(pipeline):
-        transition = _transition(pipeline, job, statuses, stages, now)
+    for place in pipeline.needs.order:
+        job = jobs[place]
+        if job.status not in _UNDECIDED:
+            continue
+        transition = _transition(job, pipeline.needs.wanted[place], jobs, stages, now)
         if transition is not None:
-            found[job.name] = transition
-            statuses[job.name] = transition.to
+            found.append(transition)
+            jobs[place] = replace(job, status=transition.to)
             stages.change(job, transition.to)
-    return tuple(found.values())
+    return tuple(found)
+
+
+_UNDECIDED: Final = frozenset({Status.CREATED, Status.SCHEDULED, Status.WAITING_FOR_RESOURCE})
+"""States that a job leaves without any further event."""
 
 
 def apply_transitions(pipeline: Pipeline, transitions: tuple[Transition, ...]) -> Pipeline:
@@ -58,41 +65,51 @@ def apply_transitions(pipeline: Pipeline, transitions: tuple[Transition, ...]) -
 
 
 class _StageFold:
-    """Composite of all stages before a position, computed once for each until one of their jobs changes."""
+    """Composite of all stages before a position, computed once for each until one of their jobs changes.
+
+    Jobs of one stage that count the same are counted, not kept: a stage may have thousands.
+    """
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._jobs: list[dict[str, tuple[Status, bool]]] = [{} for _ in pipeline.stages]
+        self._counts: list[dict[tuple[Status, bool], int]] = [{} for _ in pipeline.stages]
         for job in pipeline.jobs:
-            self._jobs[job.stage][job.name] = (job.status, job.allow_failure)
+            counts = self._counts[job.stage]
+            kind = (job.status, job.allow_failure)
+            counts[kind] = counts.get(kind, 0) + 1
         self._known: dict[int, Status] = {}
 
     def before(self, stage: int) -> Status:
         if stage not in self._known:
-            self._known[stage] = composite(pair for jobs in self._jobs[:stage] for pair in jobs.values())
+            self._known[stage] = composite(kind for counts in self._counts[:stage] for kind in counts)
         return self._known[stage]
 
     def change(self, job: Job, to: Status) -> None:
-        self._jobs[job.stage][job.name] = (to, job.allow_failure)
-        self._known = {stage: status for stage, status in self._known.items() if stage <= job.stage}
+        counts = self._counts[job.stage]
+        old, new = (job.status, job.allow_failure), (to, job.allow_failure)
+        counts[old] -= 1
+        if not counts[old]:
+            del counts[old]
+        counts[new] = counts.get(new, 0) + 1
+        if any(stage > job.stage for stage in self._known):
+            self._known = {stage: status for stage, status in self._known.items() if stage <= job.stage}
 
 
 def _transition(
-    pipeline: Pipeline, job: Job, statuses: Mapping[str, Status], stages: _StageFold, now: datetime
+    job: Job, wanted: tuple[int, ...] | None, jobs: Sequence[Job], stages: _StageFold, now: datetime
 ) -> Transition | None:
-    if job.status is Status.SCHEDULED and job.due_at is not None and job.due_at <= now:
-        return Transition(job.id, job.enqueued)
-    if job.status is Status.WAITING_FOR_RESOURCE and job.slot:
-        return Transition(job.id, job.enqueued)
-    if job.status is not Status.CREATED or not job.has_row:
+    if job.status is Status.SCHEDULED:
+        return Transition(job.id, job.enqueued) if job.due_at is not None and job.due_at <= now else None
+    if job.status is Status.WAITING_FOR_RESOURCE:
+        return Transition(job.id, Status.PENDING) if job.slot else None
+    if not job.has_row:
         return None
-    by_needs = job.needs is not None
-    if by_needs:
-        prior = composite(((statuses[n.name], n.allow_failure) for n in pipeline.needed_by(job)), needs=True)
+    if wanted is not None:
+        prior = composite([(jobs[place].status, jobs[place].allow_failure) for place in wanted], needs=True)
     else:
         prior = stages.before(job.stage)
     if prior not in COMPLETE:
         return None
-    if prior not in ACCEPTED[job.when][by_needs]:
+    if prior not in ACCEPTED[job.when][wanted is not None]:
         return Transition(job.id, Status.SKIPPED)
     return _accepted(job, now)
 

@@ -36,6 +36,9 @@ MESSAGES: Final = {
 }
 """What only the outbox sends, as signals."""
 
+READ_AGAIN: Final = frozenset({"mirror_downstream"})
+"""Messages about what only SQL knows: it is read before they are obeyed."""
+
 _RELOAD: Final = "Read the database again: what Temporal has lost is found there. Takes nothing."
 
 T = TypeVar("T")
@@ -106,6 +109,8 @@ def _signal(name: str, description: str) -> Callable[..., Awaitable[None] | None
         operation = _read_signal(name, given)
         if operation is not None:
             self._queue(name, operation)
+            # The API has let the bridge run with its downstream pipeline; nobody has told this workflow of it.
+            self._reload = self._reload or name in READ_AGAIN
 
     handler.__name__ = f"{name}_signal"
     return workflow.signal(name=name, description=description)(handler)

@@ -17,8 +17,8 @@ with workflow.unsafe.imports_passed_through():
 
 MOST_JOBS: Final = 200
 """An answer lists so many jobs and counts the rest."""
-ROOM: Final = 12 * 1024
-"""Bytes of one list in an answer; two lists and what is around them stay under 32 KiB."""
+ANSWER: Final = 24 * 1024
+"""Bytes of all lists in an answer; with what is around them it stays under 32 KiB."""
 
 _NOT_LOADED: Final = "The pipeline is being read from the database; ask again in a moment."
 _HOW: Final = 'Write the name or the id of a job: "build" or 42; without one, every job that waits is explained.'
@@ -40,7 +40,8 @@ class Queries:
         opened = ({"id": job.id, "name": job.name, "status": job.status} for job in seen.open)
         stages = ({"name": stage.name, "status": stage.status, "jobs": stage.jobs} for stage in seen.stages)
         answer = {"pipeline": self._pipeline.id, "status": seen.status, "jobs": dict(seen.jobs)}
-        answer |= _listed("stages", stages, len(seen.stages)) | _listed("open", opened, len(seen.open))
+        answer |= _listed("stages", stages, len(seen.stages), ANSWER // 2)
+        answer |= _listed("open", opened, len(seen.open), ANSWER // 2)
         if seen.rooms:
             answer["waiting_rooms"] = {room: seen.rooms[room] for room in sorted(seen.rooms)[: MOST_JOBS // 4]}
         return answer
@@ -54,7 +55,7 @@ class Queries:
         jobs = unsettled(self._pipeline) if wanted is None else (find_job(self._pipeline, wanted),)
         found = explain(self._pipeline, jobs[:MOST_JOBS], workflow.now())
         shown = ({"id": one.id, "name": one.name, "status": one.status, "why": one.text} for one in found)
-        return {"pipeline": self._pipeline.id} | _listed("jobs", shown, len(jobs))
+        return {"pipeline": self._pipeline.id} | _listed("jobs", shown, len(jobs), ANSWER)
 
 
 def _wanted(given: tuple[Any, ...]) -> str | int | None:
@@ -69,10 +70,9 @@ def _wanted(given: tuple[Any, ...]) -> str | int | None:
     return wanted
 
 
-def _listed(name: str, items: Iterable[Mapping[str, Any]], total: int) -> dict[str, Any]:
-    """A list under its name, cut to what an answer may hold, and how many are left out."""
+def _listed(name: str, items: Iterable[Mapping[str, Any]], total: int, room: int) -> dict[str, Any]:
+    """A list under its name, cut to so many bytes, and how many are left out."""
     kept: list[Mapping[str, Any]] = []
-    room = ROOM
     for item in items:
         room -= len(json.dumps(item)) + 1
         if room < 0 or len(kept) == MOST_JOBS:

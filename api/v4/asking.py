@@ -14,7 +14,7 @@ from api.services import Services
 from domain.decisions import JOB_OPERATIONS, PIPELINE_OPERATIONS
 from domain.errors import NotFound, Refused
 from domain.messages import Answer, Operation
-from models.repositories import decisions
+from models.repositories import loading
 
 REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
     "retry_job": (403, "403 Forbidden - Job is not retryable"),
@@ -29,7 +29,7 @@ REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
 async def ask_checked(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
     """Ask for an operation unless SQL forbids it already. Raises `Refused` with the reason."""
     async with services.database.read() as connection:
-        loaded = await decisions.load(connection, pipeline_id)
+        loaded = await loading.load(connection, pipeline_id)
     # With verdicts that nobody folded, only the workflow knows what the jobs are about to become.
     if not loaded.verdicts:
         try:

@@ -77,14 +77,28 @@ _NEWER_SUCCESS: Final = (
     .join(job, job.c.id == deployment.c.job_id)
     .join(project, project.c.id == deployment.c.project_id)
     .where(
-        deployment.c.environment_id == bindparam("b_environment"),
-        deployment.c.job_id > bindparam("b_job"),
+        job.c.environment_id == bindparam("b_environment"),
+        job.c.id > bindparam("b_job"),
         job.c.status == Status.SUCCESS,
         project.c.forward_deployment,
         deployment.c.sha != select(pipeline.c.sha).where(pipeline.c.id == bindparam("b_pipeline")).scalar_subquery(),
     )
     .limit(1)
 )
+
+
+_of_environment = deployment.alias("of_environment")
+_its_job = job.alias("its_job")
+NEWEST_SUCCESS: Final = (
+    select(_of_environment.c.id)
+    .join(_its_job, _its_job.c.id == _of_environment.c.job_id)
+    .where(_of_environment.c.environment_id == environment.c.id, _its_job.c.status == Status.SUCCESS)
+    .order_by(_of_environment.c.id.desc())
+    .limit(1)
+    .correlate(environment)
+    .scalar_subquery()
+)
+"""The id of the newest successful deployment of each row of table `environment` in the statement around."""
 
 
 async def open_missing(connection: AsyncConnection, job_ids: Sequence[int], now: datetime) -> None:
@@ -224,11 +238,6 @@ async def get(connection: AsyncConnection, deployment_id: int, project_id: int) 
 
 async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, Record]:
     """The newest successful deployment of each environment that has one, by environment."""
-    newest = (
-        select(func.max(deployment.c.id))
-        .join(job, job.c.id == deployment.c.job_id)
-        .where(deployment.c.environment_id.in_(sorted(environment_ids)), job.c.status == Status.SUCCESS)
-        .group_by(deployment.c.environment_id)
-    )
+    newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
     rows = (await connection.execute(_shown().where(deployment.c.id.in_(newest)))).all()
     return {row.environment_id: row for row in rows}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, exists, func, select
+from sqlalchemy import and_, bindparam, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.places import START, STOP, deployed_url, seconds_of
@@ -17,6 +17,7 @@ from domain.status import COMPLETE, LIVE, Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.repositories import environments, outbox
+from models.repositories.deployments import NEWEST_SUCCESS
 from models.repositories.environments import AVAILABLE, STOPPED, STOPPING
 from models.repositories.job_rows import job
 
@@ -73,22 +74,15 @@ async def _succeeded(connection: AsyncConnection, row: Record, written: Record, 
     await environments.move(connection, [row.environment_id], AVAILABLE, now, **values)
 
 
-_NEWEST: Final = (
-    select(func.max(deployment.c.id).label("id"))
-    .join(job, job.c.id == deployment.c.job_id)
-    .where(deployment.c.environment_id.in_(bindparam("b_environments", expanding=True)))
-    .where(job.c.status == Status.SUCCESS)
-    .group_by(deployment.c.environment_id)
-    .subquery()
-)
 _STOP_JOBS: Final = (
-    select(deployment.c.environment_id, job.c.id, job.c.pipeline_id, job.c.status)
-    .join(_NEWEST, _NEWEST.c.id == deployment.c.id)
+    select(environment.c.id.label("environment_id"), job.c.id, job.c.pipeline_id, job.c.status)
+    .select_from(environment)
+    .join(deployment, deployment.c.id == NEWEST_SUCCESS)
     .join(
         job,
         and_(job.c.pipeline_id == deployment.c.pipeline_id, job.c.name == deployment.c.on_stop, ~job.c.retried),
     )
-    .where(deployment.c.on_stop != "")
+    .where(environment.c.id.in_(bindparam("b_environments", expanding=True)), deployment.c.on_stop != "")
 )
 
 
@@ -149,16 +143,11 @@ async def any_due(connection: AsyncConnection, now: datetime) -> bool:
 
 async def stop_of_branch(connection: AsyncConnection, project_id: int, branch: str, now: datetime) -> list[int]:
     """Stop the environments that were deployed from a branch last (it is deleted); give back their ids."""
-    newest = (
-        select(func.max(deployment.c.id))
-        .join(job, job.c.id == deployment.c.job_id)
-        .join(environment, environment.c.id == deployment.c.environment_id)
-        .where(deployment.c.project_id == project_id, environment.c.state == AVAILABLE)
-        .where(job.c.status == Status.SUCCESS)
-        .group_by(deployment.c.environment_id)
-    )
-    statement = select(deployment.c.environment_id).where(
-        deployment.c.id.in_(newest), deployment.c.ref == branch, ~deployment.c.tag
+    statement = (
+        select(environment.c.id)
+        .join(deployment, deployment.c.id == NEWEST_SUCCESS)
+        .where(environment.c.project_id == project_id, environment.c.state == AVAILABLE)
+        .where(deployment.c.ref == branch, ~deployment.c.tag)
     )
     return await stop(connection, (await connection.execute(statement)).scalars(), now)
 

@@ -1,5 +1,6 @@
 """Pipelines for tests of the core: short to write by hand, or made at random."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
@@ -13,6 +14,7 @@ from domain.status import Status
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 START_IN: Final = 60
 """Seconds that a random delayed job waits."""
+RARELY: Final = st.sampled_from([False, False, False, True])
 
 
 def job(name: str, status: Status = Status.CREATED, *, stage: int = 0, **values: Any) -> Job:
@@ -40,7 +42,10 @@ def statuses(of: Pipeline) -> dict[str, str]:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Pipeline:
-    """A fresh pipeline: some jobs wait for stages, some for needs in the same or an earlier stage."""
+    """A fresh pipeline: some jobs wait for stages, some for needs in the same or an earlier stage.
+
+    Some trigger a pipeline, some share one resource group, and in some pipelines a failure cancels all.
+    """
     positions = sorted(draw(st.lists(st.integers(0, 3), min_size=1, max_size=7)))
     jobs: list[Job] = []
     for number, position in enumerate(positions):
@@ -57,6 +62,8 @@ def graphs(draw: st.DrawFn) -> Pipeline:
                 start_in=START_IN if when is When.DELAYED else None,
                 allow_failure=draw(st.booleans()),
                 retry=RetryPolicy(max=draw(st.integers(0, 2))),
+                bridge=draw(RARELY),
+                grouped=draw(RARELY),
             )
         )
-    return pipeline(*jobs)
+    return replace(pipeline(*jobs), on_job_failure=draw(st.sampled_from(["none", "none", "all"])))

@@ -1,4 +1,7 @@
-"""A pipeline that is played to its end: the test is the database and all runners, and watches every decision."""
+"""A pipeline that is played to its end: the test is the database and all runners, and watches every decision.
+
+All jobs of a resource group are of the same one, whose slot goes to the first that waits.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -53,13 +56,24 @@ class Played:
         """Decide and record until nothing follows."""
         for _ in range(MOST_TURNS):
             before = self.pipeline
-            turn = decide(before, tuple(self._verdicts.values()), commands, self.now, room=self._free())
+            turn = self._decide(commands)
             if turn.decision is None:
                 return
             commands = ()
             self._check(before, turn.decision)
             self._record(turn, turn.decision)
         raise AssertionError(f"No rest after {MOST_TURNS} turns: {self.pipeline}")
+
+    def _decide(self, commands: tuple[Command, ...]) -> Turn:
+        verdicts = tuple(self._verdicts.values())
+        return decide(self.pipeline, verdicts, commands, self.now, room=self._free(), granted=self.granted())
+
+    def granted(self) -> frozenset[int]:
+        """The job whose turn it is in the resource group, unless another one holds the slot."""
+        jobs = [job for job in self.pipeline.jobs if job.grouped and job.id not in self._verdicts]
+        if any(job.slot and job.status not in COMPLETE for job in jobs):
+            return frozenset()
+        return frozenset([job.id for job in jobs if job.status is Status.WAITING_FOR_RESOURCE][:1])
 
     def folded(self) -> Pipeline:
         """The pipeline with the verdicts from which nothing follows yet: they are recorded with the next decision."""
@@ -83,7 +97,8 @@ class Played:
             replace(job, id=next(self._ids), attempt=job.attempt + 1) for job in after.jobs if not job.has_row
         )
         assert len(attempts) == len(decision.attempts)
-        recorded = Recorded(settled(self.pipeline.status, after.folded()), {}, attempts)
+        status = settled(self.pipeline.status, after.folded())
+        recorded = Recorded(status, {}, attempts, slots=decision.takes)
         self.pipeline = advance(after, recorded)
 
     def finish(self, how: str = "succeed") -> None:
@@ -117,10 +132,11 @@ def check_table(before: Pipeline, decision: Decision) -> None:
 
 
 def check_needs_have_ended(before: Pipeline, decision: Decision) -> None:
-    """What becomes pending by itself waits for nothing any more.
+    """What becomes pending by itself, or asks for its slot, waits for nothing any more.
 
     `always` does not wait for the other needs once one is skipped or ignored (reference: CI YAML, section 11, row 1).
     """
+    started = {Status.PENDING, Status.WAITING_FOR_RESOURCE}
     asked = {job_id for answer in decision.answers for job_id in answer.jobs}
     now = {job.name: job.status for job in before.jobs}
     now |= {job.name: v.status for v in decision.verdicts for job in before.jobs if job.id == v.job_id}
@@ -130,7 +146,7 @@ def check_needs_have_ended(before: Pipeline, decision: Decision) -> None:
     by_id = {job.id: job for job in before.jobs}
     for transition in decision.transitions:
         job = by_id[transition.job_id]
-        if transition.to is Status.PENDING and job.status is Status.CREATED and job.id not in asked:
+        if transition.to in started and job.status is Status.CREATED and job.id not in asked:
             awaited = before.needed_by(job) if job.needs is not None else _earlier(before, job)
             open_ones = [other for other in awaited if not _is_over(other, now[other.name])]
             ruled_out = any(_rules_out(other, now[other.name]) for other in awaited)

@@ -56,7 +56,7 @@ def test_nothing_starts_before_what_it_needs_has_ended(graph: Pipeline, events: 
 def test_deciding_again_on_the_result_yields_nothing(graph: Pipeline, events: Happenings) -> None:
     def again(before: Pipeline, decision: Decision) -> None:
         commands = tuple(Command(a.name, a.key, a.job_id) for a in decision.answers)
-        turn = decide(before, decision.verdicts, commands, played.now)
+        turn = decide(before, decision.verdicts, commands, played.now, granted=played.granted())
         assert turn.decision == decision
         assert decide(turn.pipeline, (), (), played.now).decision is None
 

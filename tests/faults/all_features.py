@@ -70,7 +70,7 @@ def _deployments() -> Iterable[str]:
         yield f"deploy {number}: {_job(more=f'stage: deploy, {place}')}"
         stop = f"environment: {{name: site/{number}, action: stop}}, when: manual, "
         yield f"stop {number}: {_job(more=f'stage: deploy, {stop}')}"
-        turn = "stage: deploy, retry: 1, "
+        turn = "stage: deploy, retry: 1, resource_group: line, "
         yield f"in turn {number}: {_job('ok' if number else '1 ok', turn)}"
 
 

@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 from domain.config.plan import RetryPolicy, When
 from domain.errors import NotFound
 from domain.status import Status
-from models.repositories import decisions, pipelines
+from models.repositories import loading, pipelines
 from models.repositories.pipelines import PipelineRequest
 from tests.compiling import plan_of
 from tests.models.world import BEGIN, World, job, outbox_table, pipeline, stage
@@ -81,4 +81,4 @@ async def test_a_pipeline_that_could_not_be_made_has_ended_and_starts_nothing(wo
 async def test_loading_what_is_not_there_says_so(world: World) -> None:
     async with world.database.read() as connection:
         with pytest.raises(NotFound, match="Pipeline 99 does not exist"):
-            await decisions.load(connection, 99)
+            await loading.load(connection, 99)

@@ -62,7 +62,8 @@ async def shown(world: World, **wanted: Any) -> Sequence[Record]:
     """Deployments as the API lists them."""
     async with world.database.read() as connection:
         statement = deployments.of_project(world.project_id, DeploymentFilter(**wanted))
-        return (await connection.execute(statement)).all()
+        rows: Sequence[Record] = (await connection.execute(statement)).all()
+        return rows
 
 
 async def stop(world: World, *ids: int) -> list[int]:
@@ -204,6 +205,20 @@ async def test_an_environment_without_stop_job_is_stopped_at_once(world: World) 
     await stop(world, (await the_environment(world)).id)
     assert (await the_environment(world)).state == "stopped"
     assert await world.outbox(pipeline_id, "command") == []
+
+
+async def test_an_environment_waits_for_a_stop_job_that_its_pipeline_has_not_come_to(world: World) -> None:
+    pipeline_id = await begin(world, REVIEW)
+    await world.end(await world.take())  # nobody has folded the verdict: the stop job is still created
+    row = await the_environment(world)
+    assert await stop(world, row.id) == []
+    waiting = await the_environment(world)
+    assert (waiting.state, await world.outbox(pipeline_id, "command")) == ("available", [])
+    assert waiting.auto_stop_at < row.auto_stop_at
+    await world.settle(pipeline_id)
+    async with world.database.write() as connection:
+        assert await environment_lifecycle.stop_due(connection, world.now()) == [row.id]
+    assert len(await world.outbox(pipeline_id, "command")) == 1
 
 
 async def test_two_that_stop_at_the_same_time_stop_once(world: World) -> None:

@@ -75,7 +75,7 @@ async def becomes(pod: Pod, state: str) -> None:
     """Wait until the one environment is in that state."""
 
     async def look() -> bool:
-        return (await pod.world.row(environment)).state == state
+        return bool((await pod.world.row(environment)).state == state)
 
     await eventually(look, f"the environment is {state}", WITHIN)
 
@@ -174,7 +174,7 @@ async def is_due(pod: Pod) -> None:
 
     async def look() -> bool:
         row = await pod.world.row(environment)
-        return row.state == "available" and row.auto_stop_at > planned
+        return bool(row.state == "available" and row.auto_stop_at > planned)
 
     await eventually(look, "a loop has seen that the stop job cannot be played yet", WITHIN)
 

@@ -108,9 +108,9 @@ async def test_a_job_that_is_canceling_ends_canceled_whatever_its_runner_says(wo
     pipeline_id = await world.pipeline()
     job = await world.job()
     async with world.services.database.write() as connection:
-        from models.repositories import decisions
+        from models.repositories import loading
 
-        loaded = await decisions.load(connection, pipeline_id)
+        loaded = await loading.load(connection, pipeline_id)
         ids = cancel_pipeline(loaded.pipeline).cancel
         await cancel_jobs(connection, pipeline_id, ids, world.services.clock())
     alive = await world.put(job, "running")

@@ -11,7 +11,7 @@ from api.services import Services
 from auth.secret_token import digest
 from domain.decisions import decide
 from domain.messages import Decision
-from models.repositories import accounts, decisions, pipelines, projects, runners
+from models.repositories import accounts, decisions, loading, pipelines, projects, runners
 from models.repositories.pipelines import PipelineRequest
 from tests.compiling import plan_of
 
@@ -44,7 +44,7 @@ class World:
         """Decide and record once, as the workflow does."""
         now = self.services.clock()
         async with self.services.database.read() as connection:
-            loaded = await decisions.load(connection, pipeline_id)
+            loaded = await loading.load(connection, pipeline_id)
         turn = decide(loaded.pipeline, loaded.verdicts, (), now)
         if turn.decision is None:
             return None

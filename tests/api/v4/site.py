@@ -23,7 +23,7 @@ from auth.secret_token import PERSONAL, digest, plain_token
 from domain.decisions import decide
 from domain.messages import Answer, Command, Operation, PipelineFacts
 from models.clock import system_clock
-from models.repositories import accounts, decisions, projects
+from models.repositories import accounts, decisions, loading, projects
 from settings import Settings
 from tests.api.runner.world import World, make_world
 from tests.git.serving import git, new_work_tree
@@ -51,7 +51,7 @@ class Clockwork:
     async def ask(self, facts: PipelineFacts, name: str, operation: Operation, _timeout: timedelta) -> Answer:
         now = self._services.clock()
         async with self._services.database.read() as connection:
-            loaded = await decisions.load(connection, facts.pipeline_id)
+            loaded = await loading.load(connection, facts.pipeline_id)
         command = Command(name, operation.key, operation.job_id, dict(operation.variables))
         turn = decide(loaded.pipeline, loaded.verdicts, (command,), now)
         assert turn.decision is not None

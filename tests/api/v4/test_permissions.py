@@ -27,6 +27,7 @@ CALLS = [
 
 async def test_each_call_needs_its_level(site):
     await site.commit({"x": "1"})
+    await site.world.pipeline("deploy: {script: x, resource_group: production}\n")
     people = {each: await site.person(f"level{each}", each) for each in (0, GUEST, REPORTER, DEVELOPER, MAINTAINER)}
     for method, path, level, body in CALLS:
         pipeline = await site.world.pipeline()
