@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -24,14 +24,16 @@ _ANSWER = timedelta(seconds=2)
 class TemporalServer:
     """A server that can be killed and started again with what it had stored. `address` is `host:port`."""
 
-    def __init__(self, folder: Path) -> None:
-        """`folder` takes its database and its log."""
+    def __init__(self, folder: Path, dynamic: Mapping[str, int] | None = None) -> None:
+        """`folder` takes its database and its log; `dynamic` are values of the server's dynamic configuration."""
         port = free_port()
         self.address = f"{LOCAL}:{port}"
         ports = {"--port": port, "--http-port": free_port(), "--metrics-port": free_port(), "--ui-port": free_port()}
         database: list[str | Path] = ["--db-filename", folder / "temporal.db"]
         for pragma in ("journal_mode=wal", "synchronous=1"):
             database += ["--sqlite-pragma", pragma]
+        for name, value in (dynamic or {}).items():
+            database += ["--dynamic-config-value", f"{name}={value}"]
         self._program = Program(
             [
                 *(_command(), "server", "start-dev", "--headless", "--ip", LOCAL, "--log-level", "error"),
@@ -81,9 +83,9 @@ async def _knows(client: Client, namespace: str) -> bool:
 
 
 @asynccontextmanager
-async def temporal_server(folder: Path) -> AsyncIterator[str]:
+async def temporal_server(folder: Path, dynamic: Mapping[str, int] | None = None) -> AsyncIterator[str]:
     """Run one server; yields its address, `host:port`. One is enough for many tests: see `new_namespace`."""
-    server = TemporalServer(folder)
+    server = TemporalServer(folder, dynamic)
     try:
         await server.start()
         yield server.address

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 
 from api.deps import ProjectAccess, ServicesDep, access_to
+from api.downstream_pipelines import downstream_of
 from api.pages.access import PageProjectDep
 from api.pages.asking import after
 from api.pages.job_log import first_window
@@ -36,6 +37,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         attempts = await jobs.attempts_of(connection, row.first_id)
         standing = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
     log = await log_of(services, row)
+    downstream = await downstream_of(services, project.caller, [row])
     state, allowed = Status(row.status), may_run(project) and not row.retried
     pipeline = around.pipelines[row.pipeline_id]
     return fragment(
@@ -50,6 +52,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         attempts=attempts,
         log=log,
         stuck=standing.stuck.get(job_id),
+        downstream=downstream.get(row.id),
         silent=job_id in standing.unresponsive,
         times=services.settings.times,
         can_cancel=allowed and state in CANCELABLE,

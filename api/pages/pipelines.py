@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 
 from api.deps import ProjectAccess, ServicesDep, access_to
+from api.downstream_pipelines import downstream_of, visible
 from api.pages.access import PageProjectDep
 from api.pages.asking import after
 from api.pages.home import Number
@@ -97,6 +98,8 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         user = await accounts.get(connection, row.user_id)
         latest = [job for job in attempts if not job.retried]
         standing = await standings.of_jobs(connection, latest, services.clock(), services.settings.times)
+    downstream = await downstream_of(services, project.caller, latest)
+    upstream = await visible(services, project.caller, {row.upstream_id} if row.upstream_id is not None else set())
     states = {Status(job.status) for job in latest}
     columns = [
         Column(stage.name, stage.status, tuple(job for job in latest if job.stage_position == stage.position))
@@ -109,6 +112,8 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         user=user,
         columns=columns,
         standing=standing,
+        downstream=downstream,
+        upstream=upstream.get(row.upstream_id),
         warned=any(job.allow_failure and job.status == Status.FAILED for job in latest),
         can_cancel=may_run(project) and bool(states & CANCELABLE),
         can_retry=may_run(project) and bool(states & {Status.FAILED, Status.CANCELED}),

@@ -25,6 +25,7 @@ from models.pipelines import OperationKey, Pipeline, Stage
 from models.repositories import deployments, outbox, play_variables, resource_groups
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
+from models.repositories.children import cancel_children
 from models.repositories.job_rows import job, set_status
 from models.repositories.loading import answers as kept_answers
 from models.repositories.loading import head
@@ -65,6 +66,9 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     if decision.cancel:
         await cancel_jobs(connection, decision.pipeline_id, _rows_of(decision.cancel, made), now)
         made = await attempts_of(connection, decision.attempts)
+    for answer in decision.answers:
+        if answer.name == "cancel_pipeline" and not answer.refused:
+            await cancel_children(connection, decision.pipeline_id, answer.key, now)
     await _cancel_redundant(connection, decision, now)
     status = await _refold(connection, decision, Status(before.status), now)
     await _explain(connection, decision)

@@ -145,6 +145,7 @@ async def stop_of_branch(connection: AsyncConnection, project_id: int, branch: s
     """Stop the environments that were deployed from a branch last (it is deleted); give back their ids."""
     statement = (
         select(environment.c.id)
+        .select_from(environment)
         .join(deployment, deployment.c.id == NEWEST_SUCCESS)
         .where(environment.c.project_id == project_id, environment.c.state == AVAILABLE)
         .where(deployment.c.ref == branch, ~deployment.c.tag)

@@ -26,10 +26,10 @@ REFUSED_FIELDS = {
     "identity": {"identity": "google_cloud"},
     "run": {"run": ({"name": "hello", "script": "echo"},)},
     "secrets": {"secrets": {"PASSWORD": {"vault": "x"}}},
-    "trigger": {"trigger": Trigger(project="group/other")},
 }
 CARRIED_FIELDS = {
     "needs": (Need("a"),),
+    "trigger": Trigger(project="group/other"),
     "foreign_needs": (ForeignNeed(job="a", pipeline="$UPSTREAM"), ForeignNeed(job="a", project="g/app", ref="main")),
     "release": {"tag_name": "v1", "description": "one"},
     "environment": Environment("production"),
@@ -68,11 +68,11 @@ def test_each_refused_keyword_is_named_with_its_job(keyword: str):
 def test_all_of_them_are_told_at_once():
     both = job("both", **REFUSED_FIELDS["secrets"], **REFUSED_FIELDS["id_tokens"])
     with pytest.raises(ConfigInvalid) as caught:
-        refuse_what_cannot_run(plan_of(both, job("one", **REFUSED_FIELDS["trigger"])))
+        refuse_what_cannot_run(plan_of(both, job("one", **REFUSED_FIELDS["identity"])))
     assert [issue.path for issue in caught.value.issues] == [
         "jobs:both:id_tokens",
         "jobs:both:secrets",
-        "jobs:one:trigger",
+        "jobs:one:identity",
     ]
 
 

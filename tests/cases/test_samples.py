@@ -12,9 +12,16 @@ SAMPLES = Path(__file__).parent / "samples"
 MORE = Path(__file__).parent / "more"
 
 
-@pytest.mark.parametrize("engine", sorted(processing.ENGINES))
-@pytest.mark.parametrize("folder", [SAMPLES / "processing", MORE / "processing"], ids=lambda folder: folder.parent.name)
-async def test_every_processing_scenario_passes(folder: Path, engine: str) -> None:
+FOLDERS = [
+    pytest.param("domain", SAMPLES / "processing", id="samples-domain"),
+    pytest.param("temporal", SAMPLES / "processing", id="samples-temporal"),
+    pytest.param("domain", MORE / "processing", id="more-domain"),
+    pytest.param("temporal", MORE / "processing", id="more-temporal", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("engine", "folder"), FOLDERS)
+async def test_every_processing_scenario_passes(engine: str, folder: Path) -> None:
     paths = processing.scenarios_in(folder)
     report = await processing.run_files(paths, processing.ENGINES[engine])
     assert report.failed == {}

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -49,25 +49,39 @@ class PlayedPod:
         tree.mkdir()
         async with self.server.client() as client:
             self.project = await Project.create(client, "played", tree, files)
-            self.tokens = [await _register(client) for _ in range(runners)]
+        self.tokens = [await self.runner() for _ in range(runners)]
 
-    async def push(self) -> int:
-        """Push the project; the id of its pipeline."""
+    async def push(self, *options: str) -> int:
+        """Push the project with these push options; the id of its latest pipeline."""
         async with self.server.client() as client:
             await self.project.commit({})
-            made = await Project(client, self.project.id, self.project.tree).push()
+            made = await Project(client, self.project.id, self.project.tree).push(*options)
         assert not made["yaml_errors"], made["yaml_errors"]
         return int(made["id"])
 
-    async def run(self, config: str) -> int:
-        """A pipeline of a configuration of its own; its id."""
-        await self.project.commit({".gitlab-ci.yml": config})
-        return await self.push()
+    async def create(self, **variables: str) -> int:
+        """A pipeline of what was pushed, with these variables; its id."""
+        given = [{"key": key, "value": value} for key, value in variables.items()]
+        async with self.server.client() as client:
+            path = f"/api/v4/projects/{self.project.id}/pipeline"
+            answer = await client.post(path, json={"ref": "main", "variables": given})
+        assert answer.status_code == httpx.codes.CREATED, answer.text
+        return int(answer.json()["id"])
+
+    async def runner(self, tag: str = "") -> str:
+        """Register a runner, for jobs with this tag only if there is one; its token."""
+        async with self.server.client() as client:
+            wish = {"runner_type": "instance_type", "tag_list": tag, "run_untagged": not tag}
+            answer = await client.post("/api/v4/user/runners", json=wish)
+        assert answer.status_code == httpx.codes.CREATED, answer.text
+        return str(answer.json()["token"])
 
     @asynccontextmanager
-    async def playing(self, *, seed: int = 0, longest: float = 0.0) -> AsyncIterator[Players]:
-        """Runners that play, and somebody who plays every manual job whose name begins with `play`."""
-        players = Players(self.server.url, self.tokens, seed=seed, longest=longest)
+    async def playing(
+        self, tokens: Sequence[str] = (), *, seed: int = 0, longest: float = 0.0
+    ) -> AsyncIterator[Players]:
+        """Runners (all untagged ones by default), and somebody who plays manual jobs whose names begin with `play`."""
+        players = Players(self.server.url, tokens or self.tokens, seed=seed, longest=longest)
         tasks = [asyncio.create_task(players.play()), asyncio.create_task(self._play_manual_jobs())]
         try:
             yield players
@@ -108,16 +122,19 @@ class PlayedPod:
         outbox = self.ledger.rows("SELECT kind, pipeline_id, job_id, attempts, sent_at, error FROM outbox")
         return "\n".join([*lines, *(str(tuple(row)) for row in outbox)])
 
+    async def empty_temporal(self) -> None:
+        """Stop Temporal, delete its database, start it again."""
+        await self.temporal.stop()
+        files = list(self.temporal_folder.glob("temporal.db*"))
+        assert files
+        for file in files:
+            file.unlink()
+        await self.temporal.start()
+
     async def close(self) -> None:
         """End both."""
         await self.server.stop()
         await self.temporal.stop()
-
-
-async def _register(client: httpx.AsyncClient) -> str:
-    answer = await client.post("/api/v4/user/runners", json={"runner_type": "instance_type"})
-    assert answer.status_code == httpx.codes.CREATED, answer.text
-    return str(answer.json()["token"])
 
 
 @asynccontextmanager

@@ -266,7 +266,13 @@ async def test_a_deleted_branch_stops_what_was_deployed_from_it_last(world: Worl
     async with world.database.write() as connection:
         stopped = await environment_lifecycle.stop_of_branch(connection, world.project_id, "feature", world.now())
     assert stopped == [(await world.row(environment, name="one")).id]
-    assert {row.name: row.state for row in await world.rows(environment)} == {"one": "stopped", "two": "available"}
+    tagged = await begin(world, "c: {script: x, environment: three}", ref="v1")
+    await run(world, tagged)
+    async with world.database.write() as connection:
+        await connection.execute(update(deployment).where(deployment.c.pipeline_id == tagged).values(tag=True))
+        assert await environment_lifecycle.stop_of_branch(connection, world.project_id, "v1", world.now()) == []
+    states = {row.name: row.state for row in await world.rows(environment)}
+    assert states == {"one": "stopped", "two": "available", "three": "available"}
 
 
 async def test_an_older_deployment_than_the_newest_successful_one_fails_and_the_next_job_is_handed_out(

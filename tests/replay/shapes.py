@@ -3,8 +3,14 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from sqlalchemy import delete
+
 from domain.status import Status
-from tests.models.world import job
+from models.clock import system_clock
+from models.notifications import OUTBOX
+from models.repositories import bridges, outbox
+from tests.models.world import job, outbox_table
+from tests.waiting import eventually
 from tests.workflows.pod import Pod
 
 
@@ -100,7 +106,107 @@ async def delayed(pod: Pod) -> int:
     return pipeline_id
 
 
+async def bridge(pod: Pod) -> int:
+    """A bridge that mirrors its downstream pipeline, and follows it again after a retry down there."""
+    downstream_id = await pod.create("gate: {script: a, when: manual, allow_failure: false}\n")
+    pipeline_id = await pod.create("""
+        stages: [call, after]
+        call: {stage: call, trigger: {project: acme/other, strategy: mirror}}
+        after: {stage: after, script: b}
+    """)
+    await pod.until(pipeline_id, call="pending")
+    call = await _begin_to_follow(pod, pipeline_id, downstream_id)
+    await _tell(pod, pipeline_id, "mirror_downstream", call, "manual")
+    await pod.until(pipeline_id, call="manual")
+    await _tell(pod, pipeline_id, "mirror_downstream", call, "running")
+    await pod.until(pipeline_id, call="running")
+    await pod.end(call, Status.FAILED)
+    await pod.until(pipeline_id, call="failed", after="skipped")
+    await pod.ended(pipeline_id)
+    await _tell(pod, pipeline_id, "revive_bridge", call)
+    await pod.until(pipeline_id, call="pending")
+    await pod.end(await _begin_to_follow(pod, pipeline_id, downstream_id))
+    await pod.run("after")
+    await pod.ask(downstream_id, "cancel_pipeline")
+    return pipeline_id
+
+
+async def _begin_to_follow(pod: Pod, pipeline_id: int, downstream_id: int) -> int:
+    """What the bridge loop does once a downstream pipeline is there; the id of the bridge."""
+    bridge_id = next(row.id for row in await pod.world.rows(job, pipeline_id=pipeline_id) if row.status == "pending")
+    async with pod.world.database.write() as connection:
+        await connection.execute(delete(outbox_table).where(outbox_table.c.job_id == bridge_id))
+        await bridges.begin(connection, await bridges.read(connection, bridge_id), downstream_id, system_clock())
+        await connection.execute(delete(outbox_table).where(outbox_table.c.kind == outbox.FOLLOW))
+    return int(bridge_id)
+
+
+async def _tell(pod: Pod, pipeline_id: int, name: str, job_id: int, reason: str = "") -> None:
+    """Send a message as the outbox does."""
+    async with pod.world.database.write() as connection:
+        payload = {"name": name, "key": f"{name}-{job_id}-{reason}", "reason": reason}
+        await outbox.put(connection, outbox.COMMAND, pipeline_id, system_clock(), job_ids=[job_id], payload=payload)
+    await pod.notifications.notify(OUTBOX)
+
+
+async def resource_group(pod: Pod) -> int:
+    """A job that waits until another pipeline gives its slot back."""
+    config = "deploy: {script: a, resource_group: production}\n"
+    first = await pod.create(config)
+    held = await pod.take("deploy")
+    second = await pod.create(config)
+    await pod.until(second, deploy="waiting_for_resource")
+    await pod.end(held)
+    await pod.ended(first)
+    await pod.run("deploy")
+    return second
+
+
+async def sharded(pod: Pod) -> int:
+    """More open jobs than a workflow waits for itself; one is tried again, the next stage follows."""
+    pipeline_id = await pod.create("""
+        stages: [build, test]
+        build: {stage: build, script: a, parallel: 12, retry: 1}
+        test: {stage: test, script: b}
+    """)
+    await pod.run("build 12/12", Status.FAILED)
+    for number in range(1, 13):
+        await pod.run(f"build {number}/12")
+    await pod.run("test")
+    return pipeline_id
+
+
+async def continued(pod: Pod) -> int:
+    """A pipeline whose history became too long: the history is that of the last run, which began with open jobs."""
+    pipeline_id = await pod.create("a: {script: a}\nb: {script: b}\nc: {stage: deploy, script: c}\n")
+    a = await pod.take("a")
+    first = (await pod.handle(pipeline_id).describe()).run_id
+
+    async def goes_on() -> bool:
+        await pod.handle(pipeline_id).execute_update("reconcile")
+        return (await pod.handle(pipeline_id).describe()).run_id != first
+
+    await eventually(goes_on, "the workflow is continued as a new run", 60)
+    await pod.end(a)
+    await pod.run("b")
+    await pod.run("c")
+    return pipeline_id
+
+
 SHAPES: Final[Mapping[str, Callable[[Pod], Awaitable[int]]]] = {
-    shape.__name__: shape for shape in (stage, needs, manual, retry, automatic_retry, canceled, delayed)
+    shape.__name__: shape
+    for shape in (
+        stage,
+        needs,
+        manual,
+        retry,
+        automatic_retry,
+        canceled,
+        delayed,
+        bridge,
+        resource_group,
+        sharded,
+        continued,
+    )
 }
 """Each plays a pipeline to its last verdict and gives back its id."""

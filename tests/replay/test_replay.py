@@ -11,14 +11,29 @@ from temporalio.workflow import NondeterminismError
 
 from activities.temporal_worker import sandbox
 from tests.replay.hasty import Hasty
-from tests.replay.record import HISTORIES
+from tests.replay.record import BESIDE, HISTORIES
 from tests.replay.shapes import SHAPES
+from workflows import job_waits
 from workflows.pipeline import PipelineWorkflow
+from workflows.resource_group import ResourceGroupWorkflow
+from workflows.waiting_room import WaitingRoomWorkflow
 
 
-def replayer(kind: type) -> Replayer:
+@pytest.fixture(autouse=True)
+def small_rooms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A history with waiting rooms was recorded with small ones."""
+    if "sharded" in request.node.name:
+        monkeypatch.setattr(job_waits, "OWN_JOBS", 3)
+        monkeypatch.setattr(job_waits, "ROOM_JOBS", 4)
+
+
+def replayer(pipeline: type) -> Replayer:
     """A replayer that decodes and sandboxes as our worker does."""
-    return Replayer(workflows=[kind], data_converter=pydantic_data_converter, workflow_runner=sandbox())
+    return Replayer(
+        workflows=[pipeline, WaitingRoomWorkflow, ResourceGroupWorkflow],
+        data_converter=pydantic_data_converter,
+        workflow_runner=sandbox(),
+    )
 
 
 def history(path: Path) -> WorkflowHistory:
@@ -31,8 +46,13 @@ def recorded() -> list[Path]:
     return sorted(HISTORIES.glob("*.json"))
 
 
+def of_pipelines() -> list[Path]:
+    """Those of pipelines."""
+    return [path for path in recorded() if path.stem in SHAPES]
+
+
 def test_every_shape_has_a_history() -> None:
-    assert {path.stem for path in recorded()} == set(SHAPES)
+    assert {path.stem for path in recorded()} == {*SHAPES, *(name for name, _ in BESIDE.values())}
 
 
 @pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)
@@ -41,7 +61,7 @@ async def test_a_recorded_history_replays(path: Path) -> None:
     assert result.replay_failure is None
 
 
-@pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", of_pipelines(), ids=lambda path: path.stem)
 async def test_a_changed_workflow_is_found_out(path: Path) -> None:
     result = await replayer(Hasty).replay_workflow(history(path), raise_on_replay_failure=False)
     failure = result.replay_failure

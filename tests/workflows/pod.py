@@ -32,8 +32,8 @@ from settings import Settings, TimeLimits
 from tests.compiling import plan_of
 from tests.models.world import World, job, outbox_table, pipeline, touch
 from tests.waiting import eventually
-from workflows.handles import Pipelines
 from workflows.await_job import activity_id, workflow_id
+from workflows.handles import Pipelines
 from workflows.pipeline import PipelineWorkflow
 
 NUMBERS = count(1)

@@ -103,7 +103,7 @@ async def test_jobs_of_a_room_that_is_gone_are_housed_again(pod: Pod) -> None:
     pipeline_id = await pod.create(WIDE)
     await everything_offered(pod, pipeline_id, 12)
     rooms = await rooms_of(pod, pipeline_id)
-    gone = sorted(rooms - {""})[0]
+    gone = min(rooms - {""})
     await pod.client.get_workflow_handle(gone).terminate("test")
     await pod.handle(pipeline_id).execute_update("reconcile")
     assert gone not in await rooms_of(pod, pipeline_id)

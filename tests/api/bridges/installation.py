@@ -75,6 +75,17 @@ class Installation:
         await self.carry_out()
         return made
 
+    async def begin_again(self, pipeline_id: int, **request: Any) -> int:
+        """Another pipeline of the same commit, its bridges carried out."""
+        row = await self.world.row(pipeline, id=pipeline_id)
+        values: dict[str, Any] = {"user_id": row.user_id, "source": "api", **request}
+        wish = PipelineRequest(project_id=row.project_id, ref=row.ref, sha=row.sha, **values)
+        repository = self.site.services.repositories.get(row.project_id)
+        made = await create_pipeline(self.site.services, wish, repository)
+        await self.world.settle(made)
+        await self.carry_out()
+        return made
+
     async def carry_out(self) -> None:
         """Carry out bridges, obey what was asked of pipelines, and decide, until nothing is left to do."""
         while True:
