@@ -20,7 +20,7 @@ SHAPES = {
         root: {stage: two, needs: [], script: x}
         left: {stage: two, needs: [root], script: x}
         right: {stage: two, needs: [root], script: x}
-        join: {stage: one, needs: [left, right], script: x}
+        join: {stage: two, needs: [left, right], script: x}
     """,
     "gates": """
         before: {stage: one, script: x}
