@@ -34,7 +34,7 @@ class ResourceGroupWorkflow:
         self._is_asked = False
         self._told: dict[int, datetime] = {}
 
-    @workflow.signal
+    @workflow.signal(description="Look now who comes next; does no harm at any time.")
     def look(self) -> None:
         """Something changed: a job began to wait, ended, or the mode is another one."""
         self._is_asked = True

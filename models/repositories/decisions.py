@@ -245,8 +245,11 @@ async def _explain(connection: AsyncConnection, decision: Decision) -> None:
 
 
 def _counts_as(row: Record) -> Status:
-    """A verdict that is not folded counts as running, so that an automatic retry hides its failure."""
-    return Status(row.status) if row.folded else Status.RUNNING
+    """A verdict that is not folded counts as running, so that an automatic retry hides its failure.
+
+    A canceled job is never retried by itself: there is nothing to hide.
+    """
+    return Status(row.status) if row.folded or row.status == Status.CANCELED else Status.RUNNING
 
 
 async def _named(connection: AsyncConnection, decision: Decision) -> dict[int, Status]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Select, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.bridges import CHILD
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
@@ -58,8 +59,9 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
 
 
 async def newest_pipelines(connection: AsyncConnection, project_ids: Iterable[int]) -> dict[int, Record]:
-    """The newest pipeline of each project that has one, by project id."""
+    """The newest pipeline of each project that has one, by project id; child pipelines do not count."""
     newest = select(func.max(pipeline.c.id)).where(pipeline.c.project_id.in_(list(project_ids)))
+    newest = newest.where(pipeline.c.source != CHILD)
     statement = select(pipeline).where(pipeline.c.id.in_(newest.group_by(pipeline.c.project_id)))
     return {row.project_id: row for row in (await connection.execute(statement)).all()}
 
@@ -77,8 +79,10 @@ class PipelineFilter:
 
 
 def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
-    """Statement for pipelines of a project."""
+    """Statement for pipelines of a project; child pipelines only if their source is asked for, as in GitLab."""
     statement = select(pipeline).where(pipeline.c.project_id == project_id)
+    if wanted.equal.get("source") != CHILD:
+        statement = statement.where(pipeline.c.source != CHILD)
     for name, value in wanted.equal.items():
         statement = statement.where(pipeline.c[name] == value)
     if wanted.scope in SCOPES:

@@ -9,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from domain.messages import Answer, Command, Operation, PipelineInput
-    from domain.status import COMPLETE, Status
+    from domain.status import Status
     from workflows.pipeline import PipelineWorkflow
 
 _LOOK = timedelta(seconds=30)
@@ -94,7 +94,7 @@ class WatchedPipeline(PipelineWorkflow):
         return bool(seen["ended"] or waiting)
 
     async def _hear_all(self, ended: list[int]) -> None:
-        """Wait until these jobs are known here to have ended."""
+        """Wait until the ends of these jobs came in."""
         await workflow.wait_condition(lambda: all(map(self._has_heard_of, ended)))
 
     async def _look(self) -> dict[str, list[int]]:
@@ -105,8 +105,8 @@ class WatchedPipeline(PipelineWorkflow):
         return await workflow.execute_local_activity(name, argument, start_to_close_timeout=_LOOK)
 
     def _has_heard_of(self, job_id: int) -> bool:
-        job = self._state.job(job_id)
-        return job_id in self._verdicts or job is None or job.status in COMPLETE
+        """Whether the end of a job came in, not only what SQL told of its row."""
+        return job_id in self._verdicts or job_id in self._folded
 
     def _waits_for_slot(self, job_id: int) -> bool:
         job = self._state.job(job_id)

@@ -349,3 +349,24 @@ async def test_queries_say_how_it_stands_and_why_it_waits(pod: Pod) -> None:
     said = await temporal(pod.settings.temporal, "workflow", "query", *unknown)
     assert said.code == 1
     assert "has no job 'nope'" in said.text
+
+
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [
+        ('{"status": "success"}', "success"),
+        ('"success"', "success"),
+        ('{"job_id": 1, "status": "canceled", "hand_out": "x"}', "canceled"),
+        ('{"status": "running"}', "failed"),
+        ('["success"]', "failed"),
+        ('"done"', "failed"),
+        ("null", "failed"),
+    ],
+)
+async def test_whatever_completes_an_activity_by_hand_ends_its_job(pod: Pod, result: str, status: str) -> None:
+    pipeline_id = await pod.create("a: {script: x}\n")
+    a = await pod.take("a")
+    known = ["--workflow-id", workflow_id(pipeline_id), "--activity-id", activity_id(a), "--result", result]
+    await say(pod, "activity", "complete", *known)
+    assert await pod.ended(pipeline_id) == status
+    assert await pod.world.statuses(pipeline_id) == {"a": status}

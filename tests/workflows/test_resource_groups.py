@@ -1,6 +1,7 @@
 """Resource groups, end to end: real pipelines, real relay, real group workflows."""
 
 import asyncio
+import json
 
 import pytest
 from sqlalchemy import select
@@ -16,6 +17,7 @@ from models.repositories.resource_groups import Situation
 from tests.models.world import job
 from tests.temporal import new_namespace
 from tests.waiting import eventually
+from tests.workflows.command import temporal
 from tests.workflows.pod import Pod
 from workflows.resource_group import group_workflow_id
 
@@ -183,6 +185,21 @@ async def test_a_group_that_temporal_has_lost_is_found_in_sql(pod: Pod) -> None:
     assert second in await pod.reconcile(second)
     assert await whose_turn(pod) == second
     assert await pod.ended(second) == "success"
+
+
+async def test_an_operator_lets_a_group_look_whose_workflow_he_has_terminated(pod: Pod) -> None:
+    _, job_id = await holding(pod)
+    (second,) = await waiting(pod, 1)
+    group_id = (await pod.world.row(group)).id
+    await pod.stop_relay()
+    await pod.client.get_workflow_handle(group_workflow_id(group_id)).terminate("by hand")
+    await pod.end(job_id)
+    words = ["--workflow-id", group_workflow_id(group_id), "--type", "ResourceGroup", "--signal-name", "look"]
+    words += ["--task-queue", pod.settings.task_queue, "--id-reuse-policy", "AllowDuplicate"]
+    words += ["--input", json.dumps({"group_id": group_id}), "--signal-input", "{}"]  # more than it wants
+    said = await temporal(pod.settings.temporal, "workflow", "signal-with-start", *words)
+    assert said.code == 0, said.text
+    assert await whose_turn(pod) == second
 
 
 @pytest.mark.parametrize(

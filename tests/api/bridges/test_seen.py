@@ -24,6 +24,9 @@ async def test_bridges_are_listed_apart_with_their_pipelines(here: Installation)
         jobs = (await client.get(f"{base}/pipelines/{parent}/jobs")).json()
         everywhere = (await client.get(f"{base}/jobs")).json()
         shown = (await client.get(f"{base}/pipelines/{child.id}")).json()
+        listed = (await client.get(f"{base}/pipelines")).json()
+        children = (await client.get(f"{base}/pipelines?source=parent_pipeline")).json()
+        latest = (await client.get(f"{base}/pipelines/latest")).json()
     (bridge,) = bridges
     assert (bridge["name"], bridge["status"], none) == ("go", "running", [])
     assert bridge["pipeline"]["id"] == parent
@@ -34,6 +37,8 @@ async def test_bridges_are_listed_apart_with_their_pipelines(here: Installation)
     assert [item["name"] for item in jobs] == ["build"]
     assert {item["name"] for item in everywhere} == {"build", "inner"}
     assert shown["source"] == "parent_pipeline"
+    assert [item["id"] for item in listed] == [latest["id"]] == [parent]
+    assert [item["id"] for item in children] == [child.id]
 
 
 async def test_who_may_not_see_the_other_project_learns_nothing_of_it(here: Installation):
