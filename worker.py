@@ -14,6 +14,7 @@ import httpx
 import structlog
 import uvicorn
 import uvloop
+from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.loops.archiver import Archiver
@@ -168,10 +169,18 @@ class Process:
             )
             groups = ResourceGroupActivities(services.database)
             parts = [make_worker(client, activities, settings, groups).run(), relay.run(), reconciler.run()]
+            parts.append(self._keep_prepared(client, mine.installation_id))
         log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
         if not parts:
             await asyncio.Event().wait()
         await _first_to_end(parts)
+
+    async def _keep_prepared(self, client: Client, installation_id: str) -> None:
+        """A server that comes back empty knows no search attributes, and would refuse every start of a workflow."""
+        while True:
+            await asyncio.sleep(self._settings.times.reconcile_every / 2)
+            with contextlib.suppress(RPCError):  # away: the next round tries again
+                await prepare_namespace(client, installation_id)
 
 
 async def _first_to_end(parts: list[Awaitable[None]]) -> None:

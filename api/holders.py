@@ -32,9 +32,7 @@ class Holders:
         task.add_done_callback(self._sending.discard)
 
     @staticmethod
-    async def _send(
-        pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str
-    ) -> None:
+    async def _send(pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str) -> None:
         with suppress(RPCError, Unavailable):
             await pipelines.show_holder(pipeline_id, job_id, holder, hand_out, room)
             await asyncio.sleep(1)  # at most one a second

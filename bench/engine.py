@@ -82,7 +82,7 @@ def _rows(shape: Shape, measured: Measured) -> list[Row]:
 async def measure(shape: Shape, options: Options) -> Measured:
     """All rounds of a shape, on one stack."""
     async with running(front=False, worker=WORKER, has_api=False) as servers:
-        await play(servers, SHAPES[_WARM], options, pipelines=_WARM_PIPELINES)
+        await warm_up(servers, options)
         rounds: list[Round] = []
         last = 0
         for number in range(shape.runs or options.runs):
@@ -94,6 +94,11 @@ async def measure(shape: Shape, options: Options) -> Measured:
         memory = {name: peak_mebibytes(process) for name, process in servers.processes.items()}
         client = await Client.connect(servers.settings.temporal, namespace=servers.settings.temporal_namespace)
         return Measured(rounds, await histories.sizes(client, last), memory)
+
+
+async def warm_up(servers: Servers, options: Options) -> None:
+    """Run a few small pipelines."""
+    await play(servers, SHAPES[_WARM], options, pipelines=_WARM_PIPELINES)
 
 
 async def play(servers: Servers, shape: Shape, options: Options, *, pipelines: int = 0) -> dict[str, float]:

@@ -1,4 +1,6 @@
-"""Where the time of our process goes: `python -m bench.profiling FOLDER [PIPELINES]` profiles one whole way.
+"""Where the time of our process goes: `python -m bench.profiling FOLDER [whole|SHAPE]`.
+
+Profiles one whole way of 20 pipelines, or the engine alone with one of its shapes.
 
 Prints the share of each layer in the main thread's own time, then the processor time by thread. `FOLDER/main.prof`
 holds the details for `python -m pstats`.
@@ -14,9 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from bench import whole_way
+from bench import engine, whole_way
 from bench.options import Options
 from bench.servers import running
+from bench.shapes import SHAPES
 from pods.stack import PYTHON
 
 LAYERS: Final[tuple[tuple[str, str], ...]] = (
@@ -40,6 +43,9 @@ LAYERS: Final[tuple[tuple[str, str], ...]] = (
     ("pydantic", "pydantic"),
 )
 """A part of a function's place or name, and the layer it belongs to; the first that fits counts."""
+
+WHOLE: Final = "whole"
+_PIPELINES: Final = 20
 
 Function = tuple[str, int, str]
 """File (`~` for compiled code), line and name, as `pstats` has them."""
@@ -65,27 +71,34 @@ def shares(stats: Mapping[Function, Any]) -> Counter[str]:
     return seconds
 
 
-async def profile(folder: Path, pipelines: int) -> dict[str, float]:
-    """Run one whole way under the profiler; the outcome of the load. The two files are in `folder` at the end."""
-    options = Options()
-    command = (*PYTHON, "bench.profiled_worker", str(folder), "worker")
-    async with running(front=False, worker=command) as servers:
-        target = await whole_way.prepare(servers, options)
+async def profile(folder: Path, what: str) -> None:
+    """Run the whole way, or the engine with a shape, under the profiler. The two files are in `folder` at the end."""
+    options, is_whole = Options(), what == WHOLE
+    module = "worker" if is_whole else "bench.engine_worker"
+    command = (*PYTHON, "bench.profiled_worker", str(folder), module)
+    async with running(front=False, worker=command, has_api=is_whole) as servers:
+        if is_whole:
+            target = await whole_way.prepare(servers, options)
+            work = whole_way.run(servers, target, options, pipelines=_PIPELINES)
+        else:
+            await engine.warm_up(servers, options)
+            work = engine.play(servers, SHAPES[what], options)
         servers.processes["api"].send_signal(signal.SIGUSR1)
-        outcome = await whole_way.run(servers, target, options, pipelines=pipelines)
+        await work
         servers.processes["api"].send_signal(signal.SIGUSR2)
         async with asyncio.timeout(30):
             while not (folder / "threads.json").exists():  # noqa: ASYNC110  # another process writes it
                 await asyncio.sleep(0.1)
-    return outcome
 
 
 def main() -> None:
     """Profile and print."""
-    folder, pipelines = Path(sys.argv[1]).resolve(), int((sys.argv[2:] or ["20"])[0])
+    folder, what = Path(sys.argv[1]).resolve(), (sys.argv[2:] or [WHOLE])[0]
+    if what not in {WHOLE, *SHAPES}:
+        sys.exit(f"{what} is none of {', '.join((WHOLE, *SHAPES))}.")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "threads.json").unlink(missing_ok=True)
-    asyncio.run(profile(folder, pipelines))
+    asyncio.run(profile(folder, what))
     by_layer = shares(pstats.Stats(str(folder / "main.prof")).stats)  # type: ignore[attr-defined]
     total = sum(by_layer.values())
     for layer, seconds in by_layer.most_common():

@@ -69,9 +69,9 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     for answer in decision.answers:
         if answer.name == "cancel_pipeline" and not answer.refused:
             await cancel_children(connection, decision.pipeline_id, answer.key, now)
-    await _cancel_redundant(connection, decision, now)
+    is_canceled = await _cancel_redundant(connection, decision, now) or bool(decision.cancel)
     status = await _refold(connection, decision, Status(before.status), now)
-    await _explain(connection, decision)
+    await _explain(connection, decision, is_canceled=is_canceled)
     return Recorded(
         status=status,
         statuses=await _named(connection, decision),
@@ -166,10 +166,13 @@ async def _move_in(connection: AsyncConnection, decision: Decision) -> None:
         await connection.execute(update(job).where(job.c.id.in_(decision.moves)).values(room=decision.room))
 
 
-async def _cancel_redundant(connection: AsyncConnection, decision: Decision, now: datetime) -> None:
-    """Cancel what a newer commit made redundant; the rows are locked first, so that no claim slips in between."""
+async def _cancel_redundant(connection: AsyncConnection, decision: Decision, now: datetime) -> bool:
+    """Cancel what a newer commit made redundant, unless too much has begun by now; whether it was canceled.
+
+    The rows are locked first, so that no claim slips in between.
+    """
     if not decision.redundant:
-        return
+        return False
     ids = sorted(decision.redundant)
     await connection.execute(select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update())
     if decision.unless_started:
@@ -180,8 +183,9 @@ async def _cancel_redundant(connection: AsyncConnection, decision: Decision, now
             job.c.status.in_(sorted(STARTED)),
         )
         if (await connection.execute(started.limit(1))).first() is not None:
-            return
+            return False
     await cancel_jobs(connection, decision.pipeline_id, ids, now)
+    return True
 
 
 async def _answer(connection: AsyncConnection, decision: Decision, now: datetime) -> tuple[Answer, ...]:
@@ -235,10 +239,10 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Statu
     return status
 
 
-async def _explain(connection: AsyncConnection, decision: Decision) -> None:
+async def _explain(connection: AsyncConnection, decision: Decision, *, is_canceled: bool) -> None:
     """Say why the pipeline was canceled; what is tried again needs no such words any more."""
     of_pipeline = update(pipeline).where(pipeline.c.id == decision.pipeline_id)
-    if decision.reason and (decision.cancel or decision.redundant):
+    if decision.reason and is_canceled:
         await connection.execute(of_pipeline.values(status_reason=decision.reason))
     elif decision.attempts and decision.answers:
         await connection.execute(of_pipeline.values(status_reason=""))

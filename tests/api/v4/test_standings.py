@@ -1,6 +1,7 @@
 """What the API and the pages say of jobs that no runner can take, and of runners that are silent."""
 
 import re
+from typing import Any
 
 from sqlalchemy import update
 
@@ -9,6 +10,7 @@ from models.pipelines import Lease
 from models.repositories.leases import clock
 from models.tables import Runner
 from tests.api.pages.test_pages import browser
+from tests.api.v4.site import Site
 
 lease = table_of(Lease)
 runner = table_of(Runner)
@@ -17,22 +19,22 @@ STUCK = "build: {stage: build, script: x}\ngpu: {stage: build, script: x, tags: 
 WHY = "No runner of this project has the tag <b>gpu."
 
 
-async def jobs_of(site, pipeline: int) -> dict[str, dict]:
+async def jobs_of(site: Site, pipeline: int) -> dict[str, dict[str, Any]]:
     """The jobs of a pipeline by name, as the API lists them."""
     path = f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}/jobs"
     async with site.client(site.root) as client:
         return {item["name"]: item for item in (await client.get(path)).json()}
 
 
-async def page(site, path: str) -> str:
+async def page(site: Site, path: str) -> str:
     """A page of the project as text, without the tags of HTML."""
-    async with browser(site, site.root) as client:
+    async with browser(site, site.root) as client:  # type: ignore[no-untyped-call]
         answer = await client.get(f"/{await site.path()}/-/{path}")
     assert answer.status_code == 200
     return re.sub(r"<[^>]+>", " ", answer.text)
 
 
-async def test_a_stuck_job_says_why_at_once(site):
+async def test_a_stuck_job_says_why_at_once(site: Site) -> None:
     await site.world.request()
     pipeline = await site.world.pipeline(STUCK)
     found = await jobs_of(site, pipeline)
@@ -47,7 +49,7 @@ async def test_a_stuck_job_says_why_at_once(site):
     assert (await page(site, f"pipelines/{pipeline}")).count(f"Stuck: {shown}") == 1
 
 
-async def test_a_job_is_not_stuck_any_more_when_a_runner_fits(site):
+async def test_a_job_is_not_stuck_any_more_when_a_runner_fits(site: Site) -> None:
     await site.world.request()
     pipeline = await site.world.pipeline(STUCK)
     async with site.services.database.write() as connection:
@@ -55,7 +57,7 @@ async def test_a_job_is_not_stuck_any_more_when_a_runner_fits(site):
     assert not (await jobs_of(site, pipeline))["gpu"]["stuck"]
 
 
-async def test_a_job_that_runs_or_has_ended_is_never_stuck(site):
+async def test_a_job_that_runs_or_has_ended_is_never_stuck(site: Site) -> None:
     pipeline = await site.world.pipeline(STUCK)
     job = await site.world.job()
     async with site.services.database.write() as connection:
@@ -65,7 +67,7 @@ async def test_a_job_that_runs_or_has_ended_is_never_stuck(site):
     assert not (await jobs_of(site, pipeline))["build"]["stuck"]
 
 
-async def test_a_silent_runner_is_shown_in_all_places(site):
+async def test_a_silent_runner_is_shown_in_all_places(site: Site) -> None:
     async with site.services.database.write() as connection:
         await connection.execute(clock.insert().values(id=1, ticks=1, ticked_at=0.0, calm_until=0))
     pipeline = await site.world.pipeline(STUCK)
@@ -86,7 +88,7 @@ async def test_a_silent_runner_is_shown_in_all_places(site):
     assert not await at(2 + ticks)
 
 
-async def test_why_a_pipeline_was_canceled_is_told(site):
+async def test_why_a_pipeline_was_canceled_is_told(site: Site) -> None:
     from models.repositories.pipelines import pipeline as table
 
     made = await site.world.pipeline(STUCK)
