@@ -57,6 +57,9 @@ def handed_out(
         commit={},
         created_at=NOW,
         variables=[{"key": key, "value": value} for key, value in (variables or {}).items()],
+        bridge_id=None,
+        upstream_id=None,
+        upstream_project_id=None,
     )
     project = SimpleNamespace(
         id=7, name="Shop", path="shop", full_path="acme/shop", default_branch="main", organisation_id=2
