@@ -89,12 +89,9 @@ def workflow_runner(settings: Settings) -> WorkflowRunner:
 
 
 def make_worker(
-    client: Client, activities: PipelineActivities, settings: Settings, groups: ResourceGroupActivities | None = None
+    client: Client, activities: PipelineActivities, settings: Settings, groups: ResourceGroupActivities
 ) -> Worker:
-    """A worker for pipelines, and for resource groups if it is given their activities.
-
-    It is pinned to its build when a deployment is named.
-    """
+    """A worker for all that a pod's workflows do; it is pinned to its build when a deployment is named."""
     deployment = None
     if settings.worker_deployment:
         deployment = WorkerDeploymentConfig(
@@ -105,10 +102,13 @@ def make_worker(
     return Worker(
         client,
         task_queue=settings.task_queue,
-        workflows=[PipelineWorkflow, WaitingRoomWorkflow, *([] if groups is None else [ResourceGroupWorkflow])],
+        workflows=[PipelineWorkflow, WaitingRoomWorkflow, ResourceGroupWorkflow],
         activities=[
-            *(activities.load, activities.apply, activities.offer_jobs, activities.await_job),
-            *([] if groups is None else [groups.choose_next]),
+            activities.load,
+            activities.apply,
+            activities.offer_jobs,
+            activities.await_job,
+            groups.choose_next,
         ],
         workflow_runner=workflow_runner(settings),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),

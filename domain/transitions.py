@@ -59,9 +59,13 @@ _UNDECIDED: Final = frozenset({Status.CREATED, Status.SCHEDULED, Status.WAITING_
 def apply_transitions(pipeline: Pipeline, transitions: tuple[Transition, ...]) -> Pipeline:
     """The pipeline after `transitions`."""
     by_id = {transition.job_id: transition for transition in transitions}
-    return pipeline.with_jobs(
-        replace(job, status=by_id[job.id].to, due_at=by_id[job.id].due_at) for job in pipeline.jobs if job.id in by_id
-    )
+    return pipeline.with_jobs(_moved(job, by_id[job.id]) for job in pipeline.jobs if job.id in by_id)
+
+
+def _moved(job: Job, transition: Transition) -> Job:
+    """A job that begins anew has given its slot back."""
+    slot = job.slot and transition.to is not Status.CREATED
+    return replace(job, status=transition.to, due_at=transition.due_at, slot=slot)
 
 
 class _StageFold:

@@ -4,8 +4,8 @@ Reference: CI YAML and processing, section 11 (automatic retry, `allow_failure:e
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from domain.bridges import DOWNSTREAM_FAILED, REFUSALS
 from domain.config.plan import RetryPolicy
@@ -72,6 +72,23 @@ class Verdict:
     allow_failure: bool = False
     auto_retry: bool = True
     of_row: bool = False
+
+
+_BY_HAND: Final = (Status.SUCCESS, Status.FAILED, Status.CANCELED)
+
+
+def read_verdict(job_id: int, given: Any) -> Verdict:
+    """A verdict as it comes from Temporal: an object, or just a status, perhaps written by hand.
+
+    What says neither `success` nor `canceled` is a failure: nothing is taken for a success that does not say so.
+    """
+    told = given if isinstance(given, Mapping) else {"status": given}
+    if told.get("status") not in _BY_HAND:
+        return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)
+    kinds = {field.name: type(field.default) for field in fields(Verdict) if field.name not in {"job_id", "status"}}
+    kinds["exit_code"] = int
+    values = {name: told[name] for name, kind in kinds.items() if type(told.get(name)) is kind}
+    return Verdict(job_id, Status(told["status"]), **values)
 
 
 def known_reason(reason: str) -> str:

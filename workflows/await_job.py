@@ -1,21 +1,19 @@
 """Activity `await_job`: how a workflow waits for a job that a runner carries out, and what it makes of its end."""
 
 import asyncio
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
-    from dataclasses import replace
     from datetime import timedelta
 
     from domain.messages import AwaitJob
-    from domain.status import COMPLETE, Status
-    from domain.verdict import UNKNOWN_FAILURE, Verdict
-    from workflows.ports import PipelinePort
+    from domain.status import Status
+    from domain.verdict import UNKNOWN_FAILURE, Verdict, read_verdict
 
-Waiting: TypeAlias = "workflow.ActivityHandle[Verdict]"
+Waiting: TypeAlias = "workflow.ActivityHandle[Any]"
 
 _LIMIT = timedelta(days=90)
 """An alarm for a job that nobody ever ended, never a decision."""
@@ -32,9 +30,13 @@ def activity_id(job_id: int) -> str:
 
 
 def wait_for(job_id: int, summary: str) -> Waiting:
-    """Begin to wait for a job; the outbox relay ends it by its id. `summary` is shown beside it."""
-    return workflow.start_activity_method(
-        PipelinePort.await_job,
+    """Begin to wait for a job; the outbox relay ends it by its id. `summary` is shown beside it.
+
+    It is named without its type: a result that somebody has written by hand and that is no `Verdict` would fail the
+    workflow's task again and again.
+    """
+    return workflow.start_activity(
+        "await_job",
         AwaitJob(job_id),
         activity_id=activity_id(job_id),
         start_to_close_timeout=_LIMIT,
@@ -43,8 +45,8 @@ def wait_for(job_id: int, summary: str) -> Waiting:
     )
 
 
-def verdict_of(job_id: int, done: "asyncio.Future[Verdict]") -> Verdict:
+def verdict_of(job_id: int, done: "asyncio.Future[Any]") -> Verdict:
     """How a job ended. Whoever completes or fails the activity by hand ends this job, whatever he wrote."""
-    if done.exception() is None and isinstance(done.result(), Verdict) and done.result().status in COMPLETE:
-        return replace(done.result(), job_id=job_id)
+    if done.exception() is None:
+        return read_verdict(job_id, done.result())
     return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)

@@ -158,7 +158,8 @@ class PipelineWorkflow(Operations, Queries):
         if self._reload:
             await self._load()
         commands, self._commands = tuple(self._commands), []
-        turn = self._decide(commands)
+        granted, self._granted = frozenset(self._granted), set()
+        turn = self._decide(commands, granted)
         if turn.decision is None:
             return False
         self._pipeline = turn.pipeline
@@ -166,12 +167,12 @@ class PipelineWorkflow(Operations, Queries):
             if not await self._record(portion):
                 self._reload = True
                 self._commands[:0] = [command for command in commands if command.key not in self._answers]
+                self._granted |= granted
                 break
         return True
 
-    def _decide(self, commands: tuple[Command, ...]) -> Turn:
+    def _decide(self, commands: tuple[Command, ...], granted: frozenset[int]) -> Turn:
         self._changed = False
-        granted, self._granted = frozenset(self._granted), set()
         verdicts = tuple(self._verdicts.values())
         self._changed = len(verdicts) > MOST_VERDICTS
         return decide(

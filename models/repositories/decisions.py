@@ -149,12 +149,14 @@ async def _move(
         await set_status(connection, ids, to, now)
     if to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}:
         await deployments.open_missing(connection, ids, now)
-    if to is Status.WAITING_FOR_RESOURCE:
+    if to is Status.CREATED:
+        await resource_groups.forget(connection, ids)
+    if to in {Status.WAITING_FOR_RESOURCE, Status.SKIPPED, Status.MANUAL}:
         await _ask_groups(connection, decision.pipeline_id, ids, now)
 
 
 async def _ask_groups(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int], now: datetime) -> None:
-    """These jobs wait for the slots of their groups from now on."""
+    """These jobs wait for the slots of their groups from now on, or no more slot is kept for them."""
     statement = select(job.c.resource_group_id).where(job.c.id.in_(ids), job.c.resource_group_id.is_not(None))
     for group in (await connection.execute(statement.distinct())).scalars():
         await outbox.put(connection, outbox.GROUP, pipeline_id, now, payload={"group": group})

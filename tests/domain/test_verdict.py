@@ -1,10 +1,20 @@
 """How attempts end and when another one follows by itself."""
 
+from dataclasses import asdict, replace
+
 import pytest
 
 from domain.config.plan import RetryPolicy
 from domain.status import Status
-from domain.verdict import Verdict, allows_failure, known_reason, public_reason, retries_itself
+from domain.verdict import (
+    UNKNOWN_FAILURE,
+    Verdict,
+    allows_failure,
+    known_reason,
+    public_reason,
+    read_verdict,
+    retries_itself,
+)
 from tests.domain.graphs import job
 
 TWICE = RetryPolicy(max=2)
@@ -77,3 +87,20 @@ def test_reasons_are_known_or_called_unknown() -> None:
 def test_our_own_reason_has_a_public_name() -> None:
     assert public_reason("runner_lost") == "stuck_or_timeout_failure"
     assert public_reason("script_failure") == "script_failure"
+
+
+@pytest.mark.parametrize("given", [None, "", "done", "running", 7, [], {}, {"status": None}, {"status": ["success"]}])
+def test_what_names_no_end_is_a_failure(given: object) -> None:
+    assert read_verdict(7, given) == Verdict(7, Status.FAILED, reason=UNKNOWN_FAILURE)
+
+
+def test_a_verdict_written_by_hand_may_be_just_a_status() -> None:
+    assert read_verdict(7, "success") == read_verdict(7, {"status": "success"}) == Verdict(7, Status.SUCCESS)
+
+
+def test_a_verdict_comes_back_from_temporal_as_it_was() -> None:
+    told = Verdict(7, Status.FAILED, 2, "script_failure", 3, allow_failure=True, auto_retry=False, of_row=True)
+    assert read_verdict(7, asdict(told)) == told
+    assert read_verdict(7, {**asdict(told), "job_id": 8, "hand_out": "x", "exit_code": None, "more": 1}) == replace(
+        told, hand_out=0, exit_code=None
+    )

@@ -255,3 +255,18 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
     monkeypatch.setattr(resource_groups, "situation", watched)
     return seen
+
+
+async def test_an_older_job_that_is_skipped_does_not_keep_the_slot(pod: Pod) -> None:
+    """The group keeps it for the oldest pipeline; when its job will never come, the next has its turn at once."""
+    _, holder = await holding(pod)
+    older = await pod.create(BUILD_FIRST)
+    build = await pod.take("build")
+    (newer,) = await waiting(pod, 1)
+    async with pod.world.database.write() as connection:
+        row = (await connection.execute(select(group))).one()
+        await resource_groups.set_mode(connection, row.id, ProcessMode.OLDEST_FIRST, system_clock())
+    await pod.end(holder)
+    await pod.end(build, Status.FAILED)
+    await until(pod, older, deploy="skipped")
+    assert await whose_turn(pod) == newer

@@ -14,7 +14,12 @@ VOCABULARIES = {
     "jobs": keywords.JOB,
     "bridges": keywords.BRIDGE,
 }
-KEYS = {"workflow": keywords.WORKFLOW, "needs": keywords.NEED, "artifacts": keywords.ARTIFACTS}
+KEYS = {
+    "workflow": keywords.WORKFLOW,
+    "needs": keywords.NEED,
+    "artifacts": keywords.ARTIFACTS,
+    "environment": keywords.ENVIRONMENT,
+}
 
 
 @pytest.mark.parametrize("place", VOCABULARIES)
