@@ -43,7 +43,7 @@ check: setup ## style, types, and that imports point down
 	$(BIN)/lint-imports
 
 test: check ## check, then all tests but the slow ones
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n logical --dist worksteal -m "not slow"
 
 test-slow: setup ## long fault runs, foreign runners, the production stack
 	$(BIN)/pytest -m slow

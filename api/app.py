@@ -1,6 +1,10 @@
 """The web application of a pod: runner protocol, REST, git and pages over one set of services."""
 
-from fastapi import FastAPI
+from collections.abc import Sequence
+from functools import cache
+
+from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 
 from api import git_http, health
 from api.errors import add_error_handlers
@@ -21,8 +25,14 @@ def create_app(services: Services) -> FastAPI:
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
     app.router.routes.extend(runner_protocol())
-    app.include_router(health.router)
-    app.include_router(rest)
-    app.include_router(git_http.router)
-    app.include_router(pages)
+    app.router.routes.extend(_included())
     return app
+
+
+@cache
+def _included() -> Sequence[BaseRoute]:
+    """What the routers hold, for all applications of the process: FastAPI reads each signature anew for each tree."""
+    together = APIRouter()
+    for router in (health.router, rest, git_http.router, pages):
+        together.include_router(router)
+    return tuple(together.routes)

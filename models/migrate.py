@@ -6,6 +6,8 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -26,8 +28,15 @@ def alembic_config() -> Config:
 
 def _upgrade(connection: Connection) -> None:
     config = alembic_config()
+    if _version(connection) == ScriptDirectory.from_config(config).get_current_head():
+        return
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def _version(connection: Connection) -> str | None:
+    """The version of the schema there is; None for an empty database."""
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 async def migrate(database: Database) -> None:

@@ -23,6 +23,8 @@ from tests.faults.players import Seen
 from tests.server import Server
 from tests.temporal import TemporalServer
 
+pytestmark = pytest.mark.slow
+
 TIMES = int(os.environ.get("PERDURE_FAULTS", "1"))
 SEED = int(os.environ.get("PERDURE_SEED", "20261121"))
 
