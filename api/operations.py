@@ -24,6 +24,9 @@ _TRY_AGAIN: Final = frozenset(
 )
 """Too many updates at once, or the run closed under our hands: the next try finds another run."""
 
+_CLOSED_BEFORE_THE_ANSWER: Final = "AcceptedUpdateCompletedWorkflow"
+"""The type of Temporal's own error for an update whose run was closed, say terminated, with its answer open."""
+
 _TRIES: Final = 3
 
 log = structlog.get_logger()
@@ -52,7 +55,8 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
             answer = await services.temporal.pipelines.ask(facts, name, operation, patience)
             return Asked(operation.key, answer)
         except WorkflowUpdateFailedError as error:
-            raise Refused(_reason(error)) from error
+            if getattr(error.cause, "type", "") != _CLOSED_BEFORE_THE_ANSWER:
+                raise Refused(_reason(error)) from error
         except (WorkflowUpdateRPCTimeoutOrCancelledError, Unavailable):
             break
         except RPCError as error:

@@ -150,7 +150,10 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 async def ask_module(module: str, question: Mapping[str, object]) -> dict[str, float]:
-    """Run `python -m module` with JSON on standard input; the JSON of its standard output. Raises `RuntimeError`."""
+    """Run `python -m module` with JSON on standard input; the JSON of its last line. Raises `RuntimeError`.
+
+    What comes before that line are warnings of Temporal's SDK, which writes them to standard output.
+    """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, stdin=pipe, stdout=pipe, stderr=pipe)
     try:
@@ -161,5 +164,5 @@ async def ask_module(module: str, question: Mapping[str, object]) -> dict[str, f
         raise
     if process.returncode != 0:
         raise RuntimeError(f"{module} ended with {process.returncode}:\n{err.decode(errors='replace')[-2_000:]}")
-    answer: dict[str, float] = json.loads(out)
+    answer: dict[str, float] = json.loads(out.splitlines()[-1])
     return answer

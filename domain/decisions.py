@@ -104,7 +104,8 @@ def decide(
         or next((command.reason for command in commands if command.reason and command.job_id is None), ""),
     )
     acts = bool(transitions or attempts or cancel or answers or decision.takes or decision.redundant)
-    acts = acts or any(not verdict.of_row for verdict in verdicts)
+    latest = {job.id for job in pipeline.jobs}
+    acts = acts or any(not verdict.of_row or verdict.job_id not in latest for verdict in verdicts)
     if acts or len(verdicts) >= MANY_VERDICTS or (verdicts and _ends_something(pipeline, after, verdicts)):
         return Turn(decision, after)
     return Turn(None, pipeline)

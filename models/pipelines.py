@@ -154,7 +154,10 @@ class Job(SQLModel, table=True):
 
 
 class QueueEntry(SQLModel, table=True):
-    """A pending job, as the claim sees it; written and removed together with the job's status."""
+    """A pending job, as the claim sees it; written and removed together with the job's status.
+
+    `since` is when it came into the queue: seconds since 1970 by the database's clock.
+    """
 
     __tablename__ = "queue_entry"
     __table_args__ = (Index("queue_order", "project_id", "job_id"),)
@@ -163,6 +166,7 @@ class QueueEntry(SQLModel, table=True):
     project_id: int = number()
     tagged: bool = False
     ref_protected: bool = False
+    since: float = 0.0
 
 
 class QueueTag(SQLModel, table=True):

@@ -6,6 +6,7 @@ writes later fails at once under WAL, whatever the busy timeout (design, "Rules 
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
@@ -18,11 +19,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from domain.errors import StorageFull, Unavailable
 
+_PATIENCE = 15.0
+"""Seconds in which a transaction waits for that of another process on SQLite."""
+_LOOK_AGAIN = 0.002
+"""Seconds between two tries of that."""
+
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
     "PRAGMA foreign_keys=ON",
-    "PRAGMA busy_timeout=15000",
+    f"PRAGMA busy_timeout={_PATIENCE * 1_000:.0f}",
     "PRAGMA cache_size=-65536",
 )
 
@@ -95,7 +101,7 @@ class SqliteFile:
         async with self._turn:
             connection = self._connection("writer")
             driver: Any = connection.connection.dbapi_connection
-            driver.execute("BEGIN IMMEDIATE")
+            await _begin(driver)
             try:
                 yield InlineConnection(connection)
                 if driver.in_transaction:  # a migration commits by itself
@@ -116,6 +122,24 @@ class SqliteFile:
             connection.close()
         self._open.clear()
         self._engine.dispose()
+
+
+async def _begin(driver: Any) -> None:
+    """Begin to write. While another process does, everything else of this one goes on."""
+    deadline = time.monotonic() + _PATIENCE
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(_LOOK_AGAIN)
+            else:
+                return
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={_PATIENCE * 1_000:.0f}")
 
 
 class Database:

@@ -68,13 +68,17 @@ class JobWaits:
 
         At most `capacity()` jobs.
         """
-        fresh = [job for job in jobs if job.id not in self._own and job.id not in self._rooms]
-        if len(fresh) <= self.free:
+        fresh = [job for job in jobs if not self._is_held(job.id) and job.id not in self._rooms]
+        if len(fresh) <= self.free and not any(job.id in self._dropped for job in fresh):
             for job in fresh:
                 self._own[job.id] = wait_for(job.id, job.summary)
                 self._own[job.id].add_done_callback(self._ended(job.id))
             return ""
         return await self._open_room([job.id for job in fresh])
+
+    def _is_held(self, job_id: int) -> bool:
+        """Whether an activity of our own waits for a job; one that was let go stays open, but nobody listens to it."""
+        return job_id in self._own and job_id not in self._dropped
 
     async def _open_room(self, ids: Sequence[int]) -> str:
         room = f"{workflow_id(self._pipeline_id)}-room-{workflow.uuid4().hex[:12]}"
@@ -108,7 +112,7 @@ class JobWaits:
         """
         open_ids = {job.id for job in jobs}
         await self.let_go([job_id for job_id in (*self._own, *self._rooms) if job_id not in open_ids])
-        elsewhere = [job for job in jobs if job.id not in self._own]
+        elsewhere = [job for job in jobs if not self._is_held(job.id)]
         rooms = sorted({job.room for job in elsewhere if job.room})
         answered = set(await self._ask(rooms))
         self._rooms = {job.id: job.room for job in elsewhere if job.room in answered}
@@ -135,7 +139,10 @@ class JobWaits:
     def _ended(self, job_id: int) -> Callable[["asyncio.Future[Verdict]"], None]:
         def ended(done: "asyncio.Future[Verdict]") -> None:
             self._own.pop(job_id, None)
-            if done.cancelled() or job_id in self._dropped:
+            if done.cancelled():
+                self._changed()
+            elif job_id in self._dropped:
+                done.exception()  # looked at, so that nobody warns of it
                 self._changed()
             else:
                 self._arrived(verdict_of(job_id, done))

@@ -33,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows import search_attributes
     from workflows.job_waits import JobWaits, OpenJob, in_rooms
     from workflows.operations import Operations
-    from workflows.ports import RECORD_LIMIT, RECORD_RETRY, PipelinePort
+    from workflows.ports import RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
     from workflows.queries import Queries
 
 MOST_VERDICTS = 200
@@ -114,6 +114,7 @@ class PipelineWorkflow(Operations, Queries):
             self._folded.discard(verdict.job_id)
             self._arrived(verdict)
         self._answers |= {answer.key: answer for answer in loaded.answers}
+        self._commands = [command for command in self._commands if command.key not in self._answers]
         self._is_loading = False
 
     async def _read(self) -> Loaded:
@@ -213,7 +214,7 @@ class PipelineWorkflow(Operations, Queries):
                 method, numbered, start_to_close_timeout=RECORD_LIMIT, retry_policy=RECORD_RETRY, summary=summary
             )
         return await workflow.execute_activity_method(
-            method, numbered, start_to_close_timeout=RECORD_LIMIT, retry_policy=RECORD_RETRY, summary=summary
+            method, numbered, start_to_close_timeout=SENT_LIMIT, retry_policy=RECORD_RETRY, summary=summary
         )
 
     def _arrived(self, verdict: Verdict) -> None:

@@ -14,6 +14,12 @@ from domain.messages import AwaitJob, ChooseNext, Chosen, Decision, Load, Page, 
 from domain.verdict import Verdict
 
 RECORD_LIMIT: Final = timedelta(seconds=60)
+"""For one attempt of database work in a local activity."""
+SENT_LIMIT: Final = timedelta(seconds=10)
+"""For one that goes through Temporal, which may hand it to a poll that has just ended: the next attempt is not far.
+
+An attempt that was only slow, and is made again, changes nothing.
+"""
 RECORD_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
 """Database work: tried until the database answers."""
 

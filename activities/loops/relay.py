@@ -145,20 +145,30 @@ class Relay:
             return True
         except RPCError as error:
             return await self._refused(row, error)
+        except Exception as error:
+            log.exception("an outbox row could not be sent", row=row.id, kind=row.kind)
+            return await self._back_off(row, error)
         return True
 
     async def _refused(self, row: Record, error: RPCError) -> bool:
         now = self._clock()
-        if error.status is RPCStatusCode.NOT_FOUND and self._is_old(row, now):
+        is_bell = row.kind == outbox.OUTCOME
+        if error.status is RPCStatusCode.NOT_FOUND and is_bell and self._is_old(row, now):
             log.warning("Temporal does not know the job; its pipeline is reconciled", job=row.job_id)
             async with self._database.read() as connection:
                 known = await pipelines.facts_of(connection, [row.pipeline_id])
-            await self._workflows.signal(known[row.pipeline_id], "reconcile", Operation())
+            try:
+                await self._workflows.signal(known[row.pipeline_id], "reconcile", Operation())
+            except RPCError as away:
+                return await self._back_off(row, away)
             return True
         if error.status not in _AWAY | {RPCStatusCode.NOT_FOUND}:
             log.warning("Temporal refused an outbox row", row=row.id, kind=row.kind, error=str(error))
+        return await self._back_off(row, error)
+
+    async def _back_off(self, row: Record, error: Exception) -> bool:
         async with self._database.write() as connection:
-            await outbox.back_off(connection, row.id, row.attempts, str(error), now)
+            await outbox.back_off(connection, row.id, row.attempts, str(error) or repr(error), self._clock())
         return False
 
     def _is_old(self, row: Record, now: datetime) -> bool:

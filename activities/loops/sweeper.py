@@ -6,7 +6,6 @@ those that wait for one; then it stops and raises an alarm (reference: reliabili
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
 from typing import TypeVar
 
 import structlog
@@ -136,20 +135,19 @@ class Sweeper:
 
     async def _end_canceling(self, share: Share) -> None:
         """A runner that was asked to stop and never answered; also of an attempt that was retried meanwhile."""
-        now = self._clock()
         async with self._database.read() as connection:
-            found = await stuck_canceling(connection, now - timedelta(seconds=self._times.canceling))
+            found = await stuck_canceling(connection, self._times.canceling)
         rows = share.cut(found, "jobs that do not stop")
         if not rows:
             return
         async with self._database.write() as connection:
-            ended = await verdicts.end_jobs(connection, rows, Status.CANCELED, now)
+            ended = await verdicts.end_jobs(connection, rows, Status.CANCELED, self._clock())
         await self._tell(ended, "these jobs did not stop in time")
 
     async def _end_waiting(self) -> None:
         """Jobs that have waited for too long, above all those that no runner can take."""
         async with self._database.read() as connection:
-            found = await waiting_jobs.overdue(connection, self._clock(), self._times)
+            found = await waiting_jobs.overdue(connection, self._times)
             share = Share(await waiting_jobs.count(connection) if found else 0)
         rows = share.cut(found, "jobs that wait in vain")
         if not rows:

@@ -28,9 +28,13 @@ def claims_for(services: Services, token: str, scope: str, job_id: int | None = 
     return claims
 
 
-async def holder(connection: AsyncConnection, claims: JobClaims) -> Record:
-    """The job whose hand-out a token names, whatever its status, as `held_jobs.look` has it. Raises `Forbidden`."""
-    row = await held_jobs.look(connection, claims.job_id)
+async def holder(connection: AsyncConnection, claims: JobClaims, *, writes: bool = False) -> Record:
+    """The job whose hand-out a token names, whatever its status, as `held_jobs.look` has it. Raises `Forbidden`.
+
+    With `writes` nobody else changes the job before the transaction ends.
+    """
+    look = held_jobs.look_and_lock if writes else held_jobs.look
+    row = await look(connection, claims.job_id)
     if row is None or (row.hand_out, row.attempt) != (claims.hand_out, claims.attempt):
         raise Forbidden("403 Forbidden")
     return row

@@ -5,6 +5,8 @@ change between the two. Whoever was woken for nothing wakes the next.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import orjson
@@ -17,9 +19,11 @@ from api.runner.body import json_object, text
 from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies
 from api.runner.payload_artifacts import dependency
 from api.runner.payload_variables import job_variables
+from api.runner.place_in_row import PlaceInRow
 from api.runner.runner_access import authenticated_runner, note_contact
 from api.services import Services
 from auth.job_token import ALL_SCOPES, MAKES_RELEASE, JobClaims, archive_scope
+from domain.errors import Unavailable
 from domain.status import Status
 from models.columns import Record
 from models.notifications import JOBS, OUTBOX, TRACES, pipeline_topic
@@ -77,23 +81,21 @@ async def _wait_for_job(
     services: Services, request: Request, runner: Record, claim: Claim, patience: float
 ) -> Response:
     deadline = asyncio.get_running_loop().time() + patience
-    while True:
-        waiter = services.notifications.subscribe(JOBS)
-        taken = False
-        try:
+    place = PlaceInRow(services.notifications)
+    try:
+        while True:
+            waiter = place.take()
             document = await _take(services, request, runner, claim)
-            taken = document is not None
             if document is not None:
+                place.found()
                 return Response(orjson.dumps(document), 201, media_type="application/json")
+            place.looked_in_vain()
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0 or services.drain.begun:
                 return _nothing()
             await _woken(request, waiter, min(left, services.settings.times.queue_rescan))
-        finally:
-            if not taken and waiter.done():
-                services.notifications.pass_on(JOBS, waiter)
-            elif not waiter.done():
-                services.notifications.leave(JOBS, waiter)
+    finally:
+        place.leave()
 
 
 async def _woken(request: Request, waiter: "asyncio.Future[int]", timeout: float) -> None:
@@ -121,7 +123,7 @@ async def _take(services: Services, request: Request, runner: Record, claim: Cla
                 return None
     while True:
         poison = 0
-        async with services.database.write() as connection:
+        async with _claiming(services) as connection:
             taken = await claims.take(connection, claim, services.clock())
             services.queue.is_busy = taken is not None
             if taken is None:
@@ -142,6 +144,19 @@ async def _take(services: Services, request: Request, runner: Record, claim: Cla
             await _announce(services, runner, rows)
             return document
         await _tell_of_failure(services, rows)
+
+
+@asynccontextmanager
+async def _claiming(services: Services) -> AsyncIterator[AsyncConnection]:
+    """The transaction of a claim. When it is rolled back somebody is called: who looked meanwhile passed the job by."""
+    try:
+        async with services.database.write() as connection:
+            yield connection
+    except Unavailable:
+        raise  # nobody could look now
+    except BaseException:
+        await services.notifications.notify(JOBS)
+        raise
 
 
 async def _prepared(

@@ -83,7 +83,7 @@ def _answer(status: str) -> Response:
 async def _end(services: Services, claims: JobClaims, report: Report) -> Response:
     release = await prepare_job_release(services, claims) if report.status is Status.SUCCESS else None
     async with services.database.write() as connection:
-        row = await holder(connection, claims)
+        row = await holder(connection, claims, writes=True)
         if _repeats(row, report, claims):
             return Response(b"200", 200, media_type="application/json")
         require_running(row)
@@ -146,5 +146,6 @@ async def _record(
         exit_code=report.exit_code,
         hand_out=row.hand_out,
         queued=False,
+        vouched=True,
         linger=services.settings.times.bell_linger,
     )

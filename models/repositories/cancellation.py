@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.status import LIVE, OPEN, Status
 from models.columns import table_of
 from models.pipelines import Lease, Trace
-from models.repositories import completions, outbox
+from models.repositories import completions, database_time, outbox, traces
 from models.repositories.job_rows import dequeue, job
 
 lease = table_of(Lease)
@@ -20,7 +20,11 @@ trace = table_of(Trace)
 
 
 async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int], now: datetime) -> None:
-    """Cancel these jobs; those that an activity waits for get a verdict and an outbox row."""
+    """Cancel these jobs; those that an activity waits for get a verdict and an outbox row.
+
+    How long a job takes to stop is measured by the database's clock.
+    """
+    asked_at = await database_time.moment(connection)
     graceful = and_(job.c.status == Status.RUNNING, job.c.cancel_gracefully)
     mirrored = and_(job.c.status == Status.MANUAL, job.c.downstream_id.is_not(None))
     awaited = or_(and_(job.c.status.in_(OPEN), ~graceful), mirrored)
@@ -29,7 +33,7 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
         .where(job.c.id.in_(sorted(ids)), job.c.status.in_(LIVE - {Status.CANCELING}))
         .values(
             status=case((graceful, literal(str(Status.CANCELING))), else_=literal(str(Status.CANCELED))),
-            canceling_at=case((graceful, literal(now, job.c.canceling_at.type)), else_=job.c.canceling_at),
+            canceling_at=case((graceful, literal(asked_at, job.c.canceling_at.type)), else_=job.c.canceling_at),
             finished_at=case((graceful, job.c.finished_at), else_=literal(now, job.c.finished_at.type)),
             folded=case((awaited, literal(False)), else_=job.c.folded),
         )
@@ -40,6 +44,7 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
     ended = [row.id for row in rows if row.status == Status.CANCELED]
     await dequeue(connection, ended)
     await connection.execute(delete(lease).where(lease.c.job_id.in_(ended)))
+    await traces.settle(connection, ended)
     await connection.execute(update(trace).where(trace.c.job_id.in_(ended)).values(frozen=True))
     await outbox.put(connection, outbox.OUTCOME, pipeline_id, now, job_ids=[row.id for row in rows if not row.folded])
     await _stop_retries(connection, ids)

@@ -119,6 +119,10 @@ _FRESH_TRACE: Final = (
     .where(trace.c.job_id == bindparam("b_job"))
     .values(generation=trace.c.generation + 1, size=0, crc=0, frozen=False, resent=False)
 )
+_HOLD_STAGE: Final = (
+    select(stage.c.id).where(stage.c.id == bindparam("b_stage")).with_for_update(read=True, key_share=True)
+)
+"""Against a decision that folds the stage at this moment; claims do not wait for each other."""
 _LIFT_STAGE: Final = (
     update(stage)
     .where(stage.c.id == bindparam("b_stage"), stage.c.status != Status.RUNNING)
@@ -188,9 +192,11 @@ async def lift(connection: AsyncConnection, hand_out: HandOut, now: datetime) ->
     """Stage and pipeline run as soon as one of their jobs does.
 
     Where transactions run side by side, a status that was just read may be lowered before this one ends: there the
-    rows are written in any case, for their locks.
+    stage is held until then, also if it runs already.
     """
     alone = connection.dialect.name == "sqlite"
+    if not alone:
+        await connection.execute(_HOLD_STAGE, {"b_stage": hand_out.job.stage_id})
     if not (alone and hand_out.stage_status == Status.RUNNING):
         await connection.execute(_LIFT_STAGE, {"b_stage": hand_out.job.stage_id})
     if not (alone and hand_out.pipeline.status == Status.RUNNING and hand_out.pipeline.started_at):

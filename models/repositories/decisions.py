@@ -176,7 +176,8 @@ async def _cancel_redundant(connection: AsyncConnection, decision: Decision, now
     if not decision.redundant:
         return False
     ids = sorted(decision.redundant)
-    await connection.execute(select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update())
+    locked = select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update(key_share=True)
+    await connection.execute(locked)  # rows may refer to the jobs: who writes one holds its lease already
     if decision.unless_started:
         started = select(job.c.id).where(
             job.c.pipeline_id == decision.pipeline_id,

@@ -36,6 +36,7 @@ _LOOK: Final = (
     .select_from(job.outerjoin(lease, lease.c.job_id == job.c.id).outerjoin(trace, trace.c.job_id == job.c.id))
     .where(job.c.id == bindparam("b_job"))
 )
+_LOOK_FIRST: Final = _LOOK.with_for_update(of=job, key_share=True)
 
 _RENEW: Final = (
     update(lease)
@@ -51,6 +52,15 @@ _RENEW: Final = (
 async def look(connection: AsyncConnection, job_id: int) -> Record | None:
     """A job with its lease, its log's head and the present tick; lease columns are None when nobody holds it."""
     return (await connection.execute(_LOOK, {"b_job": job_id})).first()
+
+
+async def look_and_lock(connection: AsyncConnection, job_id: int) -> Record | None:
+    """The same for whoever will write the job: nobody else does until the transaction ends.
+
+    Everybody locks the job first, then its lease, then its log. Rows may still refer to the job meanwhile, as a piece
+    of log does, whose writer holds the lease already.
+    """
+    return (await connection.execute(_LOOK_FIRST, {"b_job": job_id})).first()
 
 
 def is_renewed(row: Record) -> bool:

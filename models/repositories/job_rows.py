@@ -1,10 +1,10 @@
 """Job rows: snapshots for decisions, and the one place that writes their status."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy, When
@@ -14,7 +14,7 @@ from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.environments import ResourceGroup
 from models.pipelines import Job, QueueEntry, QueueTag
-from models.repositories import outbox
+from models.repositories import database_time, outbox
 
 job = table_of(Job)
 group = table_of(ResourceGroup)
@@ -134,20 +134,20 @@ def _times(to: Status, now: datetime) -> dict[str, datetime | None]:
         return {"queued_at": None, "started_at": None, "finished_at": None}
     if to is Status.RUNNING:
         return {"started_at": now}
-    if to is Status.CANCELING:
-        return {"canceling_at": now}
     return {"finished_at": now} if to in COMPLETE else {}
+
+
+_ENQUEUE: Final = insert(queue_entry).values(
+    job_id=bindparam("b_job"), project_id=bindparam("b_project"), tagged=bindparam("b_tagged"), ref_protected=False
+)
 
 
 async def _enqueue(connection: AsyncConnection, rows: Sequence[Record]) -> None:
     if not rows:
         return
     await connection.execute(
-        insert(queue_entry),
-        [
-            {"job_id": row.id, "project_id": row.project_id, "tagged": bool(row.tags), "ref_protected": False}
-            for row in rows
-        ],
+        _ENQUEUE.values(since=database_time.seconds_of(connection)),
+        [{"b_job": row.id, "b_project": row.project_id, "b_tagged": bool(row.tags)} for row in rows],
     )
     tags = [{"job_id": row.id, "tag": tag} for row in rows for tag in set(row.tags)]
     if tags:
@@ -160,7 +160,8 @@ async def dequeue(connection: AsyncConnection, ids: Sequence[int]) -> None:
     await connection.execute(delete(queue_entry).where(queue_entry.c.job_id.in_(ids)))
 
 
-async def stuck_canceling(connection: AsyncConnection, before: datetime) -> list[int]:
-    """Jobs that were asked to stop before that moment and still have not."""
+async def stuck_canceling(connection: AsyncConnection, patience: float) -> list[int]:
+    """Jobs that were asked to stop more than `patience` seconds ago, by the database's clock, and still have not."""
+    before = await database_time.moment(connection) - timedelta(seconds=patience)
     statement = select(job.c.id).where(job.c.status == Status.CANCELING, job.c.canceling_at < before)
     return list((await connection.execute(statement)).scalars())

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Float, and_, case, cast, delete, func, insert, literal_column, select, update
+from sqlalchemy import and_, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock
+from models.repositories import database_time
 from models.repositories.job_rows import job, set_status
 from models.tables import Runner
 
@@ -29,16 +30,9 @@ class Tick:
     outage: float
 
 
-def _database_time(dialect: str) -> object:
-    """Seconds since 1970 by the database's clock: the only clock that leases know."""
-    if dialect == "sqlite":
-        return cast(literal_column("(julianday('now') - 2440587.5) * 86400.0"), Float)
-    return cast(func.extract("epoch", func.clock_timestamp()), Float)
-
-
 async def tick(connection: AsyncConnection, every: float) -> Tick | None:
     """Count one tick unless another process has just done so (then None)."""
-    now: float = (await connection.execute(select(_database_time(connection.dialect.name)))).scalar_one()  # type: ignore[call-overload]
+    now = await database_time.seconds(connection)  # the only clock that leases know
     row = (await connection.execute(select(clock.c.ticks, clock.c.ticked_at))).first()
     if row is None:
         await connection.execute(insert(clock).values(id=1, ticks=1, ticked_at=now, calm_until=0))
@@ -85,8 +79,7 @@ async def still_silent(connection: AsyncConnection, rows: Sequence[Record], tick
 
     Locks in the order of everybody else: the jobs, then their leases.
     """
-    ids = sorted(row.job_id for row in rows)
-    await connection.execute(select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update())
+    ids = await _lock_jobs(connection, rows)
     now = await _ticks(connection)
     statement = select(lease.c.job_id).where(lease.c.job_id.in_(ids), lease.c.contact < now - ticks)
     return set((await connection.execute(statement.order_by(lease.c.job_id).with_for_update())).scalars())
@@ -132,6 +125,7 @@ async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: dat
 
     A job that was asked to stop meanwhile keeps its lease, until it is ended as one that does not stop.
     """
+    await _lock_jobs(connection, rows)
     moved: list[int] = []
     for row in rows:
         if row.status != Status.RUNNING:
@@ -140,3 +134,14 @@ async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: dat
         if (await connection.execute(delete(lease).where(untaken))).rowcount:
             moved += await set_status(connection, [row.job_id], Status.PENDING, now, runner_id=None, system_id="")
     return moved
+
+
+async def _lock_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> list[int]:
+    """Lock the jobs of these leases, as everybody does before their leases; their ids.
+
+    Rows may still refer to the jobs: a runner's call holds its lease when it writes such a row.
+    """
+    ids = sorted(row.job_id for row in rows)
+    locked = select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update(key_share=True)
+    await connection.execute(locked)
+    return ids

@@ -66,16 +66,26 @@ async def head(connection: AsyncConnection, job_id: int) -> Record:
 
 
 async def restart(connection: AsyncConnection, job_id: int) -> None:
-    """Begin a new generation: the runner sends the whole log again, and the old one is kept until that is right."""
+    """Begin a new generation: the runner sends the whole log again, and the old one is kept until that is right.
+
+    A frozen log stays what it is.
+    """
     await connection.execute(
         update(trace)
-        .where(trace.c.job_id == job_id)
+        .where(trace.c.job_id == job_id, ~trace.c.frozen)
         .values(generation=trace.c.generation + 1, size=0, crc=0, resent=True)
     )
 
 
+async def settle(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
+    """Before a freeze without the runner's word: a log that was being sent again is the longest that there is."""
+    resent = select(trace.c.job_id).where(trace.c.job_id.in_(job_ids), trace.c.resent, ~trace.c.frozen)
+    for job_id in (await connection.execute(resent.order_by(trace.c.job_id))).scalars().all():
+        await keep_longest(connection, job_id)
+
+
 async def keep_longest(connection: AsyncConnection, job_id: int) -> None:
-    """No generation is right: keep the one with the most bytes."""
+    """No generation is right: keep the one with the most bytes. A frozen log stays what it is."""
     length = func.sum(func.length(chunk.c.content)).label("length")
     statement = (
         select(chunk.c.generation, length)
@@ -92,7 +102,7 @@ async def keep_longest(connection: AsyncConnection, job_id: int) -> None:
             crc = zlib.crc32(part, crc)
         await connection.execute(
             update(trace)
-            .where(trace.c.job_id == job_id)
+            .where(trace.c.job_id == job_id, ~trace.c.frozen)
             .values(generation=row.generation, size=int(row.length), crc=crc)
         )
 

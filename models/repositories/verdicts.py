@@ -12,7 +12,7 @@ from domain.status import HELD_BY_RUNNER, OPEN, Status
 from domain.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
 from models.pipelines import Lease, Trace
-from models.repositories import completions, outbox
+from models.repositories import completions, outbox, traces
 from models.repositories.job_rows import dequeue, job
 
 lease = table_of(Lease)
@@ -62,13 +62,15 @@ async def end_jobs(
     hand_out: int | None = None,
     tell: bool = True,
     queued: bool = True,
+    vouched: bool = False,
     linger: float = 0.0,
 ) -> list[int]:
     """End open jobs with one verdict; a canceling one becomes canceled whatever the verdict says.
 
     `hand_out` fences: only that hand-out may end the job. `tell` is false when the workflow itself is the caller,
-    `queued` is false when the jobs are certainly not in the queue. The bell may wait for `linger` seconds while other
-    jobs of the pipeline run. Gives back the ids of the jobs that ended.
+    `queued` is false when the jobs are certainly not in the queue. `vouched` is true when the runner has said that its
+    log is there: without that, one that was being sent again would be cut where it is. The bell may wait for `linger`
+    seconds while other jobs of the pipeline run. Gives back the ids of the jobs that ended.
     """
     verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
     fence = -1 if hand_out is None else hand_out
@@ -80,6 +82,8 @@ async def end_jobs(
         ended.append(job_id)
         await _look_at_exit_code(connection, row, status, exit_code)
         await connection.execute(_UNLEASE, {"b_job": job_id})
+        if not vouched:
+            await traces.settle(connection, [job_id])
         await connection.execute(_FREEZE, {"b_job": job_id})
         await completions.ended(connection, [row], now)
         if tell:

@@ -15,6 +15,7 @@ from domain.status import Status
 from domain.stuck import Candidate, Demand, why_stuck
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueEntry
+from models.repositories import database_time
 from models.repositories.job_rows import job
 from models.tables import Runner
 from settings import TimeLimits
@@ -41,10 +42,10 @@ _PROTECTED: Final = select(queue.c.job_id).where(
     queue.c.ref_protected, queue.c.job_id.in_(bindparam("b_jobs", expanding=True))
 )
 _OLD: Final = (
-    select(job.c.id, job.c.hand_out, job.c.project_id, job.c.tags, job.c.queued_at, queue.c.ref_protected)
+    select(job.c.id, job.c.hand_out, job.c.project_id, job.c.tags, queue.c.since, queue.c.ref_protected)
     .join(queue, queue.c.job_id == job.c.id)
-    .where(job.c.queued_at < bindparam("b_before"))
-    .order_by(job.c.queued_at, job.c.id)
+    .where(queue.c.since < bindparam("b_before"))
+    .order_by(queue.c.since, job.c.id)
 )
 
 
@@ -73,13 +74,13 @@ async def reasons(
     return {job_id: why[demand] for job_id, demand in demands.items() if why[demand]}
 
 
-async def overdue(connection: AsyncConnection, now: datetime, times: TimeLimits) -> list[Overdue]:
-    """Jobs that have been pending for too long: without a fitting runner, or at all.
+async def overdue(connection: AsyncConnection, times: TimeLimits) -> list[Overdue]:
+    """Jobs that have been pending for too long by the database's clock: without a fitting runner, or at all.
 
     The one that has waited longest comes first.
     """
-    hopeless = now - timedelta(seconds=times.pending_unmatched)
-    anyway = now - timedelta(seconds=times.pending_limit)
+    now = await database_time.moment(connection)
+    hopeless, anyway = (now.timestamp() - limit for limit in (times.pending_unmatched, times.pending_limit))
     rows = (await connection.execute(_OLD, {"b_before": max(hopeless, anyway)})).all()
     if not rows:
         return []
@@ -87,9 +88,7 @@ async def overdue(connection: AsyncConnection, now: datetime, times: TimeLimits)
     why = _explained(demands.values(), await candidates(connection, now, times.runner_online))
     found = [Overdue(row.id, row.hand_out, why[demands[row.id]]) for row in rows]
     return [
-        one
-        for one, row in zip(found, rows, strict=True)
-        if row.queued_at < anyway or (one.reason and row.queued_at < hopeless)
+        one for one, row in zip(found, rows, strict=True) if row.since < anyway or (one.reason and row.since < hopeless)
     ]
 
 

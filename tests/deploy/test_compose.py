@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
+from api import health
 from settings import FrontLimits, Settings, SizeLimits, TimeLimits
 from workflows import search_attributes
 
@@ -86,7 +88,7 @@ def test_the_two_roles_share_everything_but_their_role() -> None:
     api, worker = services["api"]["environment"], services["worker"]["environment"]
     assert (api.pop("PERDURE_API_ROLE"), worker.pop("PERDURE_API_ROLE")) == ("api", "worker")
     assert worker.items() <= api.items()
-    assert api.keys() - worker.keys() == {"PERDURE_HOST", "PERDURE_API_PORT"}
+    assert api.keys() - worker.keys() == {"PERDURE_HOST", "PERDURE_API_PORT", "PERDURE_FRONT_CHECK"}
 
 
 def test_the_front_fills_every_placeholder_of_its_template() -> None:
@@ -95,6 +97,15 @@ def test_the_front_fills_every_placeholder_of_its_template() -> None:
     environment = compose()["services"]["front"]["environment"]
     assert set(re.findall(r"\$\{(FRONT_[A-Z]+)\}", template)) == {name for name in environment if name[:6] == "FRONT_"}
     assert environment["FRONT_API"] == "api:" + compose()["services"]["api"]["environment"]["PERDURE_API_PORT"]
+
+
+def test_leases_tick_only_while_the_front_reaches_an_api() -> None:
+    """Without the check, runners that no front lets through would be taken for silent ones."""
+    services = compose()["services"]
+    check = urlsplit(services["api"]["environment"].get("PERDURE_FRONT_CHECK", ""))
+    front = services["front"]["environment"]
+    assert (check.scheme, f"{check.hostname}:{check.port}") == ("http", "front:" + front["FRONT_LISTEN"])
+    assert check.path in {getattr(route, "path", "") for route in health.router.routes}, "the path leads to no API"
 
 
 def test_the_image_holds_every_package_that_the_wheel_holds() -> None:

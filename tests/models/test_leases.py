@@ -10,6 +10,7 @@ from models.columns import table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories import leases
 from models.repositories.job_rows import stuck_canceling
+from tests.models.waiting import wait
 from tests.models.world import World, job, touch
 
 lease = table_of(Lease)
@@ -154,4 +155,11 @@ async def test_an_untaken_job_that_was_canceled_meanwhile_is_not_offered_again(t
     assert await put_back(ticking, 12) == []
     assert (await ticking.row(job, name="one")).status == "canceling"
     async with ticking.database.read() as connection:
-        assert await stuck_canceling(connection, ticking.now()) == [taken[0]]
+        assert await stuck_canceling(connection, -1) == [taken[0]]
+        assert await stuck_canceling(connection, 60) == []
+    ticking.seconds += 86_400 * 1000
+    async with ticking.database.read() as connection:
+        assert await stuck_canceling(connection, 60) == []
+    await wait(ticking, 61)
+    async with ticking.database.read() as connection:
+        assert await stuck_canceling(connection, 60) == [taken[0]]

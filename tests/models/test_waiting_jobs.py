@@ -1,17 +1,18 @@
 """Which pending jobs no runner can take, by the rules of the claim itself."""
 
-from datetime import timedelta
 from typing import Any
 from unittest.mock import AsyncMock, Mock
 
+import pytest
 from sqlalchemy import update
 
 from models.columns import table_of
 from models.pipelines import QueueEntry
-from models.repositories import projects, runners, standings, waiting_jobs
+from models.repositories import leases, projects, runners, standings, waiting_jobs
 from models.repositories.leases import clock
 from models.tables import Runner
 from settings import TimeLimits
+from tests.models import waiting
 from tests.models.world import World, job
 
 queue = table_of(QueueEntry)
@@ -122,33 +123,45 @@ async def test_many_jobs_cost_as_many_statements_as_one(world: World) -> None:
 async def overdue(world: World, **limits: Any) -> dict[int, str]:
     """Jobs that have waited too long, with the reason."""
     async with world.database.read() as connection:
-        found = await waiting_jobs.overdue(connection, world.now(), TimeLimits(**limits))
+        found = await waiting_jobs.overdue(connection, TimeLimits(**limits))
     return {one.job_id: one.reason for one in found}
 
 
 async def test_who_waits_too_long_comes_in_the_order_of_waiting(world: World) -> None:
-    await call(world)
+    await waiting.call(world, world.runner_id)
     await world.begin("fits: {script: x}\n")
     await world.begin("gpu: {script: x, tags: [gpu]}\n")
     fits, gpu = await world.rows(job)
-    world.seconds += 500
+    await waiting.wait(world, 500)
     assert await overdue(world, pending_unmatched=1000, pending_limit=2000) == {}
-    world.seconds += 600
+    await waiting.wait(world, 600)
     assert list(await overdue(world, pending_unmatched=1000, pending_limit=2000)) == [gpu.id]
-    world.seconds += 1000
+    await waiting.wait(world, 1000)
     found = await overdue(world, pending_unmatched=1000, pending_limit=2000)
     assert list(found) == [fits.id, gpu.id]
     assert (found[fits.id], found[gpu.id]) == ("", "No runner of this project has the tag gpu.")
 
 
 async def test_a_job_put_back_into_the_queue_waits_anew(world: World) -> None:
-    await call(world)
-    await world.begin("one: {script: x, tags: [gpu]}\n")
-    world.seconds += 5000
-    late = (await world.row(job)).queued_at + timedelta(seconds=4000)
+    await world.begin("one: {script: x}\n")
+    await waiting.wait(world, 5000)
+    assert list(await overdue(world)) == [(await world.row(job)).id]
+    await world.claim()
     async with world.database.write() as connection:
-        await connection.execute(update(job).values(queued_at=late))
+        rows = await leases.silent(connection, -1, taken_up=False)
+        assert len(await leases.put_back(connection, rows, world.now())) == 1
     assert await overdue(world) == {}
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+async def test_the_clock_of_the_process_does_not_make_a_job_wait_longer(world: World, days: int) -> None:
+    """It is wrong when the job comes into the queue, and wrong by much more when the job is looked at."""
+    world.seconds = days * 86_400
+    await world.begin("one: {script: x, tags: [gpu]}\n")
+    world.seconds += 86_400 * 2
+    assert await overdue(world) == {}
+    await waiting.wait(world, TimeLimits().pending_unmatched + 1)
+    assert list(await overdue(world)) == [(await world.row(job)).id]
 
 
 async def test_standings_name_stuck_and_silent_jobs(world: World) -> None:

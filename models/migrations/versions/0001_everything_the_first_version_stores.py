@@ -404,6 +404,7 @@ def upgrade() -> None:
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('tagged', sa.Boolean(), nullable=False),
     sa.Column('ref_protected', sa.Boolean(), nullable=False),
+    sa.Column('since', sa.Float(), nullable=False),
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id')
     )

@@ -9,9 +9,9 @@ from activities.loops.sweeper import Sweeper
 from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import Lease, LeaseClock
-from models.repositories import runners
 from models.tables import Runner
 from settings import TimeLimits
+from tests.models import waiting
 from tests.models.world import World, job
 
 lease = table_of(Lease)
@@ -43,8 +43,7 @@ class Sweeping:
 
     async def call(self, runner_id: int) -> None:
         """A runner asks for work, and gets none."""
-        async with self.world.database.write() as connection:
-            await runners.contact(connection, runner_id, "s_1", {}, "", self.world.now())
+        await waiting.call(self.world, runner_id)
 
     async def sweep(self) -> None:
         """A tick is due; count it and sweep."""
@@ -52,8 +51,8 @@ class Sweeping:
         await self.sweeper.sweep()
 
     async def pass_time(self, seconds: float) -> None:
-        """Serve for so long but for the last tick, which the next sweep counts."""
-        self.world.seconds += int(seconds)
+        """Serve for so long but for the last tick, which the next sweep counts. The process' clock stands still."""
+        await waiting.wait(self.world, seconds)
         await self._clock(ticks=clock.c.ticks + round(seconds / TICK) - 1)
 
     async def serve(self, seconds: float, *, alive: bool = False) -> None:
@@ -65,7 +64,7 @@ class Sweeping:
 
     async def be_away(self, seconds: float) -> None:
         """Be down for so long; the first sweep after it finds out."""
-        self.world.seconds += int(seconds)
+        await waiting.wait(self.world, seconds)
         await self._clock(ticked_at=clock.c.ticked_at - seconds)
         await self.sweeper.sweep()
 

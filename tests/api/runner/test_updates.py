@@ -91,6 +91,18 @@ async def test_a_log_that_differs_is_asked_for_again_once(world: World) -> None:
     assert (row.status, row.log_incomplete) == ("success", False)
 
 
+async def test_a_log_that_was_sent_again_counts_although_it_is_shorter(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"a long first try of the log\n")
+    assert (await world.put(job, "success", b"short\n")).status_code == 412
+    await world.patch(job, 0, b"short\n")
+    assert (await world.put(job, "success", b"short\n")).status_code == 200
+    assert not (await world.row(job["id"])).log_incomplete
+    async with world.services.database.read() as connection:
+        assert (await head(connection, job["id"])).size == len(b"short\n")
+
+
 async def test_a_log_that_still_differs_is_marked_and_keeps_its_longest_text(world: World) -> None:
     await world.pipeline()
     job = await world.job()

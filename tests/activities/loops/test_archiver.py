@@ -1,0 +1,126 @@
+"""The log of an ended job leaves the database only when the store gives back the same bytes."""
+
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from activities.loops.archiver import Archiver
+from domain.errors import Unavailable
+from domain.object_keys import trace_key
+from models.columns import table_of
+from models.migrate import migrate
+from models.notifications import Notifications
+from models.pipelines import TraceChunk
+from models.repositories import held_jobs, traces
+from models.session import Database
+from settings import Settings
+from storage.objects import ObjectStore, Stored
+from tests.models.world import World
+
+chunk = table_of(TraceChunk)
+LOG = b"0123456789" * 300
+PIECE = 1000
+
+
+class FaultyStore(ObjectStore):
+    """A store of files that keeps something else than it was given, or cannot be read."""
+
+    fault: ClassVar[str] = ""
+
+    async def put(self, key: str, chunks: AsyncIterator[bytes] | bytes, limit: int | None = None) -> Stored:
+        """Store all but the end, or with a byte changed."""
+        assert not isinstance(chunks, bytes)
+        content = b"".join([part async for part in chunks])
+        broken = {"cut": content[:-1], "changed": b"!" + content[1:]}.get(self.fault, content)
+        return await super().put(key, broken, limit)
+
+    async def read(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """Break off in the middle."""
+        async for part in super().read(key, start, end):
+            yield part
+            if self.fault == "away":
+                raise Unavailable("The store is away, on purpose.")
+
+
+class Moving:
+    """A world with one job whose log is frozen, and the archiver that moves it."""
+
+    def __init__(self, world: World, root: Path, job_id: int) -> None:
+        self.world = world
+        self.root = root
+        self.job_id = job_id
+
+    async def move(self, kind: type[ObjectStore] = ObjectStore) -> int:
+        """Move what is ready into a store of this kind; how many logs were moved."""
+        store = kind.open(self.root.as_uri())
+        return await Archiver(self.world.database, store, Notifications()).move()
+
+    async def chunks(self) -> bytes:
+        """What the database still holds."""
+        return b"".join(row.content for row in await self.world.rows(chunk, job_id=self.job_id))
+
+    async def stored(self) -> bytes:
+        """What the store holds."""
+        key = trace_key(self.world.project_id, self.job_id, 0)
+        return b"".join([part async for part in ObjectStore.open(self.root.as_uri()).read(key)])
+
+
+@pytest.fixture
+async def moving(tmp_path: Path, database_url: str) -> AsyncIterator[Moving]:
+    """A job with three pieces of log has ended."""
+    database = Database(Settings(home=tmp_path, database_url=database_url).database)
+    try:
+        await migrate(database)
+        world = await World.make(database)
+        await world.begin("one: {script: x}\n")
+        job_id = await world.take()
+        async with database.write() as connection:
+            for start in range(0, len(LOG), PIECE):
+                row = await held_jobs.look(connection, job_id)
+                await traces.append(connection, row, start, LOG[start : start + PIECE])
+        yield Moving(world, tmp_path / "objects", job_id)
+    finally:
+        await database.close()
+
+
+async def test_a_log_is_moved_when_its_job_has_ended_and_once(moving: Moving) -> None:
+    assert await moving.move() == 0
+    await moving.world.end(moving.job_id)
+    assert await moving.move() == 1
+    assert (await moving.chunks(), await moving.stored()) == (b"", LOG)
+    assert await moving.move() == 0
+
+
+@pytest.mark.parametrize("fault", ["cut", "changed", "away"])
+async def test_a_log_stays_in_the_database_until_the_store_gives_it_back_unchanged(
+    moving: Moving, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await moving.world.end(moving.job_id)
+    monkeypatch.setattr(FaultyStore, "fault", fault)
+    assert await moving.move(FaultyStore) == 0
+    assert await moving.chunks() == LOG
+    assert await moving.move() == 1
+    assert (await moving.chunks(), zlib.crc32(await moving.stored())) == (b"", zlib.crc32(LOG))
+
+
+async def test_killed_between_the_object_and_the_end_of_the_chunks_it_is_done_again(
+    moving: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await moving.world.end(moving.job_id)
+    stored = traces.stored
+
+    async def killed(connection: AsyncConnection, *given: Any) -> None:
+        await stored(connection, *given)
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr(traces, "stored", killed)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        await moving.move()
+    assert (await moving.chunks(), await moving.stored()) == (LOG, LOG)
+    monkeypatch.setattr(traces, "stored", stored)
+    assert await moving.move() == 1
+    assert (await moving.chunks(), await moving.stored()) == (b"", LOG)

@@ -1,0 +1,26 @@
+"""A Temporal namespace belongs to one installation."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from temporalio.client import Client
+
+from activities.temporal_worker import prepare_namespace
+from domain.errors import Invalid
+from tests.temporal import new_namespace, temporal_server
+
+
+@pytest.fixture(scope="module")
+async def temporal(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """Address of a server."""
+    async with temporal_server(tmp_path_factory.mktemp("temporal")) as address:
+        yield address
+
+
+async def test_a_namespace_of_another_installation_is_refused_and_stays_what_it_is(temporal: str) -> None:
+    client = await Client.connect(temporal, namespace=await new_namespace(temporal))
+    await prepare_namespace(client, "mine")
+    await prepare_namespace(client, "mine")
+    with pytest.raises(Invalid, match=r"belongs to installation mine, the database to yours:\s*check PERDURE_TEMPORAL"):
+        await prepare_namespace(client, "yours")
+    await prepare_namespace(client, "mine")

@@ -1,0 +1,163 @@
+"""A runner's call and something else that writes the same job, one of them held between two of its steps."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from activities.loops.sweeper import Sweeper
+from api.runner import updates
+from domain.messages import Decision
+from models.columns import table_of
+from models.pipelines import LeaseClock
+from models.repositories import decisions, leases, traces, verdicts
+from tests.api.runner.world import World
+from tests.fault_point import WITHIN, held_at, is_blocked, side_by_side
+
+clock = table_of(LeaseClock)
+
+ONE = "one: {script: x}\n"
+
+
+async def let_pass(world: World, silence: float) -> Sweeper:
+    """A sweeper that finds so many seconds of silence at its next sweep."""
+
+    async def reachable() -> bool:
+        return True
+
+    services = world.services
+    times = services.settings.times
+    async with services.database.write() as connection:
+        await leases.tick(connection, times.lease_tick)
+        ticks = clock.c.ticks + round(silence / times.lease_tick) - 1
+        await connection.execute(update(clock).values(ticks=ticks, ticked_at=clock.c.ticked_at - times.lease_tick))
+    return Sweeper(services.database, services.notifications, services.clock, times, reachable)
+
+
+async def taken(world: World, config: str = ONE) -> dict[str, Any]:
+    """A job for which its runner has sent a log."""
+    await world.pipeline(config)
+    job = await world.job()
+    assert (await world.patch(job, 0, b"the log")).status_code == 202
+    return job
+
+
+async def finish(world: World, job: dict[str, Any], sweep: "asyncio.Task[None]") -> str:
+    """The job's status when the sweep is over as well."""
+    await asyncio.wait_for(sweep, WITHIN)
+    return str((await world.row(job["id"])).status)
+
+
+async def test_the_runner_hears_what_the_row_says(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict has looked and is about to be written, while a sweep would give the job up."""
+    side_by_side(world.services.database)
+    job = await taken(world)
+    sweeper = await let_pass(world, 190)
+    put = world.put(job, "success", b"the log")
+    async with held_at(monkeypatch, updates, "_log_is_right", put) as answer:
+        sweep = asyncio.create_task(sweeper.sweep())
+        await is_blocked(sweep)
+    heard = answer.result()
+    assert (heard.status_code, await finish(world, job, sweep)) == (200, "success")
+
+
+async def test_a_job_that_is_given_up_before_its_verdict_has_looked_refuses_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep has the job and has not committed: the verdict waits for it."""
+    side_by_side(world.services.database)
+    job = await taken(world)
+    sweeper = await let_pass(world, 190)
+    async with held_at(monkeypatch, verdicts, "end_jobs", sweeper.sweep()) as sweep:
+        answer = asyncio.create_task(world.put(job, "success", b"the log"))
+        assert await is_blocked(answer)
+    heard = await asyncio.wait_for(answer, WITHIN)
+    assert (heard.status_code, heard.headers["job-status"]) == (403, "failed")
+    assert await finish(world, job, sweep) == "failed"
+
+
+async def test_a_log_is_not_begun_anew_while_its_job_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict is about to see another checksum than its own; a sweep would give the job up and freeze the log."""
+    side_by_side(world.services.database)
+    job = await taken(world)
+    sweeper = await let_pass(world, 190)
+    put = world.put(job, "success", b"THE LOG")
+    async with held_at(monkeypatch, updates, "_log_is_right", put) as answer:
+        sweep = asyncio.create_task(sweeper.sweep())
+        await is_blocked(sweep)
+    assert answer.result().status_code == 412
+    assert await finish(world, job, sweep) == "running"
+    assert (await world.patch(job, 0, b"THE LOG")).status_code == 202
+    assert (await world.put(job, "success", b"THE LOG")).status_code == 200
+
+
+async def test_a_log_that_stays_wrong_ends_its_job_while_a_sweep_would(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write the job and its log, in the same order."""
+    side_by_side(world.services.database)
+    job = await taken(world)
+    assert (await world.put(job, "success", b"THE LOG")).status_code == 412
+    sweeper = await let_pass(world, 190)
+    put = world.put(job, "success", b"THE LOG")
+    async with held_at(monkeypatch, traces, "keep_longest", put, behind=True) as answer:
+        sweep = asyncio.create_task(sweeper.sweep())
+        await is_blocked(sweep)
+    assert answer.result().status_code == 200
+    assert await finish(world, job, sweep) == "success"
+    assert (await world.row(job["id"])).log_incomplete
+
+
+async def test_a_verdict_as_the_first_call_meets_the_hand_out_being_put_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write the job and its lease, in the same order."""
+    side_by_side(world.services.database)
+    await world.pipeline(ONE)
+    job = await world.job()
+    sweeper = await let_pass(world, 70)
+    async with held_at(monkeypatch, leases, "set_status", sweeper.sweep()) as sweep:
+        answer = asyncio.create_task(world.put(job, "success", b""))
+        assert await is_blocked(answer)
+    heard = await asyncio.wait_for(answer, WITHIN)
+    assert (heard.status_code, heard.headers["job-status"]) == (403, "pending")
+    assert await finish(world, job, sweep) == "pending"
+    assert (await world.job())["id"] == job["id"]
+
+
+@pytest.mark.parametrize(("silence", "is_first"), [(190, False), (70, True)])
+async def test_a_piece_of_log_at_the_last_moment_keeps_the_job(
+    world: World, monkeypatch: pytest.MonkeyPatch, silence: float, is_first: bool
+) -> None:
+    """The piece has renewed the lease and is about to be written, which looks at the job; the sweep has the job."""
+    side_by_side(world.services.database)
+    if is_first:
+        await world.pipeline(ONE)
+        job = await world.job()
+    else:
+        job = await taken(world)
+    sweeper = await let_pass(world, silence)
+    piece = world.patch(job, 0 if is_first else 7, b"more")
+    async with held_at(monkeypatch, traces, "append", piece) as answer:
+        sweep = asyncio.create_task(sweeper.sweep())
+        assert await is_blocked(sweep)
+    assert answer.result().status_code == 202
+    assert await finish(world, job, sweep) == "running"
+
+
+async def test_a_piece_of_log_meets_the_cancellation_of_what_is_redundant(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The piece has renewed the lease and is about to be written, which looks at the job; the decision has the job."""
+    side_by_side(world.services.database)
+    pipeline_id = await world.pipeline(ONE)
+    job = (await world.request(info={})).json()
+    decision = Decision(pipeline_id, run=2**60, tick=1, redundant=(job["id"],))
+    async with held_at(monkeypatch, traces, "append", world.patch(job, 0, b"more")) as answer:
+        database = world.services.database
+        deciding = asyncio.create_task(decisions.record_or_read(database, decision, world.services.clock()))
+        assert await is_blocked(deciding)
+    assert answer.result().status_code == 202
+    await asyncio.wait_for(deciding, WITHIN)
+    assert (await world.row(job["id"])).status == "canceled"

@@ -1,0 +1,182 @@
+"""Two that write at the same moment, one held at a fault point: whatever the order, the rows are right in the end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from domain.messages import Command, Decision
+from domain.operations import Attempt
+from domain.status import Status
+from models.repositories import decisions, leases
+from tests.models.world import World, hand_out, job
+
+WITHIN = 20.0
+ONE = "one: {script: x, retry: 1}\n"
+
+
+class Held:
+    """Stands in front of a function: the first call waits there until it may go on."""
+
+    def __init__(self, function: Callable[..., Awaitable[Any]]) -> None:
+        self._function = function
+        self.is_there = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+
+    async def __call__(self, *given: Any, **named: Any) -> Any:
+        """Wait, the first time, then do what was asked for."""
+        if not self.is_there.is_set():
+            self.is_there.set()
+            await asyncio.wait_for(self.may_go_on.wait(), WITHIN)
+        return await self._function(*given, **named)
+
+
+def side_by_side(world: World) -> None:
+    """Skip where one transaction writes at a time."""
+    if world.database.is_sqlite:
+        pytest.skip("SQLite has one writer: there is nothing between two writes")
+
+
+@asynccontextmanager
+async def held(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, work: Any) -> AsyncIterator[asyncio.Task[Any]]:
+    """`work` stands still before it calls a function of `module` while the block runs; then it goes on to its end."""
+    point = Held(getattr(module, name))
+    with monkeypatch.context() as fault:
+        fault.setattr(module, name, point)
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait_for(point.is_there.wait(), WITHIN)
+            yield task
+            point.may_go_on.set()
+            await asyncio.wait_for(asyncio.wait([task]), WITHIN)
+        finally:
+            task.cancel()
+
+
+async def test_a_decision_that_is_overtaken_between_its_check_and_its_last_write_changes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have seen that they are newer than the last one: the older run must lose all the same, with all it wrote."""
+    side_by_side(world)
+    pipeline_id = await world.begin(ONE)
+    one = (await world.row(job, name="one")).id
+    retry = world.numbered(Decision(pipeline_id, attempts=(Attempt(one),)))
+    async with held(monkeypatch, decisions, "_fold", world.record(retry)) as task:
+        world.run = 2
+        await world.record(world.numbered(Decision(pipeline_id)))
+    assert task.result().stale
+    assert [row.attempt for row in await world.rows(job, first_id=one)] == [1]
+
+
+async def test_a_command_that_another_run_has_answered_is_not_obeyed_again(world: World) -> None:
+    """A run knows the newest answers only; the key of an old one is found when the decision is written."""
+    pipeline_id = await world.begin(ONE)
+    one = await world.take()
+    await world.end(one, Status.FAILED)
+    await world.settle(pipeline_id, Command("retry_job", "k", one))
+    second = (await world.row(job, attempt=2)).id
+    await world.end(await world.take(), Status.FAILED)
+    await world.settle(pipeline_id)
+    repeated = await world.decision(pipeline_id, Command("retry_job", "k", second))
+    assert repeated is not None
+    recorded = await world.record(repeated)
+    assert recorded.stale
+    assert [(answer.key, answer.job_id) for answer in recorded.answers] == [("k", one)]
+    assert [row.attempt for row in await world.rows(job)] == [1, 2]
+
+
+async def test_a_hand_out_that_nobody_took_up_lowers_no_pipeline(world: World) -> None:
+    pipeline_id = await world.begin(ONE)
+    taken = await world.claim()
+    assert taken is not None
+    async with world.database.write() as connection:
+        rows = await leases.silent(connection, -1, taken_up=False)
+        assert await leases.put_back(connection, rows, world.now()) == [taken[0]]
+    recorded = await world.record(world.numbered(Decision(pipeline_id)))
+    assert await world.statuses(pipeline_id) == {"one": "pending"}
+    assert (recorded.status, await world.status(pipeline_id)) == (Status.RUNNING, "running")
+
+
+async def test_a_stage_is_not_lowered_by_a_decision_that_a_claim_comes_between(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim has not committed when the decision counts the rows: it must wait for the stage."""
+    side_by_side(world)
+    pipeline_id = await world.create("a: {script: x}\nb: {script: y}\n")
+    offer = await world.decision(pipeline_id)
+    assert offer is not None
+    await world.record(replace(offer, transitions=offer.transitions[:1]))
+
+    async def claim() -> None:
+        async with world.database.write() as connection:
+            await hand_out(connection, world.runner(), world.now())
+            await commits()
+
+    commits = Held(_nothing)
+    claiming = asyncio.create_task(claim())
+    await asyncio.wait_for(commits.is_there.wait(), WITHIN)
+    rest = world.numbered(Decision(pipeline_id, transitions=offer.transitions[1:]))
+    deciding = asyncio.create_task(world.record(rest))
+    await asyncio.wait({deciding}, timeout=1)
+    commits.may_go_on.set()
+    await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
+    assert await world.statuses(pipeline_id) == {"a": "running", "b": "pending"}
+    assert await world.stages(pipeline_id) == {"test": "running"}
+    assert await world.status(pipeline_id) == "running"
+
+
+async def _nothing() -> None:
+    """Where a transaction can be held."""
+
+
+async def test_a_stage_that_ran_is_not_lowered_below_a_row_that_runs(world: World) -> None:
+    side_by_side(world)
+    pipeline_id = await world.begin(ONE)
+    assert await world.claim() is not None
+    async with world.database.write() as connection:
+        rows = await leases.silent(connection, -1, taken_up=False)
+        await leases.put_back(connection, rows, world.now())
+    commits = Held(_nothing)
+
+    async def claim() -> None:
+        async with world.database.write() as connection:
+            assert await hand_out(connection, world.runner(), world.now()) is not None
+            await commits()
+
+    claiming = asyncio.create_task(claim())
+    await asyncio.wait_for(commits.is_there.wait(), WITHIN)
+    deciding = asyncio.create_task(world.record(world.numbered(Decision(pipeline_id))))
+    await asyncio.wait({deciding}, timeout=1)
+    commits.may_go_on.set()
+    await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
+    assert await world.stages(pipeline_id) == {"test": "running"}
+
+
+async def stopping_and_retried(world: World) -> tuple[int, int]:
+    """A pipeline whose only job was retried, successfully, while its first attempt is being stopped."""
+    pipeline_id = await world.begin("one: {script: x}\n")
+    stopping = await world.take(cancel_gracefully=True)
+    await world.settle(pipeline_id, Command("cancel_job", "c", stopping))
+    await world.settle(pipeline_id, Command("retry_job", "r", stopping))
+    await world.end(await world.take())
+    await world.settle(pipeline_id)
+    assert await world.statuses(pipeline_id) == {"one": "success"}
+    return pipeline_id, stopping
+
+
+async def test_an_attempt_that_is_being_stopped_holds_the_pipeline_although_it_was_retried(world: World) -> None:
+    pipeline_id, stopping = await stopping_and_retried(world)
+    assert await world.status(pipeline_id) == "canceling"
+    assert [leaving.job_id for leaving in (await world.load(pipeline_id)).leaving] == [stopping]
+
+
+async def test_the_pipeline_ends_when_an_attempt_that_was_retried_has_stopped(world: World) -> None:
+    pipeline_id, stopping = await stopping_and_retried(world)
+    await world.end(stopping, Status.FAILED)
+    await world.settle(pipeline_id)
+    row = await world.row(job, id=stopping)
+    assert (row.status, row.folded) == ("canceled", True)
+    assert await world.status(pipeline_id) == "success"

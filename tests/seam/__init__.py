@@ -1,0 +1,1 @@
+"""The rules of the seam between SQL and Temporal: which tests hold them, shown by taking each rule out."""

@@ -1,0 +1,178 @@
+"""Rules on what is shared: slots, ids, the database file, the front."""
+
+from typing import Final
+
+from tests.seam.removal import Removal
+
+REMOVALS: Final[tuple[Removal, ...]] = (
+    Removal(
+        "Resource groups",
+        "a slot is taken only when nobody holds it",
+        "models/repositories/resource_groups.py",
+        "~exists().where(_holder.c.id == group.c.holder_id,",
+        "~exists().where(_holder.c.id < 0, _holder.c.id == group.c.holder_id,",
+        "tests/models/test_resource_groups.py::test_two_takes_at_once_have_one_winner",
+    ),
+    Removal(
+        "Resource groups",
+        "the group is locked before its holder is looked at",
+        "models/repositories/resource_groups.py",
+        "    await connection.execute(_LOCK, asking)\n",
+        "",
+        ("tests/models/test_resource_groups.py::test_a_take_that_had_to_wait_sees_a_holder_that_was_made_meanwhile"),
+    ),
+    Removal(
+        "Resource groups",
+        "a job that is being stopped still holds the slot",
+        "models/repositories/resource_groups.py",
+        "group.c.holder_id, _holder.c.status.not_in(COMPLETE)).correlate(group)",
+        "group.c.holder_id, _holder.c.status.not_in({*COMPLETE, Status.CANCELING})).correlate(group)",
+        (
+            "tests/models/test_resource_groups.py::test_a_holder_that_is_being_stopped_keeps_the_slot_u"
+            "ntil_it_has_stopped"
+        ),
+    ),
+    Removal(
+        "Resource groups",
+        "the end of a job tells its group",
+        "models/repositories/completions.py",
+        "if row.resource_group_id is not None:",
+        "if row.resource_group_id is None and row.id is None:",
+        ("tests/models/test_resource_groups.py::test_however_the_holder_ends_the_group_is_told_and_the_slot_passes_on"),
+    ),
+    Removal(
+        "Resource groups",
+        "a group reads SQL again each minute",
+        "workflows/resource_group.py",
+        "timeout=LOOK_AGAIN, ",
+        "",
+        ("tests/workflows/test_resource_group_timer.py::test_a_group_looks_again_after_a_minute_although_nobody_asks"),
+    ),
+    Removal(
+        "Resource groups",
+        "the slot passes on when the workflow of the waiter is gone",
+        "workflows/resource_group.py",
+        "            unreachable += (chosen.job_id,)",
+        "            unreachable += ()",
+        (
+            "tests/workflows/test_resource_group_alone.py::test_the_slot_passes_on_when_the_workflow_of"
+            "_the_waiter_is_gone"
+        ),
+    ),
+    Removal(
+        "Ids",
+        "the ids of a pod begin at its block",
+        "models/repositories/installations.py",
+        "        await _begin_ids(connection, pod_number)\n",
+        "",
+        "tests/models/test_ids.py::test_the_ids_of_every_table_begin_at_the_pods_block_and_never_come_twice",
+    ),
+    Removal(
+        "Ids",
+        "SQLite never uses the id of a job again",
+        "models/migrations/versions/0001_everything_the_first_version_stores.py",
+        ("    sa.UniqueConstraint('first_id', 'attempt'),\n    sqlite_autoincrement=True\n"),
+        ("    sa.UniqueConstraint('first_id', 'attempt'),\n    sqlite_autoincrement=False\n"),
+        "tests/models/test_ids.py::test_the_ids_of_every_table_begin_at_the_pods_block_and_never_come_twice",
+    ),
+    Removal(
+        "Ids",
+        "no block reaches beyond 2^53",
+        "settings.py",
+        "pod_number: int = Field(default=0, ge=0, le=8191)",
+        "pod_number: int = Field(default=0, ge=0)",
+        "tests/models/test_ids.py::test_no_id_is_larger_than_what_every_json_reader_can_hold",
+    ),
+    Removal(
+        "Ids",
+        "a Temporal namespace of another installation is refused",
+        "activities/temporal_worker.py",
+        "    if owner:\n",
+        "    if owner and not installation_id:\n",
+        (
+            "tests/activities/test_temporal_worker.py::test_a_namespace_of_another_installation_is_refu"
+            "sed_and_stays_what_it_is"
+        ),
+    ),
+    Removal(
+        "SQLite",
+        "a transaction says with its first word that it will write",
+        "models/session.py",
+        'driver.execute("BEGIN IMMEDIATE")',
+        'driver.execute("BEGIN")',
+        ("tests/models/test_one_writer.py::test_nobody_else_writes_between_the_read_and_the_write_of_a_transaction"),
+    ),
+    Removal(
+        "SQLite",
+        "the transactions of a process take turns",
+        "models/session.py",
+        "        async with self._turn:\n",
+        "        if self._turn:\n",
+        "tests/models/test_one_writer.py::test_transactions_of_one_process_take_turns",
+    ),
+    Removal(
+        "SQLite",
+        "a transaction whose task is cancelled is rolled back",
+        "models/session.py",
+        "            except BaseException:\n",
+        "            except Exception:\n",
+        "tests/models/test_one_writer.py::test_a_transaction_whose_task_is_cancelled_leaves_nothing_open",
+    ),
+    Removal(
+        "The front",
+        "a verdict is asked for again later than a poll",
+        "pods/patience.py",
+        "retry_after=retry_after.get(name, limits.retry_poll)",
+        "retry_after=limits.retry_poll",
+        "tests/pods/test_front.py::test_api_away_is_503_with_retry_after",
+    ),
+    Removal(
+        "The front",
+        "an answer that is cut is 503",
+        "pods/upstream.py",
+        '        raise Away(f"the answer was cut: {error}", unprocessed=False) from error',
+        "        raise",
+        "tests/pods/test_front.py::test_small_answer_cut_in_its_body_is_503",
+    ),
+    Removal(
+        "The front",
+        "what may have been received is not sent twice",
+        "pods/front.py",
+        "if not (harmless and body.repeatable) or",
+        "if not body.repeatable or",
+        "tests/pods/test_front.py::test_push_that_may_have_been_received_is_not_repeated",
+    ),
+    Removal(
+        "The front",
+        "downloads and git are held until the API is back",
+        "pods/patience.py",
+        "row(*call, limits.hold)",
+        "row(*call, 0.0)",
+        "tests/pods/test_front.py::test_git_and_downloads_are_held_until_the_api_is_back",
+    ),
+    Removal(
+        "The front",
+        "a client that hangs up takes its call to the API along",
+        "pods/front.py",
+        "handler_cancellation=True,",
+        "handler_cancellation=False,",
+        "tests/pods/test_front.py::test_client_gone_cancels_the_request_to_the_api",
+    ),
+    Removal(
+        "The front",
+        "runners are never redirected",
+        "api/app.py",
+        "app.router.redirect_slashes = False",
+        "app.router.redirect_slashes = True",
+        "tests/api/runner/test_no_redirects.py::test_a_slash_too_many_is_not_found_and_not_redirected",
+    ),
+    Removal(
+        "The front",
+        "a process that is about to stop lets held polls go",
+        "api/runner/requests.py",
+        "if left <= 0 or services.drain.begun:",
+        "if left <= 0:",
+        "tests/api/runner/test_waking.py::test_a_process_that_is_about_to_stop_lets_held_polls_go",
+    ),
+)
+"""In the order of `docs/seam.md`."""

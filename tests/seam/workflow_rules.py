@@ -1,0 +1,222 @@
+"""Rules on what goes between the API, the relay and the workflows."""
+
+from typing import Final
+
+from tests.seam.removal import Removal
+
+REMOVALS: Final[tuple[Removal, ...]] = (
+    Removal(
+        "Messages",
+        "a message of a wrong shape never enters the history",
+        "workflows/operations.py",
+        "    made.validator(shape)\n",
+        "",
+        "tests/workflows/test_operations.py::test_an_update_of_the_wrong_shape_never_enters_the_history",
+    ),
+    Removal(
+        "Messages",
+        "an update is answered when its command is recorded",
+        "workflows/operations.py",
+        ("        await workflow.wait_condition(lambda: key in self._answers)\n        answer = self._answers[key]"),
+        "        answer = self._answers.get(key, Answer(key, name))",
+        ("tests/workflows/test_operations.py::test_an_update_meets_a_verdict_that_temporal_holds_and_nobody_folded"),
+    ),
+    Removal(
+        "Messages",
+        "the answer is kept with what it tells of",
+        "models/repositories/decisions.py",
+        ("    if answer.key:\n        document"),
+        ("    if answer.key and not answer:\n        document"),
+        "tests/models/test_decisions.py::test_commands_are_answered_once_and_for_all",
+    ),
+    Removal(
+        "Messages",
+        "the key of a command is looked up when it is recorded",
+        "models/repositories/decisions.py",
+        "or await _is_repeated(connection, decision):",
+        "and await _is_repeated(connection, decision):",
+        ("tests/models/test_interleavings.py::test_a_command_that_another_run_has_answered_is_not_obeyed_again"),
+    ),
+    Removal(
+        "Messages",
+        "the state is looked at again when the command is decided",
+        "domain/operations.py",
+        "if job.status not in RETRIABLE:",
+        "if not job.status:",
+        "tests/domain/test_operations.py::test_retry_is_refused_for_a_job_that_has_not_ended_or_was_skipped",
+    ),
+    Removal(
+        "Messages",
+        "a run that has just closed, or is busy, is asked again",
+        "api/operations.py",
+        "{RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}",
+        "()",
+        ("tests/workflows/test_asking.py::test_a_run_that_has_just_closed_or_is_busy_is_asked_again_with_the_same_key"),
+    ),
+    Removal(
+        "Messages",
+        "a command that is not answered in time goes to the outbox",
+        "api/operations.py",
+        "    await _leave_in_outbox(services, pipeline_id, name, operation)\n",
+        "",
+        "tests/api/v4/test_pipelines.py::test_without_temporal_a_command_is_kept_and_its_key_told",
+    ),
+    Removal(
+        "Messages",
+        "a closed pipeline is started again by what it is asked",
+        "workflows/handles.py",
+        (
+            "task_queue=self._queue,\n"
+            "            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,\n"
+            "            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,\n"
+            "            search_attributes=attributes(facts),\n"
+            "            static_summary=summary(facts),\n"
+            "        )\n"
+        ),
+        (
+            "task_queue=self._queue,\n"
+            "            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,\n"
+            "            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,\n"
+            "            search_attributes=attributes(facts),\n"
+            "            static_summary=summary(facts),\n"
+            "        )\n"
+        ),
+        "tests/workflows/test_operations.py::test_a_job_of_a_closed_pipeline_is_retried",
+    ),
+    Removal(
+        "Outbox",
+        "two relays take different rows",
+        "models/repositories/outbox.py",
+        "skip_locked=True, of=outbox",
+        "of=outbox",
+        "tests/models/test_outbox.py::test_two_relays_never_hold_the_same_row",
+    ),
+    Removal(
+        "Outbox",
+        "rows back off one by one",
+        "models/repositories/outbox.py",
+        ("        .where(outbox.c.id == row_id)\n        .values(attempts"),
+        "        .values(attempts",
+        "tests/models/test_outbox.py::test_a_row_that_failed_backs_off_by_itself",
+    ),
+    Removal(
+        "Outbox",
+        "a look that finds nothing writes nothing",
+        "activities/loops/relay.py",
+        ("            if not await outbox.unsent(connection, now, 1):\n                return ()\n"),
+        "            await outbox.unsent(connection, now, 1)\n",
+        "tests/activities/loops/test_relay.py::test_a_look_that_finds_nothing_writes_nothing",
+    ),
+    Removal(
+        "Outbox",
+        "a verdict and its bell are one transaction",
+        "models/repositories/verdicts.py",
+        "        if tell:\n",
+        "        if not tell:\n",
+        "tests/models/test_outbox.py::test_a_verdict_and_its_bell_are_one_transaction",
+    ),
+    Removal(
+        "Outbox",
+        "what has started already counts as sent",
+        "activities/loops/relay.py",
+        ("        except WorkflowAlreadyStartedError:\n            return True\n"),
+        ("        except WorkflowAlreadyStartedError:\n            return False\n"),
+        "tests/workflows/test_pipelines.py::test_two_relays_start_a_pipeline_once",
+    ),
+    Removal(
+        "Waiting rooms",
+        "jobs are offered when their room waits for them",
+        "workflows/job_waits.py",
+        "        await workflow.wait_condition(lambda: room in self._ready)\n",
+        "",
+        "tests/workflows/test_interleavings.py::test_no_job_is_offered_before_its_room_waits_for_it",
+    ),
+    Removal(
+        "Waiting rooms",
+        "a room outlives the run that opened it",
+        "workflows/job_waits.py",
+        "parent_close_policy=workflow.ParentClosePolicy.ABANDON,",
+        "parent_close_policy=workflow.ParentClosePolicy.TERMINATE,",
+        "tests/workflows/test_interleavings.py::test_a_room_outlives_a_history_that_is_left_behind",
+    ),
+    Removal(
+        "Waiting rooms",
+        "a new run asks every open room",
+        "workflows/job_waits.py",
+        "answered = set(await self._ask(rooms))",
+        "answered = set(rooms)",
+        ("tests/workflows/test_interleavings.py::test_a_room_outlives_its_pipelines_workflow_and_tells_the_next_run"),
+    ),
+    Removal(
+        "Waiting rooms",
+        "a room tells a new run what it has told the last one",
+        "workflows/waiting_room.py",
+        "self._untold = self._told | self._untold",
+        "self._untold |= {}",
+        ("tests/workflows/test_interleavings.py::test_what_a_room_told_a_run_that_recorded_nothing_is_told_again"),
+    ),
+    Removal(
+        "Waiting rooms",
+        "the row names the room that waits for it",
+        "models/repositories/decisions.py",
+        "await set_status(connection, ids, to, now, room=decision.room)",
+        "await set_status(connection, ids, to, now)",
+        "tests/workflows/test_waiting_rooms.py::test_jobs_beyond_the_capacity_wait_in_rooms",
+    ),
+    Removal(
+        "Child pipelines",
+        "a pipeline and the mark of its bridge are one transaction",
+        "api/bridges/loop.py",
+        ("            await outbox.mark_sent(connection, [row.id], now)\n        if isinstance(wish, Wanted)"),
+        ("        await self._done(row)\n        if isinstance(wish, Wanted)"),
+        ("tests/api/bridges/test_loop.py::test_killed_before_the_commit_nothing_is_left_and_the_next_try_makes_one"),
+    ),
+    Removal(
+        "Child pipelines",
+        "a bridge makes its pipeline only while it still waits for one",
+        "api/bridges/loop.py",
+        ("            if await bridges.is_pending(connection, bridge.job.id):\n                made ="),
+        ("            if bridge:\n                made ="),
+        (
+            "tests/api/bridges/test_interleavings.py::test_a_bridge_that_is_canceled_while_its_pipeline"
+            "_is_compiled_makes_none"
+        ),
+    ),
+    Removal(
+        "Child pipelines",
+        "followers are told of every change of status",
+        "models/repositories/decisions.py",
+        "    if status is not before and (await",
+        "    if status is before and (await",
+        "tests/api/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
+    ),
+    Removal(
+        "Child pipelines",
+        "a revival waits until the end before it is folded",
+        "models/repositories/bridges.py",
+        "if step.act is Act.REVIVE and not row.folded:",
+        "if step.act is Act.REVIVE and row.id < 0:",
+        "tests/api/bridges/test_loop.py::test_a_revival_waits_until_the_end_before_it_is_folded",
+    ),
+    Removal(
+        "Child pipelines",
+        "a closed parent is started again",
+        "workflows/handles.py",
+        (
+            "            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,\n"
+            "            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,\n"
+            "            search_attributes=attributes(facts),\n"
+            "            static_summary=summary(facts),\n"
+            "            start_signal=name,"
+        ),
+        (
+            "            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,\n"
+            "            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,\n"
+            "            search_attributes=attributes(facts),\n"
+            "            static_summary=summary(facts),\n"
+            "            start_signal=name,"
+        ),
+        ("tests/api/bridges/test_end_to_end.py::test_a_retry_in_the_child_brings_the_closed_parent_back_to_life"),
+    ),
+)
+"""In the order of `docs/seam.md`."""
