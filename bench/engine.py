@@ -102,9 +102,9 @@ async def warm_up(servers: Servers, options: Options) -> None:
 
 
 async def play(servers: Servers, shape: Shape, options: Options, *, pipelines: int = 0) -> dict[str, float]:
-    """One run of the engine; the fields of `bench.gateway.Outcome`."""
+    """One run of the engine; the fields of `bench.outcomes.Outcome`."""
     return await ask_module(
-        "bench.gateway",
+        "bench.outcomes",
         {
             "home": str(servers.settings.home),
             "bell": servers.settings.api_port,
@@ -133,7 +133,7 @@ async def _round(servers: Servers, shape: Shape, options: Options) -> tuple[Roun
         floor=None if floor is None else floor["seconds"],
         engine=engine["seconds"],
         floor_cpu=floor_cpu,
-        engine_cpu=engine_cpu | {"gateway": engine["cpu"] * per_job},
+        engine_cpu=engine_cpu | {"outcomes": engine["cpu"] * per_job},
     )
     return one, int(engine["first"])
 

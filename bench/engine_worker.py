@@ -1,7 +1,7 @@
 """Our process without its API, and with a bell: `python -m bench.engine_worker`.
 
 It is `python -m worker` in the role of a worker. What the API does besides writing to SQL is to wake the outbox relay;
-`bench.gateway` does so by a byte on the port that the API would have.
+`bench.outcomes` does so by a byte on the port that the API would have.
 """
 
 import asyncio

@@ -100,7 +100,7 @@ class SqliteFile:
         """The connection that writes, in a transaction."""
         async with self._turn:
             connection = self._connection("writer")
-            driver: Any = connection.connection.dbapi_connection
+            driver = _driver_of(connection)
             await _begin(driver)
             try:
                 yield InlineConnection(connection)
@@ -114,6 +114,8 @@ class SqliteFile:
     def _connection(self, name: str) -> Connection:
         if name not in self._open:
             self._open[name] = self._engine.connect()
+            if name == "writer":  # nothing waits but the first word of a transaction, and that by itself
+                _driver_of(self._open[name]).execute("PRAGMA busy_timeout=0")
         return self._open[name]
 
     def close(self) -> None:
@@ -124,22 +126,22 @@ class SqliteFile:
         self._engine.dispose()
 
 
+def _driver_of(connection: Connection) -> Any:
+    return connection.connection.dbapi_connection
+
+
 async def _begin(driver: Any) -> None:
     """Begin to write. While another process does, everything else of this one goes on."""
     deadline = time.monotonic() + _PATIENCE
-    driver.execute("PRAGMA busy_timeout=0")
-    try:
-        while True:
-            try:
-                driver.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                await asyncio.sleep(_LOOK_AGAIN)
-            else:
-                return
-    finally:
-        driver.execute(f"PRAGMA busy_timeout={_PATIENCE * 1_000:.0f}")
+    while True:
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(_LOOK_AGAIN)
+        else:
+            return
 
 
 class Database:

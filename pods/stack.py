@@ -69,6 +69,9 @@ def _temporal(settings: Settings) -> Child:
     # Write-ahead log with one sync per checkpoint: three times the speed of the defaults, and a
     # killed process loses nothing.
     argv += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
+    # One process polls: with several partitions of its queue a task would look for it from one to the next.
+    for side in ("Read", "Write"):
+        argv += ["--dynamic-config-value", f"matching.numTaskqueue{side}Partitions=1"]
     argv += ["--namespace", settings.temporal_namespace, "--log-level", "warn", "--ui-disable-news-fetch"]
     return Child(
         name="temporal",

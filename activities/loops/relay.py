@@ -25,6 +25,8 @@ from settings import Settings
 from workflows.handles import Pipelines
 
 BATCH = 200
+FLIGHTS = 4
+"""So many batches are on their way at the same time."""
 IDLE = 1.0
 """Seconds after which an idle relay looks for rows again without having been woken."""
 
@@ -55,49 +57,84 @@ class Relay:
         self._notifications = notifications
         self._clock = clock
         self._patience = timedelta(seconds=settings.times.outbox_not_found)
+        self._flying: set[int] = set()
 
     async def run(self) -> None:
-        """Send for ever."""
-        while True:
-            waiter = self._notifications.subscribe(OUTBOX)
-            sent = 0
-            try:
-                sent = await self.send_due()
-            except Exception:
-                log.exception("the outbox relay stumbled; it goes on")
-            if not sent:
-                await asyncio.wait([waiter], timeout=await self._pause())
-            self._notifications.leave(OUTBOX, waiter)
+        """Send for ever; what comes in meanwhile does not wait until Temporal has answered for what went before."""
+        flights: set[asyncio.Task[int]] = set()
+        try:
+            while True:
+                waiter = self._notifications.subscribe(OUTBOX)
+                looked_at = self._clock()
+                rows = await self._found()
+                if rows:
+                    flights.add(asyncio.create_task(self._deliver(rows)))
+                if len(flights) >= FLIGHTS:
+                    _, flights = await asyncio.wait(flights, return_when=asyncio.FIRST_COMPLETED)
+                if len(rows) < BATCH:
+                    await asyncio.wait([waiter], timeout=await self._pause(looked_at))
+                self._notifications.leave(OUTBOX, waiter)
+                flights = {flight for flight in flights if not flight.done()}
+        finally:
+            for flight in flights:
+                flight.cancel()
+            await asyncio.gather(*flights, return_exceptions=True)
 
-    async def _pause(self) -> float:
-        """Seconds until a row is due, `IDLE` at most."""
+    async def _found(self) -> Sequence[Record]:
+        try:
+            return await self._take()
+        except Exception:
+            log.exception("the outbox relay stumbled; it goes on")
+            return ()
+
+    async def _pause(self, looked_at: datetime) -> float:
+        """Seconds until the next row is due, `IDLE` at most; what was due then was found."""
         try:
             async with self._database.read() as connection:
-                due = await outbox.next_due(connection)
+                due = await outbox.next_due(connection, looked_at)
         except Unavailable:
             return IDLE
         return IDLE if due is None else min(IDLE, max(0.01, (due - self._clock()).total_seconds()))
 
     async def send_due(self) -> int:
         """Send every row that is due; give back how many Temporal took."""
-        rows = await self._take()
-        if not rows:
+        return await self._deliver(await self._take())
+
+    async def _deliver(self, rows: Sequence[Record]) -> int:
+        """Send these rows; what happens to one of them happens to no other."""
+        try:
+            return await self._send_all(rows) if rows else 0
+        except Exception:
+            log.exception("the outbox relay stumbled; it goes on")
             return 0
+        finally:
+            self._flying.difference_update(row.id for row in rows)
+
+    async def _send_all(self, rows: Sequence[Record]) -> int:
         facts = await self._facts(rows)
         verdicts = await self._verdicts(rows)
         looks = self._looks(rows)
         results = await asyncio.gather(*(self._send(row, facts, verdicts, looks) for row in rows))
-        done = [row.id for row, taken in zip(rows, results, strict=True) if taken]
+        done = [row for row, taken in zip(rows, results, strict=True) if taken]
         if done:
             async with self._database.write() as connection:
                 await outbox.mark_sent(connection, done, self._clock())
         return len(done)
 
     async def _take(self) -> Sequence[Record]:
+        """Rows that nobody sends now; they fly from here on."""
+        rows = await (self._alone() if self._database.is_sqlite else self._among_others())
+        taken = [row for row in rows if row.id not in self._flying][:BATCH]
+        self._flying.update(row.id for row in taken)
+        return taken
+
+    async def _alone(self) -> Sequence[Record]:
+        """SQLite has one relay: it remembers itself what it sends."""
+        async with self._database.read() as connection:
+            return await outbox.unsent(connection, self._clock(), BATCH + len(self._flying))
+
+    async def _among_others(self) -> Sequence[Record]:
         now = self._clock()
-        if self._database.is_sqlite:
-            async with self._database.read() as connection:
-                return await outbox.unsent(connection, now, BATCH)
         async with self._database.read() as connection:
             if not await outbox.unsent(connection, now, 1):
                 return ()

@@ -148,7 +148,7 @@ class BridgeLoop:
         async with self._database.write() as connection:
             if await bridges.is_pending(connection, bridge.job.id):
                 made = await self._record(connection, bridge, wish, now)
-            await outbox.mark_sent(connection, [row.id], now)
+            await outbox.mark_sent(connection, [row], now)
         if isinstance(wish, Wanted) and made is not None:
             await wish.repository.keep(made, wish.request.sha)
         await self._tell([bridge.pipeline.id])
@@ -180,7 +180,7 @@ class BridgeLoop:
             if told.again:
                 await outbox.back_off(connection, row.id, row.attempts, "the end of a bridge is not folded yet", now)
             else:
-                await outbox.mark_sent(connection, [row.id], now)
+                await outbox.mark_sent(connection, [row], now)
         if told.pipelines:
             await self._tell(told.pipelines)
 
@@ -192,7 +192,7 @@ class BridgeLoop:
 
     async def _done(self, row: Record) -> None:
         async with self._database.write() as connection:
-            await outbox.mark_sent(connection, [row.id], self._services.clock())
+            await outbox.mark_sent(connection, [row], self._services.clock())
 
     async def _back_off(self, row: Record, error: str) -> None:
         try:

@@ -6,16 +6,16 @@ from sqlalchemy import ColumnElement, Float, cast, func, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 
-def seconds_of(connection: AsyncConnection) -> ColumnElement[float]:
-    """Seconds since 1970, for use in a statement on this connection."""
-    if connection.dialect.name == "sqlite":
+def seconds_of(dialect: str) -> ColumnElement[float]:
+    """Seconds since 1970, for use in a statement of this dialect."""
+    if dialect == "sqlite":
         return cast(literal_column("(julianday('now') - 2440587.5) * 86400.0"), Float)
     return cast(func.extract("epoch", func.clock_timestamp()), Float)
 
 
 async def seconds(connection: AsyncConnection) -> float:
     """Seconds since 1970."""
-    return float((await connection.execute(select(seconds_of(connection)))).scalar_one())
+    return float((await connection.execute(select(seconds_of(connection.dialect.name)))).scalar_one())
 
 
 async def moment(connection: AsyncConnection) -> datetime:

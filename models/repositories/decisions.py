@@ -26,7 +26,7 @@ from models.repositories import deployments, outbox, play_variables, resource_gr
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
 from models.repositories.children import cancel_children
-from models.repositories.job_rows import job, set_status
+from models.repositories.job_rows import job, move, set_status
 from models.repositories.loading import answers as kept_answers
 from models.repositories.loading import head
 from models.repositories.verdicts import end_jobs
@@ -95,6 +95,9 @@ _COUNTED: Final = (
 _STATUSES: Final = select(job.c.id, job.c.status, job.c.folded).where(
     job.c.id.in_(bindparam("b_jobs", expanding=True)), ~job.c.retried
 )
+_jobs: Any = bindparam("b_jobs", expanding=True)
+_STILL_OPEN: Final = select(job.c.id).where(job.c.id.in_(_jobs), job.c.status.in_(sorted(OPEN))).order_by(job.c.id)
+_FOLD: Final = update(job).where(job.c.id.in_(_jobs)).values(folded=True)
 _SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
 _SET_PIPELINE: Final = (
     update(pipeline)
@@ -120,13 +123,14 @@ async def _fold(connection: AsyncConnection, verdicts: tuple[Verdict, ...], now:
     """Mark verdicts as folded. One that SQL does not know was given by hand in Temporal: it becomes the row's."""
     if not verdicts:
         return
+    by_hand = {verdict.job_id: verdict for verdict in verdicts if not verdict.of_row}
+    if by_hand:
+        rows = await connection.execute(_STILL_OPEN, {"b_jobs": sorted(by_hand)})
+        for job_id in rows.scalars().all():
+            verdict = by_hand[job_id]
+            await end_jobs(connection, [job_id], verdict.status, now, reason=verdict.reason, tell=False)
     ids = sorted(verdict.job_id for verdict in verdicts)
-    rows = await connection.execute(select(job.c.id).where(job.c.id.in_(ids), job.c.status.in_(OPEN)))
-    still_open = set(rows.scalars())
-    for verdict in verdicts:
-        if verdict.job_id in still_open:
-            await end_jobs(connection, [verdict.job_id], verdict.status, now, reason=verdict.reason, tell=False)
-    await connection.execute(update(job).where(job.c.id.in_(ids)).values(folded=True))
+    await connection.execute(_FOLD, {"b_jobs": ids})
     await outbox.retire(connection, ids)
 
 
@@ -143,22 +147,21 @@ async def _move(
     if to is Status.SCHEDULED:
         for transition in group:
             await set_status(connection, [transition.job_id], to, now, due_at=transition.due_at)
-    elif to is Status.PENDING:
-        await set_status(connection, ids, to, now, room=decision.room)
-    else:
-        await set_status(connection, ids, to, now)
+        return
+    room = {"room": decision.room} if to is Status.PENDING else {}
+    moved = await move(connection, ids, to, now, **room)
     if to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}:
-        await deployments.open_missing(connection, ids, now)
-    if to is Status.CREATED:
-        await resource_groups.forget(connection, ids)
+        await deployments.open_missing(connection, [row.id for row in moved if row.environment_action], now)
+    grouped = [row for row in moved if row.resource_group_id is not None]
+    if to is Status.CREATED and grouped:
+        await resource_groups.forget(connection, [row.id for row in grouped])
     if to in {Status.WAITING_FOR_RESOURCE, Status.SKIPPED, Status.MANUAL}:
-        await _ask_groups(connection, decision.pipeline_id, ids, now)
+        await _ask_groups(connection, decision.pipeline_id, {row.resource_group_id for row in grouped}, now)
 
 
-async def _ask_groups(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int], now: datetime) -> None:
-    """These jobs wait for the slots of their groups from now on, or no more slot is kept for them."""
-    statement = select(job.c.resource_group_id).where(job.c.id.in_(ids), job.c.resource_group_id.is_not(None))
-    for group in (await connection.execute(statement.distinct())).scalars():
+async def _ask_groups(connection: AsyncConnection, pipeline_id: int, groups: Iterable[int], now: datetime) -> None:
+    """Jobs wait for the slots of these groups from now on, or no more slot is kept for them."""
+    for group in sorted(groups):
         await outbox.put(connection, outbox.GROUP, pipeline_id, now, payload={"group": group})
 
 
@@ -244,11 +247,13 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Statu
 
 async def _explain(connection: AsyncConnection, decision: Decision, *, is_canceled: bool) -> None:
     """Say why the pipeline was canceled; what is tried again needs no such words any more."""
-    of_pipeline = update(pipeline).where(pipeline.c.id == decision.pipeline_id)
     if decision.reason and is_canceled:
-        await connection.execute(of_pipeline.values(status_reason=decision.reason))
+        reason = decision.reason
     elif decision.attempts and decision.answers:
-        await connection.execute(of_pipeline.values(status_reason=""))
+        reason = ""
+    else:
+        return
+    await connection.execute(update(pipeline).where(pipeline.c.id == decision.pipeline_id).values(status_reason=reason))
 
 
 def _counts_as(row: Record) -> Status:

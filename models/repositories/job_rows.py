@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy, When
@@ -49,6 +50,17 @@ SNAPSHOT = (
         exists().where(group.c.id == job.c.resource_group_id, group.c.holder_id == job.c.id),
     ).label("slot"),
 )
+
+MOVED = (
+    job.c.id,
+    job.c.pipeline_id,
+    job.c.project_id,
+    job.c.tags,
+    job.c.bridge,
+    job.c.environment_action,
+    job.c.resource_group_id,
+)
+"""What is known of a job whose status was just written."""
 
 
 def snapshot(row: Record) -> Snapshot:
@@ -98,27 +110,41 @@ def verdict_of(row: Record) -> Verdict:
 async def set_status(
     connection: AsyncConnection, ids: Iterable[int], to: Status, now: datetime, **values: Any
 ) -> list[int]:
-    """Move the jobs that the transition table lets move to `to`; give back the ids of those that moved.
+    """Move jobs as `move` does; give back their ids."""
+    return [row.id for row in await move(connection, ids, to, now, **values)]
+
+
+async def move(
+    connection: AsyncConnection, ids: Iterable[int], to: Status, now: datetime, **values: Any
+) -> Sequence[Record]:
+    """Move the jobs that the transition table lets move to `to`; give back those that moved (columns `MOVED`).
 
     Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both. A job that
     becomes pending is in the queue of the runners afterwards; a bridge, which takes no runner, in the outbox.
     """
     wanted = sorted(ids)
     if not wanted:
-        return []
-    statement = (
-        update(job)
-        .where(job.c.id.in_(wanted), _permits(to))
-        .values(status=to, **_times(to, now), **values)
-        .returning(job.c.id, job.c.pipeline_id, job.c.project_id, job.c.tags, job.c.bridge)
-    )
-    moved = (await connection.execute(statement)).all()
+        return ()
+    written = {**_times(to, now), **values}
+    given = {"b_jobs": wanted, **{f"b_{name}": value for name, value in written.items()}}
+    moved = (await connection.execute(_moving(to, tuple(written)), given)).all()
     if to is Status.PENDING:
         await _enqueue(connection, [row for row in moved if not row.bridge])
         for row in moved:
             if row.bridge:
                 await outbox.put(connection, outbox.BRIDGE, row.pipeline_id, now, job_ids=[row.id])
-    return [row.id for row in moved]
+    return moved
+
+
+@cache
+def _moving(to: Status, written: tuple[str, ...]) -> Executable:
+    """The statement that moves jobs to a status and writes these columns."""
+    return (
+        update(job)
+        .where(job.c.id.in_(bindparam("b_jobs", expanding=True)), _permits(to))
+        .values(status=to, **{name: bindparam(f"b_{name}") for name in written})
+        .returning(*MOVED)
+    )
 
 
 def _permits(to: Status) -> ColumnElement[bool]:
@@ -137,16 +163,23 @@ def _times(to: Status, now: datetime) -> dict[str, datetime | None]:
     return {"finished_at": now} if to in COMPLETE else {}
 
 
-_ENQUEUE: Final = insert(queue_entry).values(
-    job_id=bindparam("b_job"), project_id=bindparam("b_project"), tagged=bindparam("b_tagged"), ref_protected=False
-)
+@cache
+def _entry(dialect: str) -> Executable:
+    """The statement that puts jobs into the queue."""
+    return insert(queue_entry).values(
+        job_id=bindparam("b_job"),
+        project_id=bindparam("b_project"),
+        tagged=bindparam("b_tagged"),
+        ref_protected=False,
+        since=database_time.seconds_of(dialect),
+    )
 
 
 async def _enqueue(connection: AsyncConnection, rows: Sequence[Record]) -> None:
     if not rows:
         return
     await connection.execute(
-        _ENQUEUE.values(since=database_time.seconds_of(connection)),
+        _entry(connection.dialect.name),
         [{"b_job": row.id, "b_project": row.project_id, "b_tagged": bool(row.tags)} for row in rows],
     )
     tags = [{"job_id": row.id, "tag": tag} for row in rows for tag in set(row.tags)]

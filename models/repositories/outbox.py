@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Integer, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
@@ -40,6 +40,26 @@ _HASTEN: Final = (
     .where(outbox.c.pipeline_id == bindparam("b_pipeline"), outbox.c.sent_at.is_(None), outbox.c.attempts == 0)
     .values(not_before=bindparam("b_now"))
 )
+_jobs: Any = bindparam("b_jobs", expanding=True)
+_rows: Any = bindparam("b_rows", expanding=True)
+_kinds: Any = bindparam("b_kinds", expanding=True)
+_UNSENT: Final = (
+    select(outbox.c.id, outbox.c.kind, outbox.c.pipeline_id, outbox.c.job_id, outbox.c.payload, outbox.c.attempts)
+    .add_columns(outbox.c.created_at)
+    .where(outbox.c.sent_at.is_(None), outbox.c.not_before <= bindparam("b_now"), outbox.c.kind.in_(_kinds))
+    .order_by(outbox.c.id)
+    .limit(bindparam("b_limit", type_=Integer))
+    .with_for_update(skip_locked=True, of=outbox)
+)
+_NEXT_DUE: Final = (
+    select(outbox.c.not_before)
+    .where(outbox.c.sent_at.is_(None), outbox.c.not_before > bindparam("b_now"), outbox.c.kind.in_(_kinds))
+    .order_by(outbox.c.not_before)
+    .limit(1)
+)
+_FORGET_SENT: Final = delete(outbox).where(outbox.c.id.in_(_rows))
+_MARK_SENT: Final = update(outbox).where(outbox.c.id.in_(_rows)).values(sent_at=bindparam("b_now"))
+_RETIRE: Final = delete(outbox).where(outbox.c.job_id.in_(_jobs), outbox.c.kind == OUTCOME)
 _LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
@@ -81,22 +101,19 @@ async def unsent(
     connection: AsyncConnection, now: datetime, limit: int, kinds: Sequence[str] = TO_TEMPORAL
 ) -> Sequence[Record]:
     """Rows of these kinds that are due, oldest first, that no other process is sending."""
-    statement = (
-        select(outbox.c.id, outbox.c.kind, outbox.c.pipeline_id, outbox.c.job_id, outbox.c.payload, outbox.c.attempts)
-        .add_columns(outbox.c.created_at)
-        .where(outbox.c.sent_at.is_(None), outbox.c.not_before <= now, outbox.c.kind.in_(kinds))
-        .order_by(outbox.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=outbox)
-    )
-    return (await connection.execute(statement)).all()
+    values = {"b_now": now, "b_limit": limit, "b_kinds": kinds}
+    return (await connection.execute(_UNSENT, values)).all()
 
 
-async def mark_sent(connection: AsyncConnection, ids: Iterable[int], now: datetime) -> None:
-    """Temporal took these rows; outcomes stay until they are folded, everything else is done."""
-    wanted = list(ids)
-    await connection.execute(delete(outbox).where(outbox.c.id.in_(wanted), outbox.c.kind != OUTCOME))
-    await connection.execute(update(outbox).where(outbox.c.id.in_(wanted)).values(sent_at=now))
+async def mark_sent(connection: AsyncConnection, rows: Iterable[Record], now: datetime) -> None:
+    """Temporal took these rows (columns `id`, `kind`); outcomes stay until they are folded, everything else is done."""
+    told = list(rows)
+    done = [row.id for row in told if row.kind != OUTCOME]
+    bells = [row.id for row in told if row.kind == OUTCOME]
+    if done:
+        await connection.execute(_FORGET_SENT, {"b_rows": done})
+    if bells:
+        await connection.execute(_MARK_SENT, {"b_rows": bells, "b_now": now})
 
 
 async def back_off(connection: AsyncConnection, row_id: int, attempts: int, error: str, now: datetime) -> None:
@@ -112,14 +129,12 @@ async def back_off(connection: AsyncConnection, row_id: int, attempts: int, erro
 async def retire(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
     """The outcomes of these jobs are folded: forget their rows."""
     if job_ids:
-        await connection.execute(delete(outbox).where(outbox.c.job_id.in_(job_ids), outbox.c.kind == OUTCOME))
+        await connection.execute(_RETIRE, {"b_jobs": job_ids})
 
 
-async def next_due(connection: AsyncConnection, kinds: Sequence[str] = TO_TEMPORAL) -> datetime | None:
-    """When the earliest unsent row of these kinds is due."""
-    unsent_ones = select(outbox.c.not_before).where(outbox.c.sent_at.is_(None), outbox.c.kind.in_(kinds))
-    statement = unsent_ones.order_by(outbox.c.not_before).limit(1)
-    found: datetime | None = (await connection.execute(statement)).scalar()
+async def next_due(connection: AsyncConnection, now: datetime, kinds: Sequence[str] = TO_TEMPORAL) -> datetime | None:
+    """When the earliest unsent row of these kinds that is not due yet will be."""
+    found: datetime | None = (await connection.execute(_NEXT_DUE, {"b_now": now, "b_kinds": kinds})).scalar()
     return found
 
 

@@ -18,7 +18,7 @@ async def test_outbox_rows_are_taken_unsent(world: World) -> None:
     async with world.database.write() as connection:
         rows = await outbox.unsent(connection, world.now(), 10)
         assert [row.pipeline_id for row in rows] == made
-        await outbox.mark_sent(connection, [rows[2].id], world.now())
+        await outbox.mark_sent(connection, [rows[2]], world.now())
     async with world.database.write() as connection:
         assert [row.pipeline_id for row in await outbox.unsent(connection, world.now(), 10)] == made[:2]
         assert [row.pipeline_id for row in await outbox.unsent(connection, world.now(), 1)] == made[:1]
@@ -58,7 +58,7 @@ async def test_only_folding_retires_an_outcome(world: World) -> None:
     await world.end(build)
     (row,) = await world.outbox(pipeline_id, outbox.OUTCOME)
     async with world.database.write() as connection:
-        await outbox.mark_sent(connection, [row.id], world.now())
+        await outbox.mark_sent(connection, [row], world.now())
         assert await unfinished.unfolded(connection, world.now()) == {pipeline_id: row.id}
     assert len(await world.outbox(pipeline_id, outbox.OUTCOME)) == 1
     await world.record(world.numbered(Decision(pipeline_id)))

@@ -12,7 +12,7 @@ async def started(world: World, pipeline_id: int) -> None:
     """Temporal has taken the start of a pipeline."""
     rows = await world.outbox(pipeline_id, outbox.START)
     async with world.database.write() as connection:
-        await outbox.mark_sent(connection, [row.id for row in rows], world.now())
+        await outbox.mark_sent(connection, rows, world.now())
 
 
 async def page(world: World, **more: int) -> list[int]:
@@ -47,12 +47,11 @@ async def test_there_is_a_page_after_the_first(world: World, monkeypatch: pytest
 
 async def test_the_newest_outcome_that_nobody_folded_is_named(world: World) -> None:
     pipeline_id = await world.begin("a: {script: x}\nb: {script: y}\n")
-    newest = 0
     for _ in range(2):
         await world.end(await world.take())
-        newest = (await world.outbox(pipeline_id, outbox.OUTCOME))[-1].id
+        newest = (await world.outbox(pipeline_id, outbox.OUTCOME))[-1]
         async with world.database.write() as connection:
-            assert (await unfinished.unfolded(connection, world.now())).get(pipeline_id, 0) < newest
+            assert (await unfinished.unfolded(connection, world.now())).get(pipeline_id, 0) < newest.id
             await outbox.mark_sent(connection, [newest], world.now())
             assert await unfinished.unfolded(connection, BEGIN) == {}
-            assert await unfinished.unfolded(connection, world.now()) == {pipeline_id: newest}
+            assert await unfinished.unfolded(connection, world.now()) == {pipeline_id: newest.id}

@@ -49,8 +49,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Leases",
         "a job waits from the moment of the database at which it came into the queue",
         "models/repositories/job_rows.py",
-        "_ENQUEUE.values(since=database_time.seconds_of(connection))",
-        "_ENQUEUE.values(since=0.0)",
+        "since=database_time.seconds_of(dialect)",
+        "since=0.0",
         "tests/models/test_waiting_jobs.py::test_the_clock_of_the_process_does_not_make_a_job_wait_longer",
     ),
     Removal(

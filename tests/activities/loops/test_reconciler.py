@@ -203,7 +203,7 @@ async def test_a_pipeline_with_an_unfolded_outcome_is_told_once(
         await world.end(await world.take())
         newest = (await world.outbox(pipeline_id, outbox.OUTCOME))[-1]
         async with world.database.write() as connection:
-            await outbox.mark_sent(connection, [newest.id], world.now())
+            await outbox.mark_sent(connection, [newest], world.now())
         world.seconds += 60
         assert await reconciler.reconcile() == [pipeline_id]
         assert await reconciler.reconcile() == []

@@ -18,7 +18,7 @@ from models.notifications import Notifications
 from models.repositories import outbox
 from models.session import Database
 from settings import Settings, TimeLimits
-from tests.models.world import World, outbox_table
+from tests.models.world import BEGIN, World, outbox_table
 
 PATIENCE = 60
 
@@ -149,7 +149,7 @@ async def test_a_row_that_is_refused_backs_off_and_keeps_no_other(
     assert temporal.started == [first, third]
     assert await left(world) == {second: 1}
     async with world.database.read() as connection:
-        due = await outbox.next_due(connection)
+        due = await outbox.next_due(connection, BEGIN)
     assert due is not None
     temporal.refuses = {}
     world.seconds += 1

@@ -1,10 +1,11 @@
-"""The gateway without HTTP: claims the jobs of the benchmark in SQL and ends them, as a process of its own.
+"""What stands for runners and gateway: writes the outcomes of offered jobs into SQL, as a process of its own.
 
-    echo '{"home": ..., ...}' | python -m bench.gateway
+    echo '{"home": ..., ...}' | python -m bench.outcomes
 
 The question on standard input has the fields of `Order`, the answer on standard output those of `Outcome`. Pipelines
-are in SQL before the clock starts; then their outbox rows are released. Claims and verdicts are the statements that the
-API uses, many in one transaction; after each the server is woken, as the API would wake it in the same process.
+are in SQL before the clock starts; then their outbox rows are released. Outcomes are written by the statements that the
+API uses, many in one transaction; after each the server is woken, as the API would wake it in the same process. Nobody
+claims: that is the gateway's work, not the engine's.
 """
 
 import asyncio
@@ -18,8 +19,7 @@ from pathlib import Path
 from typing import Final
 
 import uvloop
-from sqlalchemy import func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Integer, bindparam, func, select, update
 
 from bench.shapes import SHAPES
 from domain.config.compile import compile_config
@@ -28,9 +28,8 @@ from domain.config.plan import Plan
 from domain.status import COMPLETE, Status
 from models.clock import system_clock
 from models.columns import table_of
-from models.pipelines import Outbox, Pipeline
-from models.repositories import accounts, claims, hand_outs, outbox, pipelines, projects, runners, verdicts
-from models.repositories.claims import Claim
+from models.pipelines import Outbox, Pipeline, QueueEntry
+from models.repositories import accounts, outbox, pipelines, projects, verdicts
 from models.session import Database
 from settings import Settings
 
@@ -41,6 +40,11 @@ _PUSH: Final = Context(predefined={"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRAN
 
 _outbox = table_of(Outbox)
 _pipeline = table_of(Pipeline)
+_queue_entry = table_of(QueueEntry)
+
+_OFFERED: Final = (
+    select(_queue_entry.c.job_id).order_by(_queue_entry.c.job_id).limit(bindparam("b_limit", type_=Integer))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Order:
     """Name of a `bench.shapes.Shape`."""
     pipelines: int
     batch: int
-    """At most so many jobs are claimed and ended in one transaction."""
+    """At most so many jobs are ended in one transaction."""
     patience: float
     """Seconds after which a pipeline that does not end is an error."""
 
@@ -71,14 +75,13 @@ class Outcome:
     """Id of the first pipeline."""
 
 
-class Gateway:
+class Outcomes:
     """One run."""
 
     def __init__(self, order: Order, database: Database) -> None:
         """Carry out `order` in this database."""
         self._order = order
         self._database = database
-        self._settings = Settings(home=Path(order.home))
 
     async def run(self) -> Outcome:
         """Create, release, play. Raises `RuntimeError` when it does not come to its end."""
@@ -86,29 +89,27 @@ class Gateway:
         plan = compile_config(shape.configuration(), _PUSH)
         assert isinstance(plan, Plan), "it includes nothing"
         _, bell = await asyncio.open_connection("127.0.0.1", self._order.bell)
-        project, claim = await self._prepare()
+        project = await self._prepare()
         made = [await self._create(project, plan) for _ in range(self._order.pipelines)]
         begin, cpu = time.perf_counter(), time.process_time()
         await self._release(made)
         bell.write(b".")
         async with asyncio.timeout(self._order.patience):
-            await self._play(len(made) * len(plan.jobs), claim, bell)
+            await self._play(len(made) * len(plan.jobs), bell)
             await self._until_complete(made)
         outcome = Outcome(time.perf_counter() - begin, time.process_time() - cpu, made[0])
         bell.close()
         return outcome
 
-    async def _prepare(self) -> tuple[tuple[int, int], Claim]:
-        """A project (with its owner) and a runner of this run."""
+    async def _prepare(self) -> tuple[int, int]:
+        """A project of this run, and its owner."""
         now = system_clock()
         name = f"bench-{time.time_ns()}"
         async with self._database.write() as connection:
             user = await accounts.create_user(connection, name, name, f"{name}@example.com", now)
             await projects.create_organisation(connection, name, name, now)
             owner = await projects.organisation_by(connection, path=name)
-            project = await projects.create_project(connection, owner, name, name, user, now)
-            runner = await runners.create(connection, name, now)
-        return (project, user), Claim(runner, "instance_type", None, (), run_untagged=True, ref_protected=False)
+            return await projects.create_project(connection, owner, name, name, user, now), user
 
     async def _create(self, project: tuple[int, int], plan: Plan) -> int:
         """A pipeline that waits in the outbox."""
@@ -126,28 +127,17 @@ class Gateway:
             start = update(_outbox).where(_outbox.c.pipeline_id.in_(made), _outbox.c.kind == outbox.START)
             await connection.execute(start.values(not_before=system_clock()))
 
-    async def _play(self, jobs: int, claim: Claim, bell: asyncio.StreamWriter) -> None:
+    async def _play(self, jobs: int, bell: asyncio.StreamWriter) -> None:
         while jobs:
             async with self._database.read() as connection:
-                there = await claims.any_for(connection, claim)
-            if not there:
+                offered = (await connection.execute(_OFFERED, {"b_limit": self._order.batch})).scalars().all()
+            if not offered:
                 await asyncio.sleep(_LOOK_EVERY)
                 continue
             async with self._database.write() as connection:
-                ended = await self._batch(connection, claim)
-            jobs -= ended
+                ended = await verdicts.end_jobs(connection, offered, Status.SUCCESS, system_clock(), vouched=True)
+            jobs -= len(ended)
             bell.write(b".")
-
-    async def _batch(self, connection: AsyncConnection, claim: Claim) -> int:
-        """Claim what is there and end it; how many jobs that were."""
-        now = system_clock()
-        taken: list[int] = []
-        while len(taken) < self._order.batch and (row := await claims.take(connection, claim, now)) is not None:
-            await claims.lift(connection, await hand_outs.read(connection, row), now)
-            taken.append(row.id)
-        linger = self._settings.times.bell_linger
-        ended = await verdicts.end_jobs(connection, taken, Status.SUCCESS, now, queued=False, linger=linger)
-        return len(ended)
 
     async def _until_complete(self, made: Sequence[int]) -> None:
         by_status = (
@@ -168,7 +158,7 @@ class Gateway:
 async def _measure(order: Order) -> Outcome:
     database = Database(Settings(home=Path(order.home), database_url="").database)
     try:
-        return await Gateway(order, database).run()
+        return await Outcomes(order, database).run()
     finally:
         await database.close()
 
