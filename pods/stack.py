@@ -15,6 +15,18 @@ PYTHON = (sys.executable, "-P", "-m")
 """`-P`: the folder that the user happens to be in may hold a `settings.py` of its own."""
 
 
+TEMPORAL_TUNING = {
+    # The server has one shard for everything. It looks for new tasks 20 times a second at most, unless it is told:
+    # under load each step of each pipeline would wait for its turn among those.
+    "history.transferProcessorMaxPollRPS": 1_000,
+    "history.timerProcessorMaxPollRPS": 1_000,
+    # One process polls: with several partitions of its queue a task would look for it from one to the next.
+    "matching.numTaskqueueReadPartitions": 1,
+    "matching.numTaskqueueWritePartitions": 1,
+}
+"""How Temporal's dynamic configuration differs from that of a cluster."""
+
+
 def stack(settings: Settings) -> tuple[Child, ...]:
     """All children in the order of their start; raises NotFound if Temporal is needed and not installed."""
     temporal = () if settings.temporal_address else (_temporal(settings),)
@@ -69,9 +81,8 @@ def _temporal(settings: Settings) -> Child:
     # Write-ahead log with one sync per checkpoint: three times the speed of the defaults, and a
     # killed process loses nothing.
     argv += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
-    # One process polls: with several partitions of its queue a task would look for it from one to the next.
-    for side in ("Read", "Write"):
-        argv += ["--dynamic-config-value", f"matching.numTaskqueue{side}Partitions=1"]
+    for name, value in TEMPORAL_TUNING.items():
+        argv += ["--dynamic-config-value", f"{name}={value}"]
     argv += ["--namespace", settings.temporal_namespace, "--log-level", "warn", "--ui-disable-news-fetch"]
     return Child(
         name="temporal",
