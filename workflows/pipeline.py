@@ -83,12 +83,14 @@ class PipelineWorkflow(Operations, Queries):
         await self._load()
         while True:
             while await self._turn():
-                pass
+                if workflow.info().is_continue_as_new_suggested():
+                    break  # verdicts may come faster than they are folded, for thousands of jobs
             if self._is_over() and await self._is_quiet():
                 return str(self._state.status)
-            if workflow.info().is_continue_as_new_suggested() and await self._is_quiet():
+            if workflow.info().is_continue_as_new_suggested() and await self._may_leave():
                 return None
-            await self._wait()
+            if not self._is_asked():
+                await self._wait()
 
     @property
     def _state(self) -> Pipeline:
@@ -253,6 +255,16 @@ class PipelineWorkflow(Operations, Queries):
         """Wait until no handler runs; false when something new arrived meanwhile."""
         await workflow.wait_condition(lambda: workflow.all_handlers_finished() or self._is_asked())
         return not self._is_asked()
+
+    async def _may_leave(self) -> bool:
+        """Wait until no handler runs; false when something has come in that the next run would not find in SQL."""
+        await workflow.wait_condition(lambda: workflow.all_handlers_finished() or self._is_told())
+        return not self._is_told()
+
+    def _is_told(self) -> bool:
+        """Whether this run alone knows something: a command, or a verdict that somebody gave by hand."""
+        by_hand = any(not verdict.of_row for verdict in self._verdicts.values())
+        return bool(self._commands or self._granted) or by_hand
 
     async def _wait(self) -> None:
         due = next_due(self._state, workflow.now())
