@@ -18,7 +18,7 @@ from domain.messages import Answer, Operation
 from domain.status import Status
 from models.clock import system_clock
 from models.repositories import decisions, loading, pipelines
-from tests.models.world import job, pipeline
+from tests.models.world import job, outbox_table, pipeline
 from tests.temporal import new_namespace
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
@@ -212,6 +212,40 @@ async def test_an_update_is_answered_by_the_run_that_is_left_behind(pod: Pod) ->
     pod.start_relay()
     await pod.run("b")
     assert await pod.ended(pipeline_id) == "canceled"
+
+
+FOUR = "".join(f"a{n}: {{script: x}}\nb{n}: {{stage: deploy, needs: [a{n}], script: y}}\n" for n in range(4))
+
+
+async def test_a_long_history_is_left_behind_while_verdicts_keep_coming(
+    pod: Pod, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever a verdict has been decided upon the next one is there already."""
+    pipeline_id = await pod.create(FOUR)
+    running = [await pod.take(f"a{number}") for number in range(4)]
+    runs: list[str | None] = []
+    write = decisions.record_or_read
+
+    async def record_or_read(*given: Any) -> Any:
+        recorded = await write(*given)
+        if given[1].offers():
+            runs.append((await pod.handle(pipeline_id).describe()).run_id)
+            if running:
+                await pod.end(running.pop())
+                await eventually(nothing_unsent, "Temporal has the next verdict")
+        return recorded
+
+    async def nothing_unsent() -> bool:
+        return all(row.sent_at for row in await pod.world.rows(outbox_table))
+
+    monkeypatch.setattr(decisions, "record_or_read", record_or_read)
+    monkeypatch.setattr(workflow.Info, "is_continue_as_new_suggested", lambda _: len(runs) == 1)
+    await pod.end(running.pop())
+    for number in range(4):
+        await pod.run(f"b{number}")
+    assert await pod.ended(pipeline_id) == "success"
+    assert len(runs) == 4
+    assert runs[0] != runs[1] == runs[2] == runs[3]
 
 
 class Slow:
