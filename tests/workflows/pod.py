@@ -207,6 +207,15 @@ class Pod:
         """Kinds of the outbox rows that are left."""
         return [row.kind for row in await self.world.rows(outbox_table)]
 
+    async def terminate(self, pipeline_id: int) -> None:
+        """Terminate a workflow by hand; returns when Temporal lists it as closed, which comes a moment later."""
+        await self.handle(pipeline_id).terminate("by hand")
+
+        async def listed() -> bool:
+            return pipeline_id not in await self.pipelines.runs.running()
+
+        await eventually(listed, "the workflow is listed as closed")
+
     async def reconcile(self, pipeline_id: int) -> list[int]:
         """Let a pipeline look quiet for long, then reconcile."""
         async with self.world.database.write() as connection:

@@ -104,7 +104,7 @@ async def test_a_manual_job_is_played_after_its_history_was_lost(pod: Pod) -> No
 async def test_a_workflow_that_was_terminated_by_hand_is_settled_as_canceled(pod: Pod) -> None:
     pipeline_id = await pod.create(LINEAR)
     await pod.take("build")
-    await pod.handle(pipeline_id).terminate("by hand")
+    await pod.terminate(pipeline_id)
     assert await pod.reconcile(pipeline_id) == [pipeline_id]
     assert await pod.ended(pipeline_id) == "canceled"
     assert await pod.world.statuses(pipeline_id) == {"build": "canceled", "test": "canceled"}

@@ -100,7 +100,7 @@ async def test_the_slot_passes_on_however_its_holder_goes(pod: Pod, how: str) ->
     elif how == "canceled":
         await pod.ask(first, "cancel_pipeline")
     else:
-        await pod.handle(first).terminate("by hand")
+        await pod.terminate(first)
         assert first in await pod.reconcile(first)
     assert await whose_turn(pod) == second
     assert await pod.ended(first) == ("failed" if how == "runner lost" else "canceled")
@@ -112,7 +112,7 @@ async def test_a_holder_whose_workflow_is_terminated_before_its_job_is_offered_k
     _, job_id = await holding(pod)
     first, second = await waiting(pod, 2)
     await pod.stop_worker()
-    await pod.handle(first).terminate("by hand")
+    await pod.terminate(first)
     await pod.end(job_id)
     taken = (await pod.world.row(job, pipeline_id=first)).id
     async with pod.world.database.write() as connection:
@@ -149,7 +149,7 @@ async def test_a_waiter_that_is_canceled_between_choice_and_take_is_passed_over(
 async def test_the_next_one_comes_when_the_workflow_of_the_chosen_one_is_gone(pod: Pod) -> None:
     _, job_id = await holding(pod)
     lost, other = await waiting(pod, 2)
-    await pod.handle(lost).terminate("by hand")
+    await pod.terminate(lost)
     await pod.end(job_id)
     assert await whose_turn(pod) == other
     await until(pod, lost, deploy="waiting_for_resource")

@@ -63,12 +63,13 @@ async def test_a_file_that_is_too_large_leaves_nothing_and_names_the_setting(wor
 async def test_a_repeated_upload_replaces_the_first(world: World) -> None:
     await world.pipeline()
     job = await world.job()
-    for text in ("one", "two"):
-        assert (await world.upload(job, archive(out=text))).status_code == 201
+    first, second = archive(out="one"), archive(out="two")
+    for packed in (first, second):
+        assert (await world.upload(job, packed)).status_code == 201
     async with world.services.database.read() as connection:
         (row,) = (await connection.execute(select(artifact))).all()
     content = b"".join([part async for part in world.services.store.read(row.object_key)])
-    assert content == archive(out="two")
+    assert content == second
 
 
 async def test_a_junit_report_is_kept_in_its_table(world: World) -> None:
