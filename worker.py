@@ -39,10 +39,6 @@ from workflows.handles import Pipelines
 RECONNECT = 0.5
 """Seconds between two attempts to reach Temporal."""
 
-SWITCH_INTERVAL = 0.0005
-"""Seconds for which a thread may keep the interpreter: workflow tasks run in threads beside the event loop, and at
-CPython's 5 ms each hand-over between them costs more than the work itself."""
-
 log = structlog.get_logger()
 
 
@@ -245,7 +241,6 @@ def main(process: type[Process] = Process) -> None:
     """Entry point of `perdure-worker` and `python -m worker`."""
     settings = Settings()
     configure_logging(settings)
-    sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         code = uvloop.run(serve(settings, process))
     except PerdureError as error:

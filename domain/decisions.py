@@ -82,7 +82,7 @@ def decide(
     At most `room` jobs are offered; the others stay as they are for a later turn. `granted` are waiting jobs whose
     resource group has chosen them.
     """
-    after, attempts = _fold(pipeline, verdicts)
+    after, attempts, is_urgent = _fold(pipeline, verdicts)
     after, stopped, reason = _stop_after_failure(after, verdicts)
     after, changes, answers = _obey(after, commands)
     attempts += changes.attempts
@@ -104,9 +104,7 @@ def decide(
         or next((command.reason for command in commands if command.reason and command.job_id is None), ""),
     )
     acts = bool(transitions or attempts or cancel or answers or decision.takes or decision.redundant)
-    latest = {job.id for job in pipeline.jobs}
-    acts = acts or any(not verdict.of_row or verdict.job_id not in latest for verdict in verdicts)
-    if acts or len(verdicts) >= MANY_VERDICTS or (verdicts and _ends_something(pipeline, after, verdicts)):
+    if acts or is_urgent or len(verdicts) >= MANY_VERDICTS or (verdicts and _ends_something(pipeline, after, verdicts)):
         return Turn(decision, after)
     return Turn(None, pipeline)
 
@@ -130,11 +128,17 @@ def next_due(pipeline: Pipeline, after: datetime | None = None) -> datetime | No
     return min((moment for moment in due if after is None or moment > after), default=None)
 
 
-def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, tuple[Attempt, ...]]:
+def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, tuple[Attempt, ...], bool]:
+    """The pipeline afterwards, further attempts, and whether a verdict must be recorded though nothing follows.
+
+    That is one which SQL does not know, and one of an older attempt, for which the pipeline has waited.
+    """
     by_id = {job.id: job for job in pipeline.jobs}
     changed: list[Job] = []
     attempts: list[Attempt] = []
+    is_urgent = False
     for verdict in verdicts:
+        is_urgent = is_urgent or not verdict.of_row or verdict.job_id not in by_id
         job = by_id.get(verdict.job_id)
         if job is None:
             continue  # an older attempt: recorded, but nothing follows from it
@@ -144,7 +148,7 @@ def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, 
         else:
             allowed = job.allow_failure or verdict.allow_failure  # one given by hand in Temporal knows nothing of it
             changed.append(replace(job, status=verdict.status, allow_failure=allowed))
-    return pipeline.with_jobs(changed), tuple(attempts)
+    return pipeline.with_jobs(changed), tuple(attempts), is_urgent
 
 
 def _placeholder(job: Job, *, enqueue: bool = True) -> Job:

@@ -74,6 +74,11 @@ class Verdict:
     of_row: bool = False
 
 
+_KINDS: Final[Mapping[str, type]] = {
+    **{field.name: type(field.default) for field in fields(Verdict) if field.name not in {"job_id", "status"}},
+    "exit_code": int,
+}
+"""What may come with a status, and of which type it has to be."""
 _BY_HAND: Final = (Status.SUCCESS, Status.FAILED, Status.CANCELED)
 
 
@@ -85,9 +90,7 @@ def read_verdict(job_id: int, given: Any) -> Verdict:
     told = given if isinstance(given, Mapping) else {"status": given}
     if told.get("status") not in _BY_HAND:
         return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)
-    kinds = {field.name: type(field.default) for field in fields(Verdict) if field.name not in {"job_id", "status"}}
-    kinds["exit_code"] = int
-    values = {name: told[name] for name, kind in kinds.items() if type(told.get(name)) is kind}
+    values = {name: told[name] for name, kind in _KINDS.items() if type(told.get(name)) is kind}
     return Verdict(job_id, Status(told["status"]), **values)
 
 

@@ -15,7 +15,7 @@ PYTHON = (sys.executable, "-P", "-m")
 """`-P`: the folder that the user happens to be in may hold a `settings.py` of its own."""
 
 
-TEMPORAL_TUNING = {
+_TUNING = {
     # The server has one shard for everything. It looks for new tasks 20 times a second at most, unless it is told:
     # under load each step of each pipeline would wait for its turn among those.
     "history.transferProcessorMaxPollRPS": 1_000,
@@ -81,7 +81,7 @@ def _temporal(settings: Settings) -> Child:
     # Write-ahead log with one sync per checkpoint: three times the speed of the defaults, and a
     # killed process loses nothing.
     argv += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
-    for name, value in TEMPORAL_TUNING.items():
+    for name, value in _TUNING.items():
         argv += ["--dynamic-config-value", f"{name}={value}"]
     argv += ["--namespace", settings.temporal_namespace, "--log-level", "warn", "--ui-disable-news-fetch"]
     return Child(

@@ -12,8 +12,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from models.migrate import migrate
 from models.session import Database
+from tests.models.database import migrated
 from tests.postgres import DRIVER, postgres_server
 
 
@@ -72,11 +72,8 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("migrated") / "perdure.db"
 
     async def make() -> None:
-        database = Database(f"sqlite:///{file}")
-        try:
-            await migrate(database)
-        finally:
-            await database.close()
+        async with migrated(Database(f"sqlite:///{file}")):
+            pass
 
     _run(make())
     return file

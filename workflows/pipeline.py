@@ -89,8 +89,7 @@ class PipelineWorkflow(Operations, Queries):
                 return str(self._state.status)
             if workflow.info().is_continue_as_new_suggested() and await self._may_leave():
                 return None
-            if not self._is_asked():
-                await self._wait()
+            await self._wait()
 
     @property
     def _state(self) -> Pipeline:

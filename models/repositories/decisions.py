@@ -26,7 +26,7 @@ from models.repositories import deployments, outbox, play_variables, resource_gr
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
 from models.repositories.children import cancel_children
-from models.repositories.job_rows import job, move, set_status
+from models.repositories.job_rows import job, lock, move, set_status
 from models.repositories.loading import answers as kept_answers
 from models.repositories.loading import head
 from models.repositories.verdicts import end_jobs
@@ -81,6 +81,7 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     )
 
 
+_jobs: Any = bindparam("b_jobs", expanding=True)
 _STAGES: Final = (
     select(stage.c.id, stage.c.position, stage.c.status)
     .where(stage.c.pipeline_id == bindparam("b_pipeline"))
@@ -92,10 +93,7 @@ _COUNTED: Final = (
     .where(job.c.pipeline_id == bindparam("b_pipeline"), or_(~job.c.retried, job.c.status == Status.CANCELING))
     .group_by(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded)
 )
-_STATUSES: Final = select(job.c.id, job.c.status, job.c.folded).where(
-    job.c.id.in_(bindparam("b_jobs", expanding=True)), ~job.c.retried
-)
-_jobs: Any = bindparam("b_jobs", expanding=True)
+_STATUSES: Final = select(job.c.id, job.c.status, job.c.folded).where(job.c.id.in_(_jobs), ~job.c.retried)
 _STILL_OPEN: Final = select(job.c.id).where(job.c.id.in_(_jobs), job.c.status.in_(sorted(OPEN))).order_by(job.c.id)
 _FOLD: Final = update(job).where(job.c.id.in_(_jobs)).values(folded=True)
 _SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
@@ -179,8 +177,7 @@ async def _cancel_redundant(connection: AsyncConnection, decision: Decision, now
     if not decision.redundant:
         return False
     ids = sorted(decision.redundant)
-    locked = select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update(key_share=True)
-    await connection.execute(locked)  # rows may refer to the jobs: who writes one holds its lease already
+    await lock(connection, ids)
     if decision.unless_started:
         started = select(job.c.id).where(
             job.c.pipeline_id == decision.pipeline_id,

@@ -187,6 +187,15 @@ async def _enqueue(connection: AsyncConnection, rows: Sequence[Record]) -> None:
         await connection.execute(insert(queue_tag), tags)
 
 
+async def lock(connection: AsyncConnection, ids: Iterable[int]) -> None:
+    """Lock jobs, in the order in which everybody does: jobs by id, then their leases, then their logs.
+
+    Rows may still refer to them: a runner's call holds its lease already when it writes such a row.
+    """
+    locked = select(job.c.id).where(job.c.id.in_(sorted(ids))).order_by(job.c.id).with_for_update(key_share=True)
+    await connection.execute(locked)
+
+
 async def dequeue(connection: AsyncConnection, ids: Sequence[int]) -> None:
     """Take jobs out of the queue."""
     await connection.execute(delete(queue_tag).where(queue_tag.c.job_id.in_(ids)))

@@ -14,7 +14,7 @@ from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories import database_time
-from models.repositories.job_rows import job, set_status
+from models.repositories.job_rows import job, lock, set_status
 from models.tables import Runner
 
 lease = table_of(Lease)
@@ -79,7 +79,8 @@ async def still_silent(connection: AsyncConnection, rows: Sequence[Record], tick
 
     Locks in the order of everybody else: the jobs, then their leases.
     """
-    ids = await _lock_jobs(connection, rows)
+    ids = [row.job_id for row in rows]
+    await lock(connection, ids)
     now = await _ticks(connection)
     statement = select(lease.c.job_id).where(lease.c.job_id.in_(ids), lease.c.contact < now - ticks)
     return set((await connection.execute(statement.order_by(lease.c.job_id).with_for_update())).scalars())
@@ -125,7 +126,7 @@ async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: dat
 
     A job that was asked to stop meanwhile keeps its lease, until it is ended as one that does not stop.
     """
-    await _lock_jobs(connection, rows)
+    await lock(connection, [row.job_id for row in rows])
     moved: list[int] = []
     for row in rows:
         if row.status != Status.RUNNING:
@@ -134,14 +135,3 @@ async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: dat
         if (await connection.execute(delete(lease).where(untaken))).rowcount:
             moved += await set_status(connection, [row.job_id], Status.PENDING, now, runner_id=None, system_id="")
     return moved
-
-
-async def _lock_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> list[int]:
-    """Lock the jobs of these leases, as everybody does before their leases; their ids.
-
-    Rows may still refer to the jobs: a runner's call holds its lease when it writes such a row.
-    """
-    ids = sorted(row.job_id for row in rows)
-    locked = select(job.c.id).where(job.c.id.in_(ids)).order_by(job.c.id).with_for_update(key_share=True)
-    await connection.execute(locked)
-    return ids

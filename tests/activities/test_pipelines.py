@@ -1,17 +1,11 @@
 """What the activities of a pipeline do beside the SQL: whom they wake."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from activities.pipelines import PipelineActivities
 from domain.messages import Decision
-from models.migrate import migrate
 from models.notifications import JOBS, Notifications
 from models.repositories import claims
-from models.session import Database
-from settings import Settings
 from tests.models.world import World
 
 THREE = "one: {script: x, parallel: 3}\n"
@@ -37,17 +31,6 @@ class Heard(Notifications):
         assert self.world is not None
         async with self.world.database.read() as connection:
             self.visible.append(await claims.any_for(connection, self.world.runner()))
-
-
-@pytest.fixture
-async def world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
-    """A project in a database of each kind."""
-    database = Database(Settings(home=tmp_path, database_url=database_url).database)
-    try:
-        await migrate(database)
-        yield await World.make(database)
-    finally:
-        await database.close()
 
 
 async def offering(world: World) -> tuple[PipelineActivities, Heard, Decision]:

@@ -28,7 +28,6 @@ from domain.messages import Answer, Operation
 from domain.status import Status
 from domain.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
-from models.migrate import migrate
 from models.notifications import OUTBOX
 from models.repositories import installations, pipelines, projects, verdicts
 from models.repositories.pipelines import PipelineRequest
@@ -38,6 +37,7 @@ from tests.cases.case_rows import CaseRows
 from tests.cases.engine import COMMANDS, Begin, Engine
 from tests.cases.scenario import State
 from tests.cases.watched_pipeline import WatchedPipeline
+from tests.models.database import migrated
 from tests.models.world import hand_out, job, touch
 from tests.temporal import temporal_server
 from tests.waiting import eventually
@@ -208,9 +208,7 @@ async def temporal_engine() -> AsyncIterator[Begin]:
 @asynccontextmanager
 async def _running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
     settings = Settings(home=home, temporal_address=address, task_queue="cases")
-    database = Database(settings.database)
-    try:
-        await migrate(database)
+    async with migrated(Database(settings.database)) as database:
         async with database.write() as connection:
             await installations.ensure(connection, settings.pod, settings.pod_number, system_clock())
         pod = CasePod(await RealTime.make(database), settings)
@@ -220,8 +218,6 @@ async def _running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
             yield pod
         finally:
             await pod.close()
-    finally:
-        await database.close()
 
 
 async def _create(pod: Pod, plan: Plan, number: int) -> int:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from models.migrate import migrate
 from models.session import Database
 from settings import Settings
+from tests.models.database import migrated
 from tests.models.world import World
 from tests.postgres import fresh_database
 
@@ -28,12 +28,8 @@ async def empty_database(tmp_path: Path, request: pytest.FixtureRequest) -> Asyn
 @pytest.fixture
 async def database(tmp_path: Path, database_url: str) -> AsyncIterator[Database]:
     """An empty database with the newest schema."""
-    database = Database(Settings(home=tmp_path, database_url=database_url).database)
-    try:
-        await migrate(database)
+    async with migrated(Database(Settings(home=tmp_path, database_url=database_url).database)) as database:
         yield database
-    finally:
-        await database.close()
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """Two that write at the same moment, one held at a fault point: whatever the order, the rows are right in the end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -12,59 +9,25 @@ from domain.messages import Command, Decision
 from domain.operations import Attempt
 from domain.status import Status
 from models.repositories import decisions, leases
+from tests.fault_point import WITHIN, FaultPoint, held_at, is_blocked, side_by_side
 from tests.models.world import World, hand_out, job
 
-WITHIN = 20.0
 ONE = "one: {script: x, retry: 1}\n"
 
 
-class Held:
-    """Stands in front of a function: the first call waits there until it may go on."""
-
-    def __init__(self, function: Callable[..., Awaitable[Any]]) -> None:
-        self._function = function
-        self.is_there = asyncio.Event()
-        self.may_go_on = asyncio.Event()
-
-    async def __call__(self, *given: Any, **named: Any) -> Any:
-        """Wait, the first time, then do what was asked for."""
-        if not self.is_there.is_set():
-            self.is_there.set()
-            await asyncio.wait_for(self.may_go_on.wait(), WITHIN)
-        return await self._function(*given, **named)
-
-
-def side_by_side(world: World) -> None:
-    """Skip where one transaction writes at a time."""
-    if world.database.is_sqlite:
-        pytest.skip("SQLite has one writer: there is nothing between two writes")
-
-
-@asynccontextmanager
-async def held(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, work: Any) -> AsyncIterator[asyncio.Task[Any]]:
-    """`work` stands still before it calls a function of `module` while the block runs; then it goes on to its end."""
-    point = Held(getattr(module, name))
-    with monkeypatch.context() as fault:
-        fault.setattr(module, name, point)
-        task = asyncio.create_task(work)
-        try:
-            await asyncio.wait_for(point.is_there.wait(), WITHIN)
-            yield task
-            point.may_go_on.set()
-            await asyncio.wait_for(asyncio.wait([task]), WITHIN)
-        finally:
-            task.cancel()
+async def nothing() -> None:
+    """Where a transaction can be held."""
 
 
 async def test_a_decision_that_is_overtaken_between_its_check_and_its_last_write_changes_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both have seen that they are newer than the last one: the older run must lose all the same, with all it wrote."""
-    side_by_side(world)
+    side_by_side(world.database)
     pipeline_id = await world.begin(ONE)
     one = (await world.row(job, name="one")).id
     retry = world.numbered(Decision(pipeline_id, attempts=(Attempt(one),)))
-    async with held(monkeypatch, decisions, "_fold", world.record(retry)) as task:
+    async with held_at(monkeypatch, decisions, "_fold", world.record(retry)) as task:
         world.run = 2
         await world.record(world.numbered(Decision(pipeline_id)))
     assert task.result().stale
@@ -104,7 +67,7 @@ async def test_a_stage_is_not_lowered_by_a_decision_that_a_claim_comes_between(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim has not committed when the decision counts the rows: it must wait for the stage."""
-    side_by_side(world)
+    side_by_side(world.database)
     pipeline_id = await world.create("a: {script: x}\nb: {script: y}\n")
     offer = await world.decision(pipeline_id)
     assert offer is not None
@@ -115,12 +78,12 @@ async def test_a_stage_is_not_lowered_by_a_decision_that_a_claim_comes_between(
             await hand_out(connection, world.runner(), world.now())
             await commits()
 
-    commits = Held(_nothing)
+    commits = FaultPoint(nothing, behind=False)
     claiming = asyncio.create_task(claim())
     await asyncio.wait_for(commits.is_there.wait(), WITHIN)
     rest = world.numbered(Decision(pipeline_id, transitions=offer.transitions[1:]))
     deciding = asyncio.create_task(world.record(rest))
-    await asyncio.wait({deciding}, timeout=1)
+    assert await is_blocked(deciding)
     commits.may_go_on.set()
     await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
     assert await world.statuses(pipeline_id) == {"a": "running", "b": "pending"}
@@ -128,18 +91,14 @@ async def test_a_stage_is_not_lowered_by_a_decision_that_a_claim_comes_between(
     assert await world.status(pipeline_id) == "running"
 
 
-async def _nothing() -> None:
-    """Where a transaction can be held."""
-
-
 async def test_a_stage_that_ran_is_not_lowered_below_a_row_that_runs(world: World) -> None:
-    side_by_side(world)
+    side_by_side(world.database)
     pipeline_id = await world.begin(ONE)
     assert await world.claim() is not None
     async with world.database.write() as connection:
         rows = await leases.silent(connection, -1, taken_up=False)
         await leases.put_back(connection, rows, world.now())
-    commits = Held(_nothing)
+    commits = FaultPoint(nothing, behind=False)
 
     async def claim() -> None:
         async with world.database.write() as connection:
@@ -149,7 +108,7 @@ async def test_a_stage_that_ran_is_not_lowered_below_a_row_that_runs(world: Worl
     claiming = asyncio.create_task(claim())
     await asyncio.wait_for(commits.is_there.wait(), WITHIN)
     deciding = asyncio.create_task(world.record(world.numbered(Decision(pipeline_id))))
-    await asyncio.wait({deciding}, timeout=1)
+    assert await is_blocked(deciding)
     commits.may_go_on.set()
     await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
     assert await world.stages(pipeline_id) == {"test": "running"}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from models.migrate import migrate
 from models.repositories.projects import create_organisation, organisation
 from models.session import Database
 from settings import Settings
+from tests.models.database import migrated
 from tests.models.world import BEGIN
 
 COUNT = select(func.count()).select_from(organisation)
@@ -22,12 +22,8 @@ FOREIGN = "INSERT INTO organisation (path, name, created_at) VALUES ('theirs', '
 @pytest.fixture
 async def file(tmp_path: Path) -> AsyncIterator[Database]:
     """A migrated database file."""
-    database = Database(Settings(home=tmp_path).database)
-    try:
-        await migrate(database)
+    async with migrated(Database(Settings(home=tmp_path).database)) as database:
         yield database
-    finally:
-        await database.close()
 
 
 async def organisations(database: Database) -> int:

@@ -23,13 +23,13 @@ from activities.temporal_worker import connect, make_worker, prepare_namespace
 from domain.messages import Answer, Operation
 from domain.status import COMPLETE, Status
 from models.clock import system_clock
-from models.migrate import migrate
 from models.notifications import OUTBOX, Notifications
 from models.repositories import installations, pipelines
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings, TimeLimits
 from tests.compiling import plan_of
+from tests.models.database import migrated
 from tests.models.world import World, job, outbox_table, pipeline, touch
 from tests.waiting import eventually
 from workflows.await_job import activity_id, workflow_id
@@ -231,9 +231,7 @@ async def running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
     settings = Settings(
         home=home, temporal_address=address, task_queue=f"pipelines-{number}", times=SHORT, workflow_sandbox=True
     )
-    database = Database(settings.database)
-    try:
-        await migrate(database)
+    async with migrated(Database(settings.database)) as database:
         async with database.write() as connection:
             await installations.ensure(connection, settings.pod, number, system_clock())
         pod = Pod(await RealTime.make(database), settings)
@@ -243,5 +241,3 @@ async def running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
             yield pod
         finally:
             await pod.close()
-    finally:
-        await database.close()

@@ -183,10 +183,11 @@ async def two_runs(pod: Pod) -> tuple[int, int, int]:
 
 @pytest.mark.usefixtures("short_histories")
 async def test_a_long_history_is_left_behind_without_losing_a_job(pod: Pod) -> None:
-    _, a, b = await two_runs(pod)
+    pipeline_id, a, b = await two_runs(pod)
     await pod.end(a)
     await pod.end(b)
     await pod.run("c")
+    assert await pod.ended(pipeline_id) == "success"
 
 
 @pytest.mark.usefixtures("short_histories")

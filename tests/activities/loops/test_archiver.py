@@ -12,12 +12,9 @@ from activities.loops.archiver import Archiver
 from domain.errors import Unavailable
 from domain.object_keys import trace_key
 from models.columns import table_of
-from models.migrate import migrate
 from models.notifications import Notifications
 from models.pipelines import TraceChunk
 from models.repositories import held_jobs, traces
-from models.session import Database
-from settings import Settings
 from storage.objects import ObjectStore, Stored
 from tests.models.world import World
 
@@ -70,21 +67,15 @@ class Moving:
 
 
 @pytest.fixture
-async def moving(tmp_path: Path, database_url: str) -> AsyncIterator[Moving]:
+async def moving(world: World, tmp_path: Path) -> Moving:
     """A job with three pieces of log has ended."""
-    database = Database(Settings(home=tmp_path, database_url=database_url).database)
-    try:
-        await migrate(database)
-        world = await World.make(database)
-        await world.begin("one: {script: x}\n")
-        job_id = await world.take()
-        async with database.write() as connection:
-            for start in range(0, len(LOG), PIECE):
-                row = await held_jobs.look(connection, job_id)
-                await traces.append(connection, row, start, LOG[start : start + PIECE])
-        yield Moving(world, tmp_path / "objects", job_id)
-    finally:
-        await database.close()
+    await world.begin("one: {script: x}\n")
+    job_id = await world.take()
+    async with world.database.write() as connection:
+        for start in range(0, len(LOG), PIECE):
+            row = await held_jobs.look(connection, job_id)
+            await traces.append(connection, row, start, LOG[start : start + PIECE])
+    return Moving(world, tmp_path / "objects", job_id)
 
 
 async def test_a_log_is_moved_when_its_job_has_ended_and_once(moving: Moving) -> None:

@@ -1,9 +1,7 @@
 """What the reconciler asks of Temporal, counted on a stand-in for the server, and what it does about the answers."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,11 +20,9 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.loops.reconciler import Reconciler
 from domain.messages import Operation
-from models.migrate import migrate
 from models.notifications import Notifications
 from models.repositories import outbox
-from models.session import Database
-from settings import Settings, TimeLimits
+from settings import TimeLimits
 from tests.models.world import World, outbox_table, pipeline
 from workflows.handles import Pipelines
 
@@ -78,17 +74,6 @@ class Server:
     async def start_workflow(self, *_: Any, start_signal: str, start_signal_args: list[Operation], **__: Any) -> None:
         """Signal with start."""
         self.signals.append((start_signal, start_signal_args[0]))
-
-
-@pytest.fixture
-async def world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
-    """A world in an empty database of each kind."""
-    database = Database(Settings(home=tmp_path, database_url=database_url).database)
-    try:
-        await migrate(database)
-        yield await World.make(database)
-    finally:
-        await database.close()
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.loops.relay import Relay
 from domain.messages import Operation, PipelineFacts
 from domain.verdict import Verdict
-from models.migrate import migrate
 from models.notifications import Notifications
 from models.repositories import outbox
 from models.session import Database
 from settings import Settings, TimeLimits
+from tests.models.database import migrated
 from tests.models.world import BEGIN, World, outbox_table
 
 PATIENCE = 60
@@ -72,12 +72,8 @@ class Counted(Database):
 @pytest.fixture
 async def world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
     """A world in an empty database of each kind."""
-    database = Counted(Settings(home=tmp_path, database_url=database_url).database)
-    try:
-        await migrate(database)
+    async with migrated(Counted(Settings(home=tmp_path, database_url=database_url).database)) as database:
         yield await World.make(database)
-    finally:
-        await database.close()
 
 
 @pytest.fixture

@@ -4,35 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
-from activities.loops.sweeper import Sweeper
 from api.runner import updates
 from domain.messages import Decision
 from models.columns import table_of
 from models.pipelines import LeaseClock
 from models.repositories import decisions, leases, traces, verdicts
+from tests.api.runner.silence import let_pass, swept_beside
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at, is_blocked, side_by_side
 
 clock = table_of(LeaseClock)
 
 ONE = "one: {script: x}\n"
-
-
-async def let_pass(world: World, silence: float) -> Sweeper:
-    """A sweeper that finds so many seconds of silence at its next sweep."""
-
-    async def reachable() -> bool:
-        return True
-
-    services = world.services
-    times = services.settings.times
-    async with services.database.write() as connection:
-        await leases.tick(connection, times.lease_tick)
-        ticks = clock.c.ticks + round(silence / times.lease_tick) - 1
-        await connection.execute(update(clock).values(ticks=ticks, ticked_at=clock.c.ticked_at - times.lease_tick))
-    return Sweeper(services.database, services.notifications, services.clock, times, reachable)
 
 
 async def taken(world: World, config: str = ONE) -> dict[str, Any]:
@@ -43,9 +27,8 @@ async def taken(world: World, config: str = ONE) -> dict[str, Any]:
     return job
 
 
-async def finish(world: World, job: dict[str, Any], sweep: "asyncio.Task[None]") -> str:
-    """The job's status when the sweep is over as well."""
-    await asyncio.wait_for(sweep, WITHIN)
+async def status(world: World, job: dict[str, Any]) -> str:
+    """The job's status."""
     return str((await world.row(job["id"])).status)
 
 
@@ -55,11 +38,8 @@ async def test_the_runner_hears_what_the_row_says(world: World, monkeypatch: pyt
     job = await taken(world)
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"the log")
-    async with held_at(monkeypatch, updates, "_log_is_right", put) as answer:
-        sweep = asyncio.create_task(sweeper.sweep())
-        await is_blocked(sweep)
-    heard = answer.result()
-    assert (heard.status_code, await finish(world, job, sweep)) == (200, "success")
+    async with swept_beside(monkeypatch, updates, "_log_is_right", put, sweeper) as answer:
+        assert (answer.result().status_code, await status(world, job)) == (200, "success")
 
 
 async def test_a_job_that_is_given_up_before_its_verdict_has_looked_refuses_it(
@@ -69,12 +49,12 @@ async def test_a_job_that_is_given_up_before_its_verdict_has_looked_refuses_it(
     side_by_side(world.services.database)
     job = await taken(world)
     sweeper = await let_pass(world, 190)
-    async with held_at(monkeypatch, verdicts, "end_jobs", sweeper.sweep()) as sweep:
+    async with held_at(monkeypatch, verdicts, "end_jobs", sweeper.sweep()):
         answer = asyncio.create_task(world.put(job, "success", b"the log"))
         assert await is_blocked(answer)
     heard = await asyncio.wait_for(answer, WITHIN)
     assert (heard.status_code, heard.headers["job-status"]) == (403, "failed")
-    assert await finish(world, job, sweep) == "failed"
+    assert await status(world, job) == "failed"
 
 
 async def test_a_log_is_not_begun_anew_while_its_job_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,11 +63,8 @@ async def test_a_log_is_not_begun_anew_while_its_job_ends(world: World, monkeypa
     job = await taken(world)
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"THE LOG")
-    async with held_at(monkeypatch, updates, "_log_is_right", put) as answer:
-        sweep = asyncio.create_task(sweeper.sweep())
-        await is_blocked(sweep)
-    assert answer.result().status_code == 412
-    assert await finish(world, job, sweep) == "running"
+    async with swept_beside(monkeypatch, updates, "_log_is_right", put, sweeper) as answer:
+        assert (answer.result().status_code, await status(world, job)) == (412, "running")
     assert (await world.patch(job, 0, b"THE LOG")).status_code == 202
     assert (await world.put(job, "success", b"THE LOG")).status_code == 200
 
@@ -101,11 +78,8 @@ async def test_a_log_that_stays_wrong_ends_its_job_while_a_sweep_would(
     assert (await world.put(job, "success", b"THE LOG")).status_code == 412
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"THE LOG")
-    async with held_at(monkeypatch, traces, "keep_longest", put, behind=True) as answer:
-        sweep = asyncio.create_task(sweeper.sweep())
-        await is_blocked(sweep)
-    assert answer.result().status_code == 200
-    assert await finish(world, job, sweep) == "success"
+    async with swept_beside(monkeypatch, traces, "keep_longest", put, sweeper, behind=True) as answer:
+        assert (answer.result().status_code, await status(world, job)) == (200, "success")
     assert (await world.row(job["id"])).log_incomplete
 
 
@@ -117,12 +91,12 @@ async def test_a_verdict_as_the_first_call_meets_the_hand_out_being_put_back(
     await world.pipeline(ONE)
     job = await world.job()
     sweeper = await let_pass(world, 70)
-    async with held_at(monkeypatch, leases, "set_status", sweeper.sweep()) as sweep:
+    async with held_at(monkeypatch, leases, "set_status", sweeper.sweep()):
         answer = asyncio.create_task(world.put(job, "success", b""))
         assert await is_blocked(answer)
     heard = await asyncio.wait_for(answer, WITHIN)
     assert (heard.status_code, heard.headers["job-status"]) == (403, "pending")
-    assert await finish(world, job, sweep) == "pending"
+    assert await status(world, job) == "pending"
     assert (await world.job())["id"] == job["id"]
 
 
@@ -139,11 +113,8 @@ async def test_a_piece_of_log_at_the_last_moment_keeps_the_job(
         job = await taken(world)
     sweeper = await let_pass(world, silence)
     piece = world.patch(job, 0 if is_first else 7, b"more")
-    async with held_at(monkeypatch, traces, "append", piece) as answer:
-        sweep = asyncio.create_task(sweeper.sweep())
-        assert await is_blocked(sweep)
-    assert answer.result().status_code == 202
-    assert await finish(world, job, sweep) == "running"
+    async with swept_beside(monkeypatch, traces, "append", piece, sweeper) as answer:
+        assert (answer.result().status_code, await status(world, job)) == (202, "running")
 
 
 async def test_a_piece_of_log_meets_the_cancellation_of_what_is_redundant(

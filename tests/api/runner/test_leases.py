@@ -8,14 +8,13 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
-from activities.loops.sweeper import Sweeper
 from models.columns import Record, table_of
-from models.pipelines import Lease, LeaseClock
+from models.pipelines import Lease
 from models.repositories import leases, projects
+from tests.api.runner.silence import clock, sweep
 from tests.api.runner.world import World
 
 lease = table_of(Lease)
-clock = table_of(LeaseClock)
 
 LATER = 10
 Call = Callable[[World, dict[str, Any]], Awaitable[httpx.Response]]
@@ -77,21 +76,6 @@ async def test_any_call_with_the_job_token_renews_the_lease(world: World, name: 
     after = await the_lease(world)
     assert after is not None
     assert (after.contact, after.taken_up) == (LATER, True)
-
-
-async def sweep(world: World, silence: float) -> None:
-    """Serve for so long without a call, then sweep."""
-
-    async def reachable() -> bool:
-        return True
-
-    services = world.services
-    times = services.settings.times
-    async with services.database.write() as connection:
-        await leases.tick(connection, times.lease_tick)
-        ticks = clock.c.ticks + round(silence / times.lease_tick) - 1
-        await connection.execute(update(clock).values(ticks=ticks, ticked_at=clock.c.ticked_at - times.lease_tick))
-    await Sweeper(services.database, services.notifications, services.clock, times, reachable).sweep()
 
 
 async def test_a_runner_that_returns_before_it_is_given_up_simply_goes_on(world: World) -> None:
