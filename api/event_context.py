@@ -7,6 +7,7 @@ from domain.bridges import CHILD
 from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
 from domain.predefined import EventFacts, pipeline_variables
+from domain.protection import is_protected
 from models.repositories.pipelines import PipelineRequest
 from settings import Settings
 
@@ -47,7 +48,7 @@ def event_facts(
         pipeline_created_at=created_at,
         ref=event.ref,
         is_tag=event.tag,
-        ref_protected=event.ref == project.default_branch,
+        ref_protected=is_protected(event.ref, project.default_branch, tag=event.tag),
         sha=event.sha,
         before_sha=event.before_sha,
         commit_message=commit.get("message", ""),

@@ -1,34 +1,12 @@
 """Why no runner can take a job that waits: said as soon as it waits, in words for people.
 
-The rules are those of the hand-out (reference: runner protocol, section 11): a runner has all tags of the job, one
-without `run_untagged` takes only jobs with tags, one of a project only that project's, a protected one only jobs of
-protected refs. Beyond them a runner must be there: not paused, and in touch.
+The rules are those of the hand-out (`domain.matching`). Beyond them a runner must be there: not paused, and in touch.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What jobs that wait have in common. `protected` is true for those of a protected ref."""
-
-    project_id: int
-    tags: frozenset[str] = frozenset()
-    protected: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A registered runner. `project_id` is None for one of all projects; `online` is false for a silent one."""
-
-    project_id: int | None = None
-    tags: frozenset[str] = frozenset()
-    run_untagged: bool = True
-    ref_protected: bool = False
-    paused: bool = False
-    online: bool = True
+from domain.matching import Candidate, Demand, has_tags, is_trusted, reaches, takes_untagged
 
 
 def why_stuck(demand: Demand, runners: Iterable[Candidate]) -> str:
@@ -48,22 +26,10 @@ def why_stuck(demand: Demand, runners: Iterable[Candidate]) -> str:
 
 
 _SIEVES: Final[tuple[tuple[Callable[[Demand, Candidate], bool], str], ...]] = (
-    (
-        lambda demand, runner: runner.project_id in {None, demand.project_id},
-        "All runners belong to other projects.",
-    ),
-    (
-        lambda demand, runner: runner.tags >= demand.tags,
-        "No runner of this project has {tags}.",
-    ),
-    (
-        lambda demand, runner: bool(demand.tags) or runner.run_untagged,
-        "The job has no tags, and no runner of this project takes such jobs.",
-    ),
-    (
-        lambda demand, runner: demand.protected or not runner.ref_protected,
-        "The runners that fit take only jobs of protected refs, and this ref is not protected.",
-    ),
+    (reaches, "All runners belong to other projects."),
+    (has_tags, "No runner of this project has {tags}."),
+    (takes_untagged, "The job has no tags, and no runner of this project takes such jobs."),
+    (is_trusted, "The runners that fit take only jobs of protected refs, and this ref is not protected."),
     (lambda _, runner: not runner.paused, "{they} paused."),
     (lambda _, runner: runner.online, "{they} offline: no call came for too long."),
 )

@@ -19,8 +19,14 @@ def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...
     )
 
 
+_EXPIRES = text("expire_at IS NOT NULL AND object_key <> ''")
+_UNPARSED = text("NOT parsed")
+
+
 class Pipeline(SQLModel, table=True):
     """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow.
+
+    `ref_protected` is what the ref was when the pipeline was made.
 
     `reasons` says why the pipeline is there, which jobs are not and why, and what the compiler warned of.
     `status_reason` is what people read about an end that no job explains: who canceled it, and why.
@@ -42,6 +48,7 @@ class Pipeline(SQLModel, table=True):
     user_id: int = reference("account.id")
     ref: str
     tag: bool = False
+    ref_protected: bool = False
     sha: str
     before_sha: str = "0" * 40
     source: str
@@ -99,6 +106,7 @@ class Job(SQLModel, table=True):
         Index("job_of_pipeline_by_status", "pipeline_id", "status"),
         *_where_given("downstream_id", "environment_id"),
         *_where_given("resource_group_id", after=("status",)),
+        *_where_given("runner_id", after=("id",)),
         COUNTING,
     )
 
@@ -127,6 +135,7 @@ class Job(SQLModel, table=True):
     why: dict[str, Any] = document()
     variables: list[dict[str, str]] = document(list)
     tags: list[str] = document(list)
+    demand_id: int = number()
     timeout: int = 3600
     hand_out: int = 0
     runner_id: int | None = reference("runner.id", nullable=True)
@@ -153,6 +162,32 @@ class Job(SQLModel, table=True):
     canceling_at: datetime | None = moment()
 
 
+class QueueDemand(SQLModel, table=True):
+    """What jobs that wait have in common (`domain.matching.Demand`). `tag_key` is its sorted tags as JSON.
+
+    Rows stay: there are as many as a project has different lists of tags.
+    """
+
+    __tablename__ = "queue_demand"
+    __table_args__ = (UniqueConstraint("project_id", "tag_key", "ref_protected"), COUNTING)
+
+    id: int | None = key()
+    project_id: int = reference("project.id")
+    organisation_id: int = number()
+    tag_key: str
+    tagged: bool
+    ref_protected: bool
+
+
+class QueueDemandTag(SQLModel, table=True):
+    """A tag of a demand."""
+
+    __tablename__ = "queue_demand_tag"
+
+    demand_id: int = reference("queue_demand.id", primary_key=True)
+    tag: str = Field(primary_key=True)
+
+
 class QueueEntry(SQLModel, table=True):
     """A pending job, as the claim sees it; written and removed together with the job's status.
 
@@ -160,31 +195,21 @@ class QueueEntry(SQLModel, table=True):
     """
 
     __tablename__ = "queue_entry"
-    __table_args__ = (Index("queue_order", "project_id", "job_id"),)
+    __table_args__ = (Index("queue_order", "demand_id", "job_id"),)
 
     job_id: int = reference("job.id", primary_key=True)
-    project_id: int = number()
-    tagged: bool = False
-    ref_protected: bool = False
+    demand_id: int = number()
     since: float = 0.0
-
-
-class QueueTag(SQLModel, table=True):
-    """A tag that a pending job asks for."""
-
-    __tablename__ = "queue_tag"
-
-    job_id: int = reference("job.id", primary_key=True)
-    tag: str = Field(primary_key=True)
 
 
 class Lease(SQLModel, table=True):
     """Who holds a running job. `contact` is the tick of the last call for it, `since` that of the claim.
 
-    `request_id` names the request that claimed it.
+    `request_id` names the request that claimed it. `load_of` is the job's project when an instance runner holds it.
     """
 
     job_id: int = reference("job.id", primary_key=True)
+    load_of: int | None = Field(default=None, nullable=True, sa_type=BIG)
     hand_out: int
     taken_up: bool = False
     contact: int = number()
@@ -207,15 +232,24 @@ class LeaseClock(SQLModel, table=True):
 
 
 class Trace(SQLModel, table=True):
-    """The log of a job. A resent log is a new `generation`. `crc` is the CRC-32 of all `size` bytes."""
+    """The log of a job. `crc` is the CRC-32 of all `size` bytes.
+
+    A log that is sent again is a new `generation`; `earlier_size` and `earlier_crc` are those of the one before it.
+    `copied` is true once the store holds all of it and readers go there, `stored` once its chunks are gone too.
+    `watched` is the tick of the lease clock at which somebody last read it while it grew.
+    """
 
     job_id: int = reference("job.id", primary_key=True)
     generation: int = 0
     size: int = number()
     crc: int = number()
+    earlier_size: int = number()
+    earlier_crc: int = number()
     frozen: bool = False
     resent: bool = False
+    copied: bool = False
     stored: bool = Field(default=False, index=True)
+    watched: int | None = Field(default=None, nullable=True, sa_type=BIG)
 
 
 class TraceChunk(SQLModel, table=True):
@@ -230,9 +264,19 @@ class TraceChunk(SQLModel, table=True):
 
 
 class Artifact(SQLModel, table=True):
-    """A file that a job handed in; its bytes are in the store under `object_key`."""
+    """A file that a job handed in; its bytes are in the store under `object_key`.
 
-    __table_args__ = (UniqueConstraint("job_id", "file_type"), COUNTING)
+    Of an archive that has expired or was erased the row stays without a key: jobs that depend on it must not run.
+    `access` says who may read it (`all`, `developer`, `maintainer`, `none`). `parsed` is false while a report waits to
+    be read into its table.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("job_id", "file_type"),
+        Index("artifact_by_expiry", "expire_at", sqlite_where=_EXPIRES, postgresql_where=_EXPIRES),
+        Index("artifact_to_parse", "id", sqlite_where=_UNPARSED, postgresql_where=_UNPARSED),
+        COUNTING,
+    )
 
     id: int | None = key()
     job_id: int = reference("job.id", index=True)
@@ -243,7 +287,22 @@ class Artifact(SQLModel, table=True):
     size: int = number()
     sha256: str
     object_key: str
+    access: str = "all"
+    parsed: bool = True
     expire_at: datetime | None = moment()
+    created_at: datetime = moment(nullable=False)
+
+
+class ObjectToDelete(SQLModel, table=True):
+    """An object of the store that no row speaks of, or not yet: an upload on its way, or what is to be removed.
+
+    The key of an upload is written before its first byte; it goes, or is `doomed`, when the upload is over or too old.
+    """
+
+    __tablename__ = "object_to_delete"
+
+    object_key: str = Field(primary_key=True)
+    doomed: bool = Field(default=False, index=True)
     created_at: datetime = moment(nullable=False)
 
 

@@ -50,13 +50,14 @@ class AccessToken(SQLModel, table=True):
 
 
 class Organisation(SQLModel, table=True):
-    """What owns projects; lives in exactly one pod."""
+    """What owns projects; lives in exactly one pod. Group runners register with its registration token."""
 
     __table_args__ = (COUNTING,)
 
     id: int | None = key()
     path: str = Field(unique=True)
     name: str
+    registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
 
 
@@ -65,6 +66,10 @@ class Project(SQLModel, table=True):
 
     `auto_cancel_redundant`: a newer commit of a ref cancels older pipelines as their `workflow:auto_cancel` says.
     `forward_deployment`: a deployment older than the latest successful one of its environment fails.
+    `shared_runners_enabled`, `group_runners_enabled`: instance runners, those of the organisation may take its jobs.
+    `keep_latest_artifacts`: artifacts stay beyond their time until a later pipeline of the ref has succeeded.
+    `max_artifacts_size` is MiB of one file that a job hands in; None leaves it to the installation.
+    Project runners register with its registration token.
     """
 
     __table_args__ = (UniqueConstraint("organisation_id", "path"), COUNTING)
@@ -82,6 +87,11 @@ class Project(SQLModel, table=True):
     deployment_count: int = number()
     auto_cancel_redundant: bool = True
     forward_deployment: bool = True
+    shared_runners_enabled: bool = True
+    group_runners_enabled: bool = True
+    keep_latest_artifacts: bool = True
+    max_artifacts_size: int | None = None
+    registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
 
 
@@ -94,14 +104,22 @@ class Member(SQLModel, table=True):
 
 
 class Runner(SQLModel, table=True):
-    """A registered runner. `runner_type` is `instance_type` or `project_type`; `maximum_timeout` is seconds."""
+    """A registered runner. `runner_type` is one of `domain.matching.RunnerType`; `maximum_timeout` is seconds.
+
+    `organisation_id` is that of a group or project runner; an instance runner has none. `by_registration` is true for
+    one that a registration token made. `previous_token_hash` is that of the token before the last reset, which is good
+    until the new one is used; `token_expires_at` is the end of both, None for never.
+    """
 
     __table_args__ = (COUNTING,)
 
     id: int | None = key()
     token_hash: str = Field(unique=True)
+    previous_token_hash: str | None = Field(default=None, unique=True)
+    token_expires_at: datetime | None = moment()
+    by_registration: bool = False
     runner_type: str = "instance_type"
-    project_id: int | None = reference("project.id", nullable=True)
+    organisation_id: int | None = reference("organisation.id", index=True, nullable=True)
     description: str = ""
     tags: list[str] = document(list)
     run_untagged: bool = True
@@ -112,6 +130,15 @@ class Runner(SQLModel, table=True):
     maintenance_note: str = ""
     created_at: datetime = moment(nullable=False)
     contacted_at: datetime | None = moment()
+
+
+class RunnerProject(SQLModel, table=True):
+    """A project whose jobs a project runner takes."""
+
+    __tablename__ = "runner_project"
+
+    runner_id: int = reference("runner.id", primary_key=True)
+    project_id: int = reference("project.id", primary_key=True, index=True)
 
 
 class RunnerManager(SQLModel, table=True):

@@ -13,8 +13,8 @@ from models.repositories.job_rows import SNAPSHOT, job, snapshot
 
 _COPIED = (
     "pipeline_id stage_id project_id user_id name position stage_position stage_name first_id when needs retry "
-    "start_in plan why variables tags timeout exit_codes_allowed interruptible bridge strategy resource_group_id "
-    "environment_id environment_action"
+    "start_in plan why variables tags demand_id timeout exit_codes_allowed interruptible bridge strategy "
+    "resource_group_id environment_id environment_action"
 ).split()
 
 

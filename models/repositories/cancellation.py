@@ -13,7 +13,7 @@ from domain.status import LIVE, OPEN, Status
 from models.columns import table_of
 from models.pipelines import Lease, Trace
 from models.repositories import completions, database_time, outbox, traces
-from models.repositories.job_rows import dequeue, job
+from models.repositories.job_rows import dequeue, job, lock
 
 lease = table_of(Lease)
 trace = table_of(Trace)
@@ -24,6 +24,7 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
 
     How long a job takes to stop is measured by the database's clock.
     """
+    await lock(connection, ids)
     asked_at = await database_time.moment(connection)
     graceful = and_(job.c.status == Status.RUNNING, job.c.cancel_gracefully)
     mirrored = and_(job.c.status == Status.MANUAL, job.c.downstream_id.is_not(None))

@@ -14,13 +14,12 @@ from domain.status import COMPLETE, Status, mirrored_from, sources_of
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.environments import ResourceGroup
-from models.pipelines import Job, QueueEntry, QueueTag
+from models.pipelines import Job, QueueEntry
 from models.repositories import database_time, outbox
 
 job = table_of(Job)
 group = table_of(ResourceGroup)
 queue_entry = table_of(QueueEntry)
-queue_tag = table_of(QueueTag)
 
 SNAPSHOT = (
     job.c.id,
@@ -55,7 +54,7 @@ MOVED = (
     job.c.id,
     job.c.pipeline_id,
     job.c.project_id,
-    job.c.tags,
+    job.c.demand_id,
     job.c.bridge,
     job.c.environment_action,
     job.c.resource_group_id,
@@ -168,23 +167,15 @@ def _entry(dialect: str) -> Executable:
     """The statement that puts jobs into the queue."""
     return insert(queue_entry).values(
         job_id=bindparam("b_job"),
-        project_id=bindparam("b_project"),
-        tagged=bindparam("b_tagged"),
-        ref_protected=False,
+        demand_id=bindparam("b_demand"),
         since=database_time.seconds_of(dialect),
     )
 
 
 async def _enqueue(connection: AsyncConnection, rows: Sequence[Record]) -> None:
-    if not rows:
-        return
-    await connection.execute(
-        _entry(connection.dialect.name),
-        [{"b_job": row.id, "b_project": row.project_id, "b_tagged": bool(row.tags)} for row in rows],
-    )
-    tags = [{"job_id": row.id, "tag": tag} for row in rows for tag in set(row.tags)]
-    if tags:
-        await connection.execute(insert(queue_tag), tags)
+    if rows:
+        entries = [{"b_job": row.id, "b_demand": row.demand_id} for row in rows]
+        await connection.execute(_entry(connection.dialect.name), entries)
 
 
 async def lock(connection: AsyncConnection, ids: Iterable[int]) -> None:
@@ -198,7 +189,6 @@ async def lock(connection: AsyncConnection, ids: Iterable[int]) -> None:
 
 async def dequeue(connection: AsyncConnection, ids: Sequence[int]) -> None:
     """Take jobs out of the queue."""
-    await connection.execute(delete(queue_tag).where(queue_tag.c.job_id.in_(ids)))
     await connection.execute(delete(queue_entry).where(queue_entry.c.job_id.in_(ids)))
 
 

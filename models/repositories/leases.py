@@ -52,6 +52,7 @@ async def extend_all(connection: AsyncConnection, ticks: int) -> None:
 
     For so many ticks nothing is ended that only waited too long by the clock.
     """
+    await connection.execute(select(lease.c.job_id).order_by(lease.c.job_id).with_for_update())
     await connection.execute(update(lease).values(contact=lease.c.contact + ticks, since=lease.c.since + ticks))
     await connection.execute(update(clock).values(calm_until=clock.c.ticks + ticks))
 

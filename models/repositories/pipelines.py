@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Select, insert, select, update
+from sqlalchemy import Select, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bridges import MIRROR
@@ -13,10 +13,11 @@ from domain.config.plan import JobPlan, Plan
 from domain.errors import NotFound
 from domain.messages import PipelineFacts
 from domain.places import Place, places_of, settled
+from domain.protection import is_protected
 from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage
-from models.repositories import environments, outbox, redundant, resource_groups
+from models.repositories import demands, environments, outbox, redundant, resource_groups
 from models.repositories.compiled import plan_document, reasons_document, why_document
 from models.repositories.job_rows import job
 from models.tables import Project
@@ -24,6 +25,10 @@ from models.tables import Project
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)
 project = table_of(Project)
+
+_OWNER: Final = select(project.c.id, project.c.organisation_id, project.c.default_branch, project.c.timeout).where(
+    project.c.id == bindparam("b_project")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +74,14 @@ async def create(
     resource groups that are new are made too.
     """
     places = places_of(plan) if places is None else places
-    timeout = (
-        await connection.execute(select(project.c.timeout).where(project.c.id == request.project_id))
-    ).scalar_one()
+    owner = (await connection.execute(_OWNER, {"b_project": request.project_id})).one()
+    protected = is_protected(request.ref, owner.default_branch, tag=request.tag)
     pipeline_id = await _insert_pipeline(
         connection,
         request,
         Status.CREATED,
         now,
+        ref_protected=protected,
         name=plan.name,
         reasons=reasons_document(plan),
         auto_cancel=asdict(plan.auto_cancel),
@@ -89,10 +94,13 @@ async def create(
         (await connection.execute(insert(stage).returning(stage.c.id, sort_by_parameter_order=True), rows)).scalars()
     )
     jobs = [
-        _job_row(request, pipeline_id, stage_ids, plan.stages.index(item.stage), position, item, timeout, now)
+        _job_row(request, pipeline_id, stage_ids, plan.stages.index(item.stage), position, item, owner.timeout, now)
         for position, item in enumerate(settled(item, place) for item, place in zip(plan.jobs, places, strict=True))
     ]
     await _put_in_places(connection, request.project_id, jobs, places, now)
+    demand_ids = await demands.ensure(connection, owner, (row["tags"] for row in jobs), protected=protected)
+    for row in jobs:
+        row["demand_id"] = demand_ids[demands.tag_key(row["tags"])]
     await connection.execute(insert(job), jobs)
     await connection.execute(update(job).where(job.c.pipeline_id == pipeline_id).values(first_id=job.c.id))
     await outbox.put(connection, outbox.START, pipeline_id, now)
@@ -150,6 +158,7 @@ async def _insert_pipeline(
         commit=dict(request.commit),
         variables=[dict(variable) for variable in request.variables],
         name=values.pop("name", ""),
+        ref_protected=values.pop("ref_protected", False),
         reasons=values.pop("reasons", {}),
         auto_cancel=values.pop("auto_cancel", {}),
         yaml_errors=values.pop("yaml_errors", ""),

@@ -3,6 +3,7 @@
 Jobs are grouped by what they ask for, and each group is held against all runners: never one query for each job.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,26 +12,25 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.matching import Candidate, RunnerType
 from domain.status import Status
-from domain.stuck import Candidate, Demand, why_stuck
+from domain.stuck import why_stuck
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueEntry
-from models.repositories import database_time
+from models.repositories import database_time, demands
 from models.repositories.job_rows import job
-from models.tables import Runner
+from models.tables import Runner, RunnerProject
 from settings import TimeLimits
 
 queue = table_of(QueueEntry)
 lease = table_of(Lease)
 runner = table_of(Runner)
-
-_AT_ONCE: Final = 1000
-"""So many ids go into one statement."""
+runner_project = table_of(RunnerProject)
 
 _RUNNERS: Final = select(
     runner.c.id,
     runner.c.runner_type,
-    runner.c.project_id,
+    runner.c.organisation_id,
     runner.c.tags,
     runner.c.run_untagged,
     runner.c.ref_protected,
@@ -38,11 +38,9 @@ _RUNNERS: Final = select(
     runner.c.contacted_at,
 )
 _HOLDERS: Final = select(job.c.runner_id).join(lease, lease.c.job_id == job.c.id).distinct()
-_PROTECTED: Final = select(queue.c.job_id).where(
-    queue.c.ref_protected, queue.c.job_id.in_(bindparam("b_jobs", expanding=True))
-)
+_LINKS: Final = select(runner_project)
 _OLD: Final = (
-    select(job.c.id, job.c.hand_out, job.c.project_id, job.c.tags, queue.c.since, queue.c.ref_protected)
+    select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
     .join(queue, queue.c.job_id == job.c.id)
     .where(queue.c.since < bindparam("b_before"))
     .order_by(queue.c.since, job.c.id)
@@ -68,10 +66,8 @@ async def reasons(
     waiting = [row for row in rows if row.status == Status.PENDING and not row.bridge]
     if not waiting:
         return {}
-    protected = await _protected(connection, [row.id for row in waiting])
-    demands = {row.id: Demand(row.project_id, frozenset(row.tags), row.id in protected) for row in waiting}
-    why = _explained(demands.values(), await candidates(connection, now, online))
-    return {job_id: why[demand] for job_id, demand in demands.items() if why[demand]}
+    why = await _explained(connection, (row.demand_id for row in waiting), now, online)
+    return {row.id: why[row.demand_id] for row in waiting if why[row.demand_id]}
 
 
 async def overdue(connection: AsyncConnection, times: TimeLimits) -> list[Overdue]:
@@ -84,9 +80,8 @@ async def overdue(connection: AsyncConnection, times: TimeLimits) -> list[Overdu
     rows = (await connection.execute(_OLD, {"b_before": max(hopeless, anyway)})).all()
     if not rows:
         return []
-    demands = {row.id: Demand(row.project_id, frozenset(row.tags), row.ref_protected) for row in rows}
-    why = _explained(demands.values(), await candidates(connection, now, times.runner_online))
-    found = [Overdue(row.id, row.hand_out, why[demands[row.id]]) for row in rows]
+    why = await _explained(connection, (row.demand_id for row in rows), now, times.runner_online)
+    found = [Overdue(row.id, row.hand_out, why[row.demand_id]) for row in rows]
     return [
         one for one, row in zip(found, rows, strict=True) if row.since < anyway or (one.reason and row.since < hopeless)
     ]
@@ -101,9 +96,14 @@ async def candidates(connection: AsyncConnection, now: datetime, online: float) 
     """Every registered runner. One that holds a job is online, however long ago it asked for another."""
     holders = set((await connection.execute(_HOLDERS)).scalars())
     since = now - timedelta(seconds=online)
+    links: defaultdict[int, set[int]] = defaultdict(set)
+    for link in (await connection.execute(_LINKS)).all():
+        links[link.runner_id].add(link.project_id)
     return [
         Candidate(
-            project_id=row.project_id if row.runner_type == "project_type" else None,
+            runner_type=RunnerType(row.runner_type),
+            organisation_id=row.organisation_id,
+            projects=frozenset(links[row.id]),
             tags=frozenset(row.tags),
             run_untagged=row.run_untagged,
             ref_protected=row.ref_protected,
@@ -114,14 +114,10 @@ async def candidates(connection: AsyncConnection, now: datetime, online: float) 
     ]
 
 
-def _explained(demands: Iterable[Demand], runners: Sequence[Candidate]) -> dict[Demand, str]:
-    return {demand: why_stuck(demand, runners) for demand in set(demands)}
-
-
-async def _protected(connection: AsyncConnection, ids: Sequence[int]) -> set[int]:
-    """Those of the jobs that are in the queue as jobs of a protected ref."""
-    found: set[int] = set()
-    for start in range(0, len(ids), _AT_ONCE):
-        part = list(ids[start : start + _AT_ONCE])
-        found.update((await connection.execute(_PROTECTED, {"b_jobs": part})).scalars())
-    return found
+async def _explained(
+    connection: AsyncConnection, demand_ids: Iterable[int], now: datetime, online: float
+) -> dict[int, str]:
+    """Why no runner can take the jobs of each demand; empty where one can."""
+    found = await demands.read(connection, set(demand_ids))
+    runners = await candidates(connection, now, online)
+    return {demand_id: why_stuck(demand, runners) for demand_id, demand in found.items()}

@@ -6,28 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.stuck import Candidate, Demand, why_stuck
+from domain.matching import Candidate, Demand, RunnerType, may_take
+from domain.stuck import why_stuck
 
 FREE = Candidate()
 LINUX = Candidate(tags=frozenset({"linux", "docker"}))
 MAC = Candidate(tags=frozenset({"mac"}))
-UNTAGGED = Demand(1)
+UNTAGGED = Demand(1, 1)
+ELSEWHERE = Candidate(RunnerType.PROJECT, 1, frozenset({2}))
 
 
 def tagged(*tags: str) -> Demand:
     """A job of project 1 with these tags."""
-    return Demand(1, frozenset(tags))
+    return Demand(1, 1, frozenset(tags))
 
 
 @pytest.mark.parametrize(
     ("demand", "runners", "says"),
     [
         (UNTAGGED, [], "No runner is registered."),
-        (UNTAGGED, [Candidate(project_id=2)], "All runners belong to other projects."),
+        (UNTAGGED, [ELSEWHERE], "All runners belong to other projects."),
         (tagged("gpu"), [LINUX], "has the tag gpu."),
         (tagged("gpu", "arm", "linux"), [LINUX, MAC], "has the tags arm, gpu."),
         (tagged("linux", "mac"), [LINUX, MAC], "has all of the tags linux, mac."),
-        (tagged("linux"), [replace(LINUX, project_id=2), MAC], "has the tag linux."),
+        (tagged("linux"), [replace(ELSEWHERE, tags=LINUX.tags), MAC], "has the tag linux."),
         (UNTAGGED, [replace(LINUX, run_untagged=False)], "has no tags, and no runner"),
         (UNTAGGED, [Candidate(ref_protected=True)], "only jobs of protected refs"),
         (UNTAGGED, [Candidate(paused=True)], "The only runner that fits is paused."),
@@ -46,7 +48,7 @@ def test_the_first_thing_that_no_runner_has_is_the_reason(demand: Demand, runner
     [
         (UNTAGGED, FREE),
         (UNTAGGED, LINUX),
-        (UNTAGGED, Candidate(project_id=1)),
+        (UNTAGGED, Candidate(RunnerType.PROJECT, 1, frozenset({1}))),
         (tagged("linux"), LINUX),
         (tagged("linux"), replace(LINUX, run_untagged=False)),
         (Demand(1, protected=True), Candidate(ref_protected=True)),
@@ -55,7 +57,7 @@ def test_the_first_thing_that_no_runner_has_is_the_reason(demand: Demand, runner
 )
 def test_one_runner_that_fits_is_enough(demand: Demand, runner: Candidate) -> None:
     others = [
-        Candidate(project_id=2),
+        ELSEWHERE,
         Candidate(paused=True),
         Candidate(online=False),
         replace(MAC, run_untagged=False),
@@ -64,24 +66,20 @@ def test_one_runner_that_fits_is_enough(demand: Demand, runner: Candidate) -> No
 
 
 tags = st.frozensets(st.sampled_from(["linux", "mac", "gpu"]))
-demands = st.builds(Demand, st.integers(1, 2), tags, st.booleans())
+demands = st.builds(Demand, st.integers(1, 2), st.just(1), tags, st.booleans())
 candidates = st.builds(
-    Candidate, st.none() | st.integers(1, 2), tags, st.booleans(), st.booleans(), st.booleans(), st.booleans()
+    Candidate,
+    st.sampled_from(RunnerType),
+    st.integers(1, 2),
+    st.frozensets(st.integers(1, 2)),
+    tags,
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
 )
-
-
-def fits(demand: Demand, runner: Candidate) -> bool:
-    """The same rule in one sentence."""
-    return (
-        runner.online
-        and not runner.paused
-        and runner.project_id in (None, demand.project_id)
-        and demand.tags <= runner.tags
-        and (demand.tags != frozenset() or runner.run_untagged)
-        and (demand.protected or not runner.ref_protected)
-    )
 
 
 @given(demands, st.lists(candidates, max_size=5))
 def test_there_is_a_reason_exactly_when_no_runner_fits(demand: Demand, runners: list[Candidate]) -> None:
-    assert (why_stuck(demand, runners) == "") == any(fits(demand, runner) for runner in runners)
+    assert (why_stuck(demand, runners) == "") == any(may_take(demand, runner) and runner.online for runner in runners)

@@ -7,13 +7,12 @@ import pytest
 
 from domain.status import Status
 from models.columns import table_of
-from models.pipelines import Lease, QueueEntry, QueueTag, Trace
-from models.repositories import claims, projects
-from tests.models.world import BEGIN, World, hand_out, job, pipeline, touch
+from models.pipelines import Lease, QueueEntry, Trace
+from models.repositories import claims
+from tests.models.world import World, hand_out, job, pipeline, touch
 
 lease = table_of(Lease)
 queue_entry = table_of(QueueEntry)
-queue_tag = table_of(QueueTag)
 trace = table_of(Trace)
 
 MANY = "shard: {script: x, parallel: 50}\n"
@@ -77,30 +76,32 @@ async def test_a_claim_that_is_rolled_back_leaves_the_job_in_the_queue(world: Wo
     ("runner", "names"),
     [
         ({}, {"plain"}),
-        ({"tags": ("linux",)}, {"plain", "linux"}),
-        ({"tags": ("linux", "gpu", "more")}, {"plain", "linux", "both"}),
-        ({"tags": ("linux",), "run_untagged": False}, {"linux"}),
-        ({"tags": ("gpu",), "run_untagged": False}, set()),
-        ({"tags": ("linux", "gpu"), "ref_protected": True}, set()),
+        ({"tags": ["linux"]}, {"plain", "linux"}),
+        ({"tags": ["linux", "gpu", "more"]}, {"plain", "linux", "both"}),
+        ({"tags": ["linux"], "run_untagged": False}, {"linux"}),
+        ({"tags": ["gpu"], "run_untagged": False}, set()),
+        ({"paused": True}, set()),
     ],
 )
 async def test_a_runner_gets_jobs_whose_tags_it_has_all(world: World, runner: dict[str, Any], names: set[str]) -> None:
     await world.begin(TAGGED)
+    await world.set_runner(**runner)
     taken = set()
     async with world.database.read() as connection:
-        assert await claims.any_for(connection, world.runner(**runner)) is bool(names)
-    while found := await world.claim(**runner):
+        assert await claims.any_for(connection, world.runner()) is bool(names)
+    while found := await world.claim():
         taken.add((await world.row(job, id=found[0])).name)
     assert taken == names
 
 
-async def test_a_project_runner_gets_jobs_of_its_project_only(world: World) -> None:
-    await world.begin("one: {script: x}\n")
-    async with world.database.write() as connection:
-        owner = await projects.organisation_by(connection, path="acme")
-        other = await projects.create_project(connection, owner, "other", "Other", world.user_id, BEGIN)
-    assert await world.claim(runner_type="project_type", project_id=other) is None
-    assert await world.claim(runner_type="project_type", project_id=world.project_id) is not None
+@pytest.mark.parametrize(("ref", "tag", "taken"), [("main", False, True), ("fix", False, False), ("main", True, False)])
+async def test_a_protected_runner_gets_jobs_of_protected_refs_only(
+    world: World, ref: str, tag: bool, taken: bool
+) -> None:
+    """A tag that is named like the default branch is not protected."""
+    await world.settle(await world.create("one: {script: x}\n", ref=ref, tag=tag))
+    await world.set_runner(ref_protected=True)
+    assert (await world.claim() is not None) is taken
 
 
 async def test_the_oldest_job_goes_first(world: World) -> None:
@@ -124,12 +125,12 @@ async def test_the_same_request_gets_the_same_job_again_until_it_is_taken_up(wor
 
 async def test_only_pending_jobs_are_in_the_queue(world: World) -> None:
     pipeline_id = await world.begin(TAGGED)
-    assert len(await world.rows(queue_tag)) == 3
     taken = await world.take()
     assert {row.job_id for row in await world.rows(queue_entry)} == {
         row.id for row in await world.rows(job, pipeline_id=pipeline_id, status=Status.PENDING)
     }
     await world.end(taken)
-    while found := await world.claim(tags=("linux", "gpu")):
+    await world.set_runner(tags=["linux", "gpu"])
+    while found := await world.claim():
         await world.end(found[0])
-    assert list(await world.rows(queue_tag)) == list(await world.rows(lease)) == []
+    assert list(await world.rows(queue_entry)) == list(await world.rows(lease)) == []

@@ -8,7 +8,7 @@ import pytest
 from domain.messages import Command, Decision
 from domain.operations import Attempt
 from domain.status import Status
-from models.repositories import decisions, leases
+from models.repositories import cancellation, claims, decisions, leases
 from tests.fault_point import WITHIN, FaultPoint, held_at, is_blocked, side_by_side
 from tests.models.world import World, hand_out, job
 
@@ -139,3 +139,34 @@ async def test_the_pipeline_ends_when_an_attempt_that_was_retried_has_stopped(wo
     row = await world.row(job, id=stopping)
     assert (row.status, row.folded) == ("canceled", True)
     assert await world.status(pipeline_id) == "success"
+
+
+async def test_a_job_that_is_being_canceled_is_passed_over_by_claims(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cancel has the job and has not taken it out of the queue yet: nobody waits for anybody."""
+    side_by_side(world.database)
+    pipeline_id = await world.begin(ONE)
+    one = (await world.row(job, name="one")).id
+    cancel = await world.decision(pipeline_id, Command("cancel_job", "c", one))
+    assert cancel is not None
+    async with held_at(monkeypatch, cancellation, "dequeue", world.record(cancel)):
+        assert await asyncio.wait_for(world.claim(), WITHIN) is None
+    assert await world.statuses(pipeline_id) == {"one": "canceled"}
+
+
+async def test_a_job_that_is_being_handed_out_is_canceled_afterwards(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim has the job and its place in the queue and has not committed: the cancel waits for both at once."""
+    side_by_side(world.database)
+    pipeline_id = await world.begin(ONE)
+    one = (await world.row(job, name="one")).id
+    cancel = await world.decision(pipeline_id, Command("cancel_job", "c", one))
+    assert cancel is not None
+    async with held_at(monkeypatch, claims, "_open_hand_out", world.claim(cancel_gracefully=True)) as claiming:
+        canceling = asyncio.create_task(world.record(cancel))
+        assert await is_blocked(canceling)
+    assert claiming.result() == (one, 1)
+    await asyncio.wait_for(canceling, WITHIN)
+    assert await world.statuses(pipeline_id) == {"one": "canceling"}

@@ -4,26 +4,14 @@ from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
-from sqlalchemy import update
 
-from models.columns import table_of
-from models.pipelines import QueueEntry
 from models.repositories import leases, projects, runners, standings, waiting_jobs
 from models.repositories.leases import clock
-from models.tables import Runner
 from settings import TimeLimits
 from tests.models import waiting
 from tests.models.world import World, job
 
-queue = table_of(QueueEntry)
-runner = table_of(Runner)
 LONG = 7200.0
-
-
-async def set_runner(world: World, **values: Any) -> None:
-    """Write columns of the runner."""
-    async with world.database.write() as connection:
-        await connection.execute(update(runner).where(runner.c.id == world.runner_id).values(**values))
 
 
 async def reasons(world: World, silence: float = LONG) -> dict[str, str]:
@@ -53,20 +41,23 @@ async def test_whatever_the_claim_refuses_is_a_reason(world: World) -> None:
     async with world.database.write() as connection:
         owner = await projects.organisation_by(connection, path="acme")
         foreign = await projects.create_project(connection, owner, "other", "Other", world.user_id, world.now())
+        await runners.link(connection, world.runner_id, foreign)
     refusals: list[dict[str, Any]] = [
         {"tags": ["arm"]},
-        {"tags": ["gpu"], "ref_protected": True},
-        {"tags": ["gpu"], "runner_type": "project_type", "project_id": foreign},
+        {"tags": ["gpu"], "run_untagged": False, "paused": True},
+        {"tags": ["gpu"], "runner_type": "project_type", "organisation_id": owner.id},
+        {"tags": ["gpu"], "runner_type": "group_type", "organisation_id": None},
     ]
     for values in refusals:
-        free = {"tags": [], "ref_protected": False, "runner_type": "instance_type", "project_id": None}
-        await set_runner(world, **{**free, **values})
+        free = {"tags": [], "paused": False, "runner_type": "instance_type", "organisation_id": None}
+        await world.set_runner(**{**free, **values})
         assert await reasons(world) != {}, values
-        assert await world.claim(**{key: tuple(v) if key == "tags" else v for key, v in values.items()}) is None
-    await set_runner(world, tags=["gpu"], ref_protected=False, runner_type="project_type", project_id=world.project_id)
+        assert await world.claim() is None
+    await world.set_runner(tags=["gpu"], paused=False, runner_type="project_type", organisation_id=owner.id)
+    async with world.database.write() as connection:
+        await runners.link(connection, world.runner_id, world.project_id)
     assert await reasons(world) == {}
-    mine = {"tags": ("gpu",), "runner_type": "project_type", "project_id": world.project_id}
-    assert await world.claim(**mine) is not None
+    assert await world.claim() is not None
 
 
 async def test_a_paused_or_silent_runner_is_none(world: World) -> None:
@@ -74,9 +65,9 @@ async def test_a_paused_or_silent_runner_is_none(world: World) -> None:
     assert await reasons(world) == {"one": "The only runner that fits is offline: no call came for too long."}
     await call(world)
     assert await reasons(world) == {}
-    await set_runner(world, paused=True)
+    await world.set_runner(paused=True)
     assert await reasons(world) == {"one": "The only runner that fits is paused."}
-    await set_runner(world, paused=False)
+    await world.set_runner(paused=False)
     world.seconds += 100
     assert await reasons(world, silence=200) == {}
     world.seconds += 100
@@ -92,12 +83,11 @@ async def test_a_runner_that_holds_a_job_is_there_although_it_asks_for_no_other(
 
 async def test_a_job_of_a_protected_ref_fits_a_protected_runner(world: World) -> None:
     await call(world)
-    await set_runner(world, ref_protected=True)
-    await world.begin("one: {script: x}\n")
+    await world.set_runner(ref_protected=True)
+    await world.settle(await world.create("one: {script: x}\n", ref="fix"))
     assert "protected" in (await reasons(world))["one"]
-    async with world.database.write() as connection:
-        await connection.execute(update(queue).values(ref_protected=True))
-    assert await reasons(world) == {}
+    await world.begin("two: {script: x}\n")
+    assert set(await reasons(world)) == {"one"}
 
 
 async def test_only_pending_jobs_of_runners_are_stuck(world: World) -> None:
@@ -105,7 +95,7 @@ async def test_only_pending_jobs_of_runners_are_stuck(world: World) -> None:
         "bridge: {trigger: {project: acme/other}}\ngate: {script: x, when: manual, tags: [gpu]}\nheld: {script: x}\n"
     )
     await world.take()
-    await set_runner(world, paused=True)
+    await world.set_runner(paused=True)
     assert (await world.row(job, name="bridge")).status == "pending"
     assert await reasons(world) == {}
 
@@ -117,7 +107,7 @@ async def test_many_jobs_cost_as_many_statements_as_one(world: World) -> None:
         execute = AsyncMock(wraps=connection.execute)
         found = await waiting_jobs.reasons(Mock(execute=execute), rows, world.now(), LONG)
     assert len(found) == 60
-    assert execute.await_count == 3
+    assert execute.await_count == 4
 
 
 async def overdue(world: World, **limits: Any) -> dict[int, str]:

@@ -74,9 +74,9 @@ class World:
         self.seconds += 1
         return BEGIN + timedelta(seconds=self.seconds)
 
-    async def create(self, config: str = TWO_STAGES) -> int:
+    async def create(self, config: str = TWO_STAGES, ref: str = "main", **values: Any) -> int:
         """Create a pipeline of a configuration; nothing is decided about it yet."""
-        request = pipelines.PipelineRequest(self.project_id, self.user_id, "main", "c0ffee", "push")
+        request = pipelines.PipelineRequest(self.project_id, self.user_id, ref, "c0ffee", "push", **values)
         async with self.database.write() as connection:
             return await pipelines.create(connection, request, plan_of(dedent(config)), self.now())
 
@@ -122,16 +122,12 @@ class World:
 
     def runner(self, **values: Any) -> Claim:
         """The runner as it asks for a job."""
-        known: dict[str, Any] = {
-            "runner_id": self.runner_id,
-            "runner_type": "instance_type",
-            "project_id": None,
-            "tags": (),
-            "run_untagged": True,
-            "ref_protected": False,
-            "system_id": "s_1",
-        }
-        return Claim(**{**known, **values})
+        return Claim(**{"runner_id": self.runner_id, "system_id": "s_1", **values})
+
+    async def set_runner(self, **values: Any) -> None:
+        """Write columns of the runner."""
+        async with self.database.write() as connection:
+            await runners.change(connection, self.runner_id, **values)
 
     async def claim(self, **values: Any) -> tuple[int, int] | None:
         """Ask for a job: (id, hand-out) or None."""

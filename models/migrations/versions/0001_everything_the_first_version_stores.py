@@ -43,13 +43,24 @@ def upgrade() -> None:
     sa.Column('calm_until', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.PrimaryKeyConstraint('id')
     )
+    op.create_table('object_to_delete',
+    sa.Column('object_key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('doomed', sa.Boolean(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('object_key')
+    )
+    with op.batch_alter_table('object_to_delete', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_object_to_delete_doomed'), ['doomed'], unique=False)
+
     op.create_table('organisation',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('registration_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('path'),
+    sa.UniqueConstraint('registration_token_hash'),
     sqlite_autoincrement=True
     )
     op.create_table('access_token',
@@ -81,14 +92,47 @@ def upgrade() -> None:
     sa.Column('deployment_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('auto_cancel_redundant', sa.Boolean(), nullable=False),
     sa.Column('forward_deployment', sa.Boolean(), nullable=False),
+    sa.Column('shared_runners_enabled', sa.Boolean(), nullable=False),
+    sa.Column('group_runners_enabled', sa.Boolean(), nullable=False),
+    sa.Column('keep_latest_artifacts', sa.Boolean(), nullable=False),
+    sa.Column('max_artifacts_size', sa.Integer(), nullable=True),
+    sa.Column('registration_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['creator_id'], ['account.id'], ),
     sa.ForeignKeyConstraint(['organisation_id'], ['organisation.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('full_path'),
     sa.UniqueConstraint('organisation_id', 'path'),
+    sa.UniqueConstraint('registration_token_hash'),
     sqlite_autoincrement=True
     )
+    op.create_table('runner',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('previous_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
+    sa.Column('token_expires_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('by_registration', sa.Boolean(), nullable=False),
+    sa.Column('runner_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('organisation_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('tags', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('run_untagged', sa.Boolean(), nullable=False),
+    sa.Column('locked', sa.Boolean(), nullable=False),
+    sa.Column('paused', sa.Boolean(), nullable=False),
+    sa.Column('ref_protected', sa.Boolean(), nullable=False),
+    sa.Column('maximum_timeout', sa.Integer(), nullable=True),
+    sa.Column('maintenance_note', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('contacted_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['organisation_id'], ['organisation.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('previous_token_hash'),
+    sa.UniqueConstraint('token_hash'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('runner', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_runner_organisation_id'), ['organisation_id'], unique=False)
+
     op.create_table('environment',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -120,6 +164,7 @@ def upgrade() -> None:
     sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('ref', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('tag', sa.Boolean(), nullable=False),
+    sa.Column('ref_protected', sa.Boolean(), nullable=False),
     sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('before_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('source', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -175,6 +220,18 @@ def upgrade() -> None:
     with op.batch_alter_table('push', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_push_project_id'), ['project_id'], unique=False)
 
+    op.create_table('queue_demand',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('organisation_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('tag_key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('tagged', sa.Boolean(), nullable=False),
+    sa.Column('ref_protected', sa.Boolean(), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'tag_key', 'ref_protected'),
+    sqlite_autoincrement=True
+    )
     op.create_table('resource_group',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -188,34 +245,6 @@ def upgrade() -> None:
     sa.UniqueConstraint('project_id', 'key'),
     sqlite_autoincrement=True
     )
-    op.create_table('runner',
-    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('runner_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
-    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('tags', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
-    sa.Column('run_untagged', sa.Boolean(), nullable=False),
-    sa.Column('locked', sa.Boolean(), nullable=False),
-    sa.Column('paused', sa.Boolean(), nullable=False),
-    sa.Column('ref_protected', sa.Boolean(), nullable=False),
-    sa.Column('maximum_timeout', sa.Integer(), nullable=True),
-    sa.Column('maintenance_note', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
-    sa.Column('contacted_at', models.columns.Moment(timezone=True), nullable=True),
-    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
-    sa.PrimaryKeyConstraint('id'),
-    sa.UniqueConstraint('token_hash'),
-    sqlite_autoincrement=True
-    )
-    op.create_table('operation_key',
-    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('answer', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
-    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
-    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
-    sa.PrimaryKeyConstraint('pipeline_id', 'key')
-    )
     op.create_table('runner_manager',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('runner_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -228,6 +257,30 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('runner_id', 'system_id'),
     sqlite_autoincrement=True
+    )
+    op.create_table('runner_project',
+    sa.Column('runner_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['runner_id'], ['runner.id'], ),
+    sa.PrimaryKeyConstraint('runner_id', 'project_id')
+    )
+    with op.batch_alter_table('runner_project', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_runner_project_project_id'), ['project_id'], unique=False)
+
+    op.create_table('operation_key',
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('answer', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.PrimaryKeyConstraint('pipeline_id', 'key')
+    )
+    op.create_table('queue_demand_tag',
+    sa.Column('demand_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('tag', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.ForeignKeyConstraint(['demand_id'], ['queue_demand.id'], ),
+    sa.PrimaryKeyConstraint('demand_id', 'tag')
     )
     op.create_table('stage',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -266,6 +319,7 @@ def upgrade() -> None:
     sa.Column('why', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
     sa.Column('variables', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
     sa.Column('tags', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('demand_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('timeout', sa.Integer(), nullable=False),
     sa.Column('hand_out', sa.Integer(), nullable=False),
     sa.Column('runner_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
@@ -306,6 +360,7 @@ def upgrade() -> None:
         batch_op.create_index('job_by_downstream_id', ['downstream_id'], unique=False, sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
         batch_op.create_index('job_by_environment_id', ['environment_id'], unique=False, sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
         batch_op.create_index('job_by_resource_group_id', ['resource_group_id', 'status'], unique=False, sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
+        batch_op.create_index('job_by_runner_id', ['runner_id', 'id'], unique=False, sqlite_where=sa.text('runner_id IS NOT NULL'), postgresql_where=sa.text('runner_id IS NOT NULL'))
         batch_op.create_index('job_by_status', ['status', 'id'], unique=False)
         batch_op.create_index('job_of_pipeline', ['pipeline_id', 'retried'], unique=False)
         batch_op.create_index('job_of_pipeline_by_status', ['pipeline_id', 'status'], unique=False)
@@ -320,6 +375,8 @@ def upgrade() -> None:
     sa.Column('size', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('sha256', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('object_key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('access', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('parsed', sa.Boolean(), nullable=False),
     sa.Column('expire_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
@@ -328,6 +385,8 @@ def upgrade() -> None:
     sqlite_autoincrement=True
     )
     with op.batch_alter_table('artifact', schema=None) as batch_op:
+        batch_op.create_index('artifact_by_expiry', ['expire_at'], unique=False, sqlite_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"), postgresql_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"))
+        batch_op.create_index('artifact_to_parse', ['id'], unique=False, sqlite_where=sa.text('NOT parsed'), postgresql_where=sa.text('NOT parsed'))
         batch_op.create_index(batch_op.f('ix_artifact_job_id'), ['job_id'], unique=False)
 
     op.create_table('deployment',
@@ -359,6 +418,7 @@ def upgrade() -> None:
 
     op.create_table('lease',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('load_of', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('hand_out', sa.Integer(), nullable=False),
     sa.Column('taken_up', sa.Boolean(), nullable=False),
     sa.Column('contact', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -401,22 +461,14 @@ def upgrade() -> None:
     )
     op.create_table('queue_entry',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('tagged', sa.Boolean(), nullable=False),
-    sa.Column('ref_protected', sa.Boolean(), nullable=False),
+    sa.Column('demand_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('since', sa.Float(), nullable=False),
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id')
     )
     with op.batch_alter_table('queue_entry', schema=None) as batch_op:
-        batch_op.create_index('queue_order', ['project_id', 'job_id'], unique=False)
+        batch_op.create_index('queue_order', ['demand_id', 'job_id'], unique=False)
 
-    op.create_table('queue_tag',
-    sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('tag', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
-    sa.PrimaryKeyConstraint('job_id', 'tag')
-    )
     op.create_table('release',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -437,6 +489,21 @@ def upgrade() -> None:
     sa.UniqueConstraint('project_id', 'tag'),
     sqlite_autoincrement=True
     )
+    op.create_table('report',
+    sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('total', sa.Integer(), nullable=False),
+    sa.Column('summary', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('entries', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('error', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.PrimaryKeyConstraint('job_id', 'kind')
+    )
+    with op.batch_alter_table('report', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_report_pipeline_id'), ['pipeline_id'], unique=False)
+
     op.create_table('test_report',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -459,9 +526,13 @@ def upgrade() -> None:
     sa.Column('generation', sa.Integer(), nullable=False),
     sa.Column('size', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('crc', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('earlier_size', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('earlier_crc', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('frozen', sa.Boolean(), nullable=False),
     sa.Column('resent', sa.Boolean(), nullable=False),
+    sa.Column('copied', sa.Boolean(), nullable=False),
     sa.Column('stored', sa.Boolean(), nullable=False),
+    sa.Column('watched', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id')
     )
@@ -490,8 +561,11 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_test_report_pipeline_id'))
 
     op.drop_table('test_report')
+    with op.batch_alter_table('report', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_report_pipeline_id'))
+
+    op.drop_table('report')
     op.drop_table('release')
-    op.drop_table('queue_tag')
     with op.batch_alter_table('queue_entry', schema=None) as batch_op:
         batch_op.drop_index('queue_order')
 
@@ -512,22 +586,30 @@ def downgrade() -> None:
     op.drop_table('deployment')
     with op.batch_alter_table('artifact', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_artifact_job_id'))
+        batch_op.drop_index('artifact_to_parse', sqlite_where=sa.text('NOT parsed'), postgresql_where=sa.text('NOT parsed'))
+        batch_op.drop_index('artifact_by_expiry', sqlite_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"), postgresql_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"))
 
     op.drop_table('artifact')
     with op.batch_alter_table('job', schema=None) as batch_op:
         batch_op.drop_index('job_of_pipeline_by_status')
         batch_op.drop_index('job_of_pipeline')
         batch_op.drop_index('job_by_status')
+        batch_op.drop_index('job_by_runner_id', sqlite_where=sa.text('runner_id IS NOT NULL'), postgresql_where=sa.text('runner_id IS NOT NULL'))
         batch_op.drop_index('job_by_resource_group_id', sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
         batch_op.drop_index('job_by_environment_id', sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
         batch_op.drop_index('job_by_downstream_id', sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
 
     op.drop_table('job')
     op.drop_table('stage')
-    op.drop_table('runner_manager')
+    op.drop_table('queue_demand_tag')
     op.drop_table('operation_key')
-    op.drop_table('runner')
+    with op.batch_alter_table('runner_project', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_runner_project_project_id'))
+
+    op.drop_table('runner_project')
+    op.drop_table('runner_manager')
     op.drop_table('resource_group')
+    op.drop_table('queue_demand')
     with op.batch_alter_table('push', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_push_project_id'))
 
@@ -542,12 +624,20 @@ def downgrade() -> None:
     op.drop_table('pipeline')
     op.drop_table('member')
     op.drop_table('environment')
+    with op.batch_alter_table('runner', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_runner_organisation_id'))
+
+    op.drop_table('runner')
     op.drop_table('project')
     with op.batch_alter_table('access_token', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_access_token_user_id'))
 
     op.drop_table('access_token')
     op.drop_table('organisation')
+    with op.batch_alter_table('object_to_delete', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_object_to_delete_doomed'))
+
+    op.drop_table('object_to_delete')
     op.drop_table('lease_clock')
     op.drop_table('installation')
     op.drop_table('account')

@@ -1,0 +1,58 @@
+"""Which runner may take which job, and whose turn it is."""
+
+from dataclasses import replace
+
+import pytest
+
+from domain.matching import Candidate, Demand, RunnerType, Waiting, may_take, next_job
+
+PLAIN = Demand(project_id=1, organisation_id=10)
+TAGGED = replace(PLAIN, tags=frozenset({"linux", "gpu"}))
+INSTANCE = Candidate()
+GROUP = Candidate(RunnerType.GROUP, organisation_id=10)
+PROJECT = Candidate(RunnerType.PROJECT, organisation_id=10, projects=frozenset({1}))
+
+
+@pytest.mark.parametrize(
+    ("demand", "runner", "may"),
+    [
+        (PLAIN, INSTANCE, True),
+        (replace(PLAIN, instance_runners=False), INSTANCE, False),
+        (replace(PLAIN, instance_runners=False), GROUP, True),
+        (PLAIN, GROUP, True),
+        (replace(PLAIN, group_runners=False), GROUP, False),
+        (PLAIN, replace(GROUP, organisation_id=11), False),
+        (PLAIN, PROJECT, True),
+        (PLAIN, replace(PROJECT, projects=frozenset({2})), False),
+        (PLAIN, replace(PROJECT, organisation_id=11), False),
+        (TAGGED, replace(INSTANCE, tags=frozenset({"linux"})), False),
+        (TAGGED, replace(INSTANCE, tags=frozenset({"linux", "gpu", "more"})), True),
+        (PLAIN, replace(INSTANCE, run_untagged=False), False),
+        (TAGGED, replace(INSTANCE, tags=TAGGED.tags, run_untagged=False), True),
+        (PLAIN, replace(INSTANCE, ref_protected=True), False),
+        (replace(PLAIN, protected=True), replace(INSTANCE, ref_protected=True), True),
+        (PLAIN, replace(INSTANCE, paused=True), False),
+    ],
+)
+def test_what_a_runner_may_take(demand: Demand, runner: Candidate, may: bool) -> None:
+    assert may_take(demand, runner) is may
+
+
+QUEUE = (Waiting(1, PLAIN), Waiting(2, PLAIN), Waiting(3, replace(PLAIN, project_id=2)))
+
+
+@pytest.mark.parametrize(
+    ("runner", "running", "job"),
+    [
+        (INSTANCE, {}, 1),
+        (INSTANCE, {1: 1}, 3),
+        (INSTANCE, {1: 1, 2: 1}, 1),
+        (GROUP, {1: 5}, 1),
+        (PROJECT, {1: 5}, 1),
+        (replace(PROJECT, projects=frozenset({9})), {}, None),
+    ],
+)
+def test_an_instance_runner_takes_from_the_project_that_has_least(
+    runner: Candidate, running: dict[int, int], job: int | None
+) -> None:
+    assert next_job(QUEUE, runner, running) == job
