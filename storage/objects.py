@@ -28,6 +28,8 @@ CHUNK: Final = 256 * 1024
 """Bytes that are read, written and hashed at a time."""
 RETRIES: Final = {"max_retries": 4, "retry_timeout": timedelta(seconds=20)}
 """How long a call to S3 is tried again before it is Unavailable; the callers have retries of their own."""
+ADDRESS_LIFE: Final = timedelta(minutes=10)
+"""How long the address of an object is good; a download that has begun goes on."""
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=@-]{0,199}")
 
 
@@ -74,12 +76,14 @@ class ObjectStore:
             return cls(S3Store.from_url(url, **{"retry_config": RETRIES, **options}), None)
         raise Invalid(f"PERDURE_OBJECT_STORE is {url!r}; it must be file:///path or s3://bucket/prefix.")
 
-    async def put(self, key: str, chunks: AsyncIterator[bytes] | bytes, limit: int | None = None) -> Stored:
+    async def put(
+        self, key: str, chunks: AsyncIterator[bytes] | bytes, limit: int | None = None, limit_set_by: str = ""
+    ) -> Stored:
         """Store everything under `key`, in place of what was there; returns once it is durable.
 
         Nobody sees the object before it is whole. When `chunks` raises, the caller is cancelled, more than `limit`
-        bytes come (TooLarge), room runs out (StorageFull) or the store fails (Unavailable), nothing is left and an
-        older object stays.
+        bytes come (TooLarge, which names what set it), room runs out (StorageFull) or the store fails (Unavailable),
+        nothing is left and an older object stays.
         """
         size = crc32 = 0
         digest = hashlib.sha256()
@@ -87,7 +91,7 @@ class ObjectStore:
             async for chunk in _sliced(chunks):
                 size += len(chunk)
                 if limit is not None and size > limit:
-                    raise TooLarge(f"{key} has more than {limit} bytes, the limit set by PERDURE_ARTIFACT_BYTES.")
+                    raise TooLarge(f"{key} has more than {limit} bytes, the limit set by {limit_set_by}.")
                 digest.update(chunk)
                 crc32 = zlib.crc32(chunk, crc32)
                 await sink.write(chunk)
@@ -131,6 +135,13 @@ class ObjectStore:
                 await obstore.delete_async(self.store, checked_key(key))
         except NotFound:
             return
+
+    async def address(self, key: str) -> str:
+        """Where whoever has this address can read the object for ten minutes; empty for a store of files."""
+        if not isinstance(self.store, S3Store):
+            return ""
+        with reading(key):
+            return str(await obstore.sign_async(self.store, "GET", checked_key(key), ADDRESS_LIFE))
 
     def _sink(self, key: str) -> AbstractAsyncContextManager[Sink]:
         if self.root is not None:

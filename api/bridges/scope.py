@@ -1,5 +1,6 @@
 """The variables that a bridge sees, for its own texts and for what it hands down. Reference: CI YAML, section 10."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from api.event_context import event_facts
@@ -31,6 +32,7 @@ def scope_of(services: Services, bridge: Bridge) -> Scope:
     return Scope(
         predefined=tuple(JobVariable(key, value, raw=True) for key, value in predefined.items()),
         yaml={key: Variable(item["value"], item["raw"]) for key, item in yaml.items()},
+        dotenv=tuple(_asked(item) for item in bridge.dotenv),
         pipeline=tuple(_asked(item) for item in pipeline.variables),
         job=tuple(_asked(item) for item in job.variables),
     )
@@ -52,5 +54,5 @@ def expanded_inputs(scope: Scope, inputs: Any) -> Any:
     return inputs
 
 
-def _asked(item: dict[str, Any]) -> JobVariable:
+def _asked(item: Mapping[str, Any]) -> JobVariable:
     return JobVariable(item["key"], item["value"], public=False, raw=bool(item.get("raw", False)))

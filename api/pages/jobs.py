@@ -14,6 +14,7 @@ from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
 from api.services import Services
 from api.v4.access import Id
+from api.v4.artifact_access import may_read
 from api.v4.asking import ask_checked
 from api.v4.job_log import log_of
 from api.v4.origin import require_our_pages
@@ -22,8 +23,9 @@ from auth.permissions import Action
 from domain.messages import Operation
 from domain.operations import CANCELABLE, RETRIABLE
 from domain.status import Status
-from models.notifications import pipeline_topic
+from models.notifications import pipeline_topic, trace_topic
 from models.repositories import jobs, relations, standings
+from models.repositories.artifacts import ARCHIVE
 
 router = APIRouter(prefix="/{org}/{project}/-/jobs/{job_id}")
 
@@ -48,7 +50,11 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         pipeline_path=page_of(pipeline, project.row.full_path),
         user=around.users[row.user_id],
         runner=around.runners.get(row.runner_id),
-        artifacts=[item for item in around.artifacts.get(row.id, ()) if item.file_type == "archive"],
+        artifacts=[
+            item
+            for item in around.artifacts.get(row.id, ())
+            if item.file_type == ARCHIVE and may_read(project, item.access)
+        ],
         attempts=attempts,
         log=log,
         stuck=standing.stuck.get(job_id),
@@ -87,7 +93,8 @@ async def job_events(request: Request, job_id: Id, services: ServicesDep, projec
     """Changes of that page; a log that grew is one."""
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
-    return event_stream(request, services, lambda: draw(services, project, job_id), pipeline_topic(row.pipeline_id))
+    topics = (pipeline_topic(row.pipeline_id), trace_topic(job_id))
+    return event_stream(request, services, lambda: draw(services, project, job_id), *topics)
 
 
 @router.post("/retry", dependencies=[Depends(require_our_pages)])

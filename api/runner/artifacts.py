@@ -1,143 +1,191 @@
 """`/jobs/:id/artifacts`: files that jobs hand in and on (reference: runner protocol, section 6)."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
 import structlog
 from fastapi import Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.runner.job_access import claims_for, held, job_token
-from api.runner.multipart import FilePart, file_part
+from api.runner.artifact_types import LIMITS, SizeLimit, artifact_type, limit_of
+from api.runner.body import flag
+from api.runner.job_access import claims_for, held, holder, job_token, require_running
+from api.runner.multipart import file_part
 from api.services import Services
-from auth.job_token import Scope, archive_scope
+from api.stored_file import stored_file
+from auth.job_token import JobClaims, Scope
 from domain.config.reading.durations import parse_expiry
-from domain.errors import Forbidden, Invalid, NotFound, TooLarge
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unavailable
 from models.columns import Record
-from models.repositories import artifacts, hand_outs
-from storage.junit import JUnitReport, parse_junit
+from models.notifications import REPORTS
+from models.repositories import artifacts, database_time, reports, unused_objects
 from storage.objects import Stored
+from storage.reports.content import Content
+from storage.reports.parsers import DOTENV, PARSERS, READ
 
 log = structlog.get_logger()
 
-_FORMATS: Final = frozenset({"zip", "gzip", "raw", "zipzstd", "tarzstd"})
-_REPORT_BYTES: Final = 10 * 1024 * 1024
+_ANY: Final = "application/octet-stream"
+_MULTIPART: Final = 4096
+"""Bytes that surround the one file of a body, at most."""
+
+
+async def authorize(job_id: int, request: Request, services: Services) -> JSONResponse:
+    """Say whether an upload would be taken; a front that stores files itself asks this first."""
+    claims = claims_for(services, job_token(request), Scope.ARTIFACTS_UPLOAD, job_id)
+    kind, _ = _kind(request.query_params)
+    async with services.database.write() as connection:
+        await held(connection, claims)
+        limit = await _limit(connection, services, job_id, kind)
+    limit.check(request.query_params.get("filesize", ""))
+    return JSONResponse({"MaximumSize": limit.size})
 
 
 async def upload(job_id: int, request: Request, services: Services) -> JSONResponse:
-    """Take one file of a running job, as a stream; 201 only when it lies safely in the store."""
+    """Take one file of a running job, as a stream; 201 only when it lies safely in the store.
+
+    One of each type: the same file again is a success, another one is refused. A job that ends meanwhile has handed in
+    nothing.
+    """
     claims = claims_for(services, job_token(request), Scope.ARTIFACTS_UPLOAD, job_id)
+    kind, _ = _kind(request.query_params)
+    key = f"projects/{claims.project_id}/jobs/{job_id}/{kind}-{uuid4().hex}"
     async with services.database.write() as connection:
-        row = await held(connection, claims)
-    kind, file_format = _kind(request)
-    _check_announced(request, services)
-    part = await file_part(request)
-    key = f"projects/{row.project_id}/jobs/{row.id}/{kind}-{uuid4().hex}"
-    stored = await services.store.put(key, part.content, limit=services.settings.sizes.artifact_bytes)
-    now = services.clock()
-    async with services.database.write() as connection:
-        row = await held(connection, claims)  # it may have been given up meanwhile
-        replaced = await artifacts.find(connection, row.id, kind)
-        if replaced is not None:
-            await artifacts.remove(connection, replaced.id)
-        values = _values(row, part, stored, key, kind, file_format)
-        await artifacts.add(connection, now, **values, expire_at=_expiry(request, now))
-    if replaced is not None:
-        await services.store.delete(replaced.object_key)
-    if kind == "junit":
-        await _keep_report(services, row, key)
-    return JSONResponse({"id": row.id, "file_type": kind, "size": stored.size}, 201)
-
-
-def _kind(request: Request) -> tuple[str, str]:
-    kind = request.query_params.get("artifact_type") or "archive"
-    file_format = request.query_params.get("artifact_format") or "zip"
-    if file_format not in _FORMATS or not kind.isidentifier() or len(kind) > 50:
-        raise Invalid(f"400 Bad request: artifact_type {kind!r} in artifact_format {file_format!r} is not known.")
-    return kind, file_format
-
-
-def _check_announced(request: Request, services: Services) -> None:
-    limit = services.settings.sizes.artifact_bytes
-    announced = request.headers.get("content-length", "")
-    if announced.isdigit() and int(announced) > limit + 4096:
-        raise TooLarge(f"413 Request Entity Too Large: at most {limit} bytes are taken (PERDURE_ARTIFACT_BYTES).")
-
-
-def _expiry(request: Request, now: datetime) -> datetime | None:
-    """When an artifact may go; never when its job does not say."""
-    wish = request.query_params.get("expire_in", "")
-    seconds = parse_expiry(wish) if wish else None
-    return now + timedelta(seconds=seconds) if seconds else None
-
-
-def _values(row: Record, part: FilePart, stored: Stored, key: str, kind: str, file_format: str) -> dict[str, object]:
-    return {
-        "job_id": row.id,
-        "project_id": row.project_id,
-        "file_type": kind,
-        "file_format": file_format,
-        "filename": part.filename,
-        "size": stored.size,
-        "sha256": stored.sha256,
-        "object_key": key,
-    }
-
-
-async def _keep_report(services: Services, row: Record, key: str) -> None:
-    """Read a JUnit report into its table; a broken one is kept with its fault and harms nothing."""
-    content = b"".join([part async for part in services.store.read(key, 0, _REPORT_BYTES)])
-    values: dict[str, object] = {"total": 0, "failed": 0, "errored": 0, "skipped": 0, "seconds": 0.0, "cases": []}
+        await held(connection, claims)
+        limit = await _limit(connection, services, job_id, kind)
+        _check_announced(request, limit)
+        await unused_objects.announce(connection, key)
     try:
-        report = await asyncio.to_thread(parse_junit, content)
-    except (Invalid, TooLarge) as error:
-        log.warning("a JUnit report cannot be read", job=row.id, error=str(error))
-        values["error"] = str(error)
-    else:
-        values = _report_values(report)
+        part = await file_part(request)
+        stored = await services.store.put(key, part.content, limit.size, limit.set_by)
+        described = {**part.fields, **request.query_params}  # some runners describe a file behind it, in the body
+        kind, file_format = _kind(described)
+        await _check_size(services, job_id, kind, stored)
+        variables = await _variables(services, key, stored) if kind == DOTENV else None
+        expire_in = described.get("expire_in", "")
+        await _keep(services, claims, _Arrived(kind, file_format, part.filename, key, stored, variables, expire_in))
+    except BaseException:
+        await _give_up(services, key)
+        raise
+    if kind in READ and variables is None:
+        await services.notifications.notify(REPORTS)
+    return JSONResponse({"id": job_id, "file_type": kind, "size": stored.size}, 201)
+
+
+def _kind(query: Mapping[str, str]) -> tuple[str, str]:
+    return artifact_type(query.get("artifact_type", ""), query.get("artifact_format", ""))
+
+
+async def _limit(connection: AsyncConnection, services: Services, job_id: int, kind: str) -> SizeLimit:
+    wish = await artifacts.wish_of(connection, job_id)
+    return limit_of(kind, wish.max_artifacts_size, services.settings)
+
+
+async def _check_size(services: Services, job_id: int, kind: str, stored: Stored) -> None:
+    """The limit of a type that was told behind the file."""
+    if kind in LIMITS:
+        async with services.database.read() as connection:
+            (await _limit(connection, services, job_id, kind)).check(str(stored.size))
+
+
+def _check_announced(request: Request, limit: SizeLimit) -> None:
+    announced = request.headers.get("content-length", "")
+    if announced.isascii() and announced.isdigit():
+        limit.check(str(max(0, int(announced) - _MULTIPART)))
+
+
+async def _variables(services: Services, key: str, stored: Stored) -> Content:
+    """What a dotenv file says; its job waits for the answer, since the next one may need it at once."""
+    content = b"".join([part async for part in services.store.read(key, 0, stored.size)])
+    return PARSERS[DOTENV](content)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """A file that lies in the store. `variables` are those of a dotenv file; `expire_in` is what the call says."""
+
+    kind: str
+    file_format: str
+    filename: str
+    key: str
+    stored: Stored
+    variables: Content | None
+    expire_in: str
+
+
+async def _keep(services: Services, claims: JobClaims, arrived: _Arrived) -> None:
+    """Write the row of an upload. Raises `Invalid` when the job has another file of the type."""
     async with services.database.write() as connection:
-        await artifacts.put_report(connection, job_id=row.id, pipeline_id=row.pipeline_id, **values)
+        row = await holder(connection, claims, writes=True)
+        require_running(row)  # it may have been given up meanwhile
+        earlier = await artifacts.find(connection, row.id, arrived.kind)
+        if earlier is not None and earlier.sha256 != arrived.stored.sha256:
+            raise Invalid("400 Bad request: another artifact of the same type already exists")
+        if earlier is not None:
+            await unused_objects.doom_announced(connection, arrived.key)
+            return
+        if not await unused_objects.take_up(connection, arrived.key):
+            raise Unavailable("The upload took more than a day; begin again.")
+        await _add(connection, services, row, arrived)
 
 
-def _report_values(report: JUnitReport) -> dict[str, object]:
-    return {
-        "total": report.total,
-        "failed": report.failed,
-        "errored": report.errored,
-        "skipped": report.skipped,
-        "seconds": report.seconds,
-        "cases": list(report.cases),
-    }
+async def _add(connection: AsyncConnection, services: Services, row: Record, arrived: _Arrived) -> None:
+    now = await database_time.moment(connection)
+    wish = (await artifacts.wish_of(connection, row.id)).wish or {}
+    seconds = _seconds(arrived.expire_in or wish.get("expire_in", ""), services)
+    variables = arrived.variables
+    await artifacts.add(
+        connection,
+        now,
+        job_id=row.id,
+        project_id=row.project_id,
+        file_type=arrived.kind,
+        file_format=arrived.file_format,
+        filename=arrived.filename,
+        size=arrived.stored.size,
+        sha256=arrived.stored.sha256,
+        object_key=arrived.key,
+        access=wish.get("access", "all"),
+        parsed=variables is not None or arrived.kind not in READ,
+        expire_at=None if seconds is None else now + timedelta(seconds=seconds),
+    )
+    if variables is not None:
+        of_job = {"job_id": row.id, "pipeline_id": row.pipeline_id, "kind": arrived.kind}
+        await reports.put(connection, **of_job, total=len(variables.entries), entries=variables.entries)
+
+
+def _seconds(wish: str, services: Services) -> float | None:
+    """How long a file is kept; None for ever."""
+    if wish:
+        return parse_expiry(wish)
+    return services.settings.times.artifact_expire_in or None
+
+
+async def _give_up(services: Services, key: str) -> None:
+    """The object, if it came so far, is deleted soon; without the database its key is found after a day."""
+    try:
+        async with services.database.write() as connection:
+            await unused_objects.doom_announced(connection, key)
+    except PerdureError as error:
+        log.warning("an upload that came to nothing is cleared away later", key=key, error=str(error))
 
 
 async def download(job_id: int, request: Request, services: Services) -> Response:
-    """The archive of a job, for the running job that depends on it.
-
-    A token for exactly this archive opens it wherever it is from; any other one those of the job's own pipeline.
-    """
-    token = job_token(request)
-    narrow = archive_scope(job_id)
-    is_named = narrow in services.job_tokens.read(token).scopes
-    claims = claims_for(services, token, narrow if is_named else Scope.ARTIFACTS_DOWNLOAD)
+    """The archive of a job, for the running job whose token names it."""
+    claims = claims_for(services, job_token(request), Scope.ARTIFACTS_DOWNLOAD)
+    if job_id not in claims.archives:
+        raise Forbidden("403 Forbidden: this job does not depend on that one.")
     async with services.database.write() as connection:
-        row = await held(connection, claims)
-        known = await artifacts.find(connection, job_id, hand_outs.ARCHIVE)
-        is_granted = is_named or any(item.id == job_id for item in await hand_outs.dependencies_of(connection, row.id))
+        await held(connection, claims)
+        known = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
     if known is None:
         raise NotFound("404 Not Found: this job has no archive.")
-    if not is_granted:
-        raise Forbidden("403 Forbidden: this job does not depend on that one.")
-    headers = {
-        "Content-Length": str(known.size),
-        "Content-Disposition": 'attachment; filename="artifacts.zip"',
-        "X-Content-Type-Options": "nosniff",
-    }
-    return StreamingResponse(_bytes(services, known.object_key), 200, headers, "application/octet-stream")
-
-
-async def _bytes(services: Services, key: str) -> AsyncIterator[bytes]:
-    async for part in services.store.read(key):
-        yield part
+    if services.settings.direct_download and flag(dict(request.query_params), "direct_download", default=False):
+        address = await services.store.address(known.object_key)
+        if address:
+            return Response(status_code=302, headers={"Location": address})
+    return await stored_file(services.store, known, _ANY, request.headers.get("range", ""))

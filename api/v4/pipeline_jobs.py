@@ -1,4 +1,4 @@
-"""What a pipeline holds: its jobs and its test report."""
+"""What a pipeline holds: its jobs and what their reports say."""
 
 from typing import Annotated, Any
 
@@ -11,8 +11,9 @@ from api.v4.access import PipelineDep
 from api.v4.jobs import ScopeDep, shown_jobs
 from api.v4.pagination import PagingDep
 from api.v4.representation.bridges import bridge
-from api.v4.representation.test_reports import test_report
-from models.repositories import artifacts, jobs
+from api.v4.representation.reports import reports as shown_reports
+from api.v4.representation.test_reports import test_report, test_report_summary
+from models.repositories import jobs, reports
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/pipelines/{pipeline_id}")
@@ -52,6 +53,20 @@ async def list_bridges(found: PipelineDep, services: ServicesDep, paging: Paging
 async def get_test_report(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
     """What the JUnit reports of the latest attempts say."""
     async with services.database.read() as connection:
-        rows = await artifacts.reports_of(connection, found.row.id)
-        latest = (await connection.execute(jobs.of_pipeline(found.row.id))).all()
-    return test_report(rows, {row.id: row.name for row in latest})
+        return test_report(await reports.tests_of(connection, found.row.id, cases=True))
+
+
+@router.get("/test_report_summary")
+async def get_test_report_summary(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+    """The same in figures, without the test cases."""
+    async with services.database.read() as connection:
+        return test_report_summary(await reports.tests_of(connection, found.row.id, cases=False))
+
+
+@router.get("/reports")
+async def get_reports(found: PipelineDep, services: ServicesDep) -> list[dict[str, Any]]:
+    """Every kind of report of the latest attempts, with its counts."""
+    async with services.database.read() as connection:
+        tests = await reports.tests_of(connection, found.row.id, cases=False)
+        others = await reports.summaries_of(connection, found.row.id)
+    return shown_reports(others, tests)

@@ -14,10 +14,11 @@ from api.v4.names import PathName, checked_path, path_from
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.projects import project as shown
-from auth.permissions import MAINTAINER, OWNER, Action, Caller
+from auth.permissions import MAINTAINER, OWNER, Action, Caller, require_admin
 from domain.errors import Forbidden, Invalid, NotFound
 from git.names import checked_ref
 from models.columns import Record
+from models.notifications import RUNNERS
 from models.repositories import projects, relations
 from models.repositories.listings import ProjectFilter, has_level
 from models.repositories.listings import projects as listed
@@ -94,24 +95,43 @@ class ProjectChanges(BaseModel):
 
     ci_forward_deployment_enabled: bool | None = None
     auto_cancel_pending_pipelines: Literal["enabled", "disabled"] | None = None
+    keep_latest_artifact: bool | None = None
+    max_artifacts_size: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    shared_runners_enabled: bool | None = None
+    group_runners_enabled: bool | None = None
+
+    def columns(self) -> dict[str, bool | int]:
+        """The columns to write."""
+        mode = self.auto_cancel_pending_pipelines
+        wanted = {
+            "forward_deployment": self.ci_forward_deployment_enabled,
+            "auto_cancel_redundant": None if mode is None else mode == "enabled",
+            "keep_latest_artifacts": self.keep_latest_artifact,
+            "max_artifacts_size": self.max_artifacts_size,
+            "shared_runners_enabled": self.shared_runners_enabled,
+            "group_runners_enabled": self.group_runners_enabled,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
 
 
 @router.put("/projects/{project}")
 async def change_project(
     changes: Annotated[ProjectChanges, Depends(given(ProjectChanges))], project: ProjectDep, services: ServicesDep
 ) -> dict[str, Any]:
-    """Change how the pipelines of a project treat older ones. Only maintainers may."""
+    """Change how the pipelines of a project treat older ones, what it keeps, and whose runners take its jobs.
+
+    Only maintainers may. How large an artifact may be (`max_artifacts_size`, in MiB) is for administrators to say.
+    """
     project.require(Action.ADMINISTER)
-    values: dict[str, bool] = {}
-    if changes.ci_forward_deployment_enabled is not None:
-        values["forward_deployment"] = changes.ci_forward_deployment_enabled
-    if changes.auto_cancel_pending_pipelines is not None:
-        values["auto_cancel_redundant"] = changes.auto_cancel_pending_pipelines == "enabled"
+    values = changes.columns()
+    if "max_artifacts_size" in values:
+        require_admin(project.caller)
     async with services.database.write() as connection:
         if values:
             await projects.change(connection, project.row.id, **values)
         row = await projects.find(connection, project.row.id)
         owner = await projects.organisation_by(connection, key=project.row.organisation_id)
+    await services.notifications.tell(RUNNERS)
     return shown(row, owner, services.settings.url, project.level)
 
 

@@ -5,6 +5,7 @@ from sqlmodel import SQLModel
 
 import models.environments
 import models.pipelines
+import models.reports
 import models.tables  # noqa: F401
 
 connection = context.config.attributes["connection"]

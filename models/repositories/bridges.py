@@ -1,7 +1,7 @@
 """Bridges in SQL: read for making their pipeline, marked when it is made, and kept in step with its status."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -13,7 +13,7 @@ from domain.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage, Trace, TraceChunk
-from models.repositories import outbox, verdicts
+from models.repositories import hand_outs, outbox, verdicts
 from models.repositories.claims import lift
 from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job, set_status
@@ -29,12 +29,13 @@ chunk = table_of(TraceChunk)
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Rows behind a bridge: the job, its pipeline, its project, and who runs it."""
+    """Rows behind a bridge: the job, its pipeline, its project, who runs it, and variables of the jobs before it."""
 
     job: Any
     pipeline: Any
     project: Any
     user: Any
+    dotenv: Sequence[Mapping[str, str]] = ()
 
 
 async def read(connection: AsyncConnection, job_id: int) -> Bridge:
@@ -45,6 +46,7 @@ async def read(connection: AsyncConnection, job_id: int) -> Bridge:
         pipeline=(await connection.execute(select(pipeline).where(pipeline.c.id == row.pipeline_id))).one(),
         project=(await connection.execute(select(project).where(project.c.id == row.project_id))).one(),
         user=(await connection.execute(select(user).where(user.c.id == row.user_id))).one(),
+        dotenv=await hand_outs.dotenv(connection, row),
     )
 
 

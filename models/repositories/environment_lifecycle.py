@@ -16,7 +16,7 @@ from domain.places import START, STOP, deployed_url, seconds_of
 from domain.status import COMPLETE, LIVE, Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
-from models.repositories import environments, outbox
+from models.repositories import environments, outbox, reports
 from models.repositories.deployments import NEWEST_SUCCESS
 from models.repositories.environments import AVAILABLE, STOPPED, STOPPING
 from models.repositories.job_rows import job
@@ -64,11 +64,13 @@ async def _succeeded(connection: AsyncConnection, row: Record, written: Record, 
             )
         return
     values: dict[str, Any] = {"auto_stop_at": until}
-    own = {item["key"]: item["value"] for item in written.variables}
-    numbers = {"CI_JOB_ID": str(written.id), "CI_PIPELINE_ID": str(written.pipeline_id)}
-    url = deployed_url(place.get("url", ""), {**own, **numbers})
-    if url:
-        values["external_url"] = url
+    if place.get("url"):
+        reported = await reports.variables_of(connection, written.id)
+        own = {item["key"]: item["value"] for item in (*reported, *written.variables)}
+        numbers = {"CI_JOB_ID": str(written.id), "CI_PIPELINE_ID": str(written.pipeline_id)}
+        url = deployed_url(place["url"], {**own, **numbers})
+        if url:
+            values["external_url"] = url
     if place.get("deployment_tier"):
         values["tier"] = place["deployment_tier"]
     await environments.move(connection, [row.environment_id], AVAILABLE, now, **values)

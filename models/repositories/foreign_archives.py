@@ -5,22 +5,17 @@ Only latest attempts that succeeded count. Reference: CI YAML, section 7.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.bridges import CHILD
 from domain.status import Status
-from models.columns import Record, table_of
-from models.pipelines import Artifact, Pipeline
-from models.repositories.hand_outs import ARCHIVE
+from models.columns import Record
+from models.repositories.artifacts import ARCHIVE, artifact, kept, pipeline, project
 from models.repositories.job_rows import job
 
-artifact = table_of(Artifact)
-pipeline = table_of(Pipeline)
-
-CHILD: Final = "parent_pipeline"
-"""Source of a child pipeline: it belongs to the family of the pipeline that made it."""
 _DEEPEST: Final = 64
 """So many parents are gone up at most; no hierarchy may become nearly as deep."""
 
@@ -34,17 +29,11 @@ _JOB: Final = (
         job.c.plan["artifacts"].label("announced"),
         artifact.c.filename,
         artifact.c.size,
+        artifact.c.object_key,
         artifact.c.expire_at,
-        pipeline.c.id.label("pipeline_id"),
-        pipeline.c.project_id,
-        pipeline.c.ref,
-        pipeline.c.tag,
+        job.c.pipeline_id,
     )
-    .select_from(
-        job.join(pipeline, pipeline.c.id == job.c.pipeline_id).outerjoin(
-            artifact, (artifact.c.job_id == job.c.id) & (artifact.c.file_type == ARCHIVE)
-        )
-    )
+    .outerjoin(artifact, (artifact.c.job_id == job.c.id) & (artifact.c.file_type == ARCHIVE))
     .where(job.c.pipeline_id == bindparam("b_pipeline"), job.c.name == bindparam("b_name"))
     .where(~job.c.retried, job.c.status == Status.SUCCESS)
 )
@@ -52,7 +41,7 @@ _OF_ATTEMPT: Final = (
     select(artifact)
     .join(job, job.c.id == artifact.c.job_id)
     .where(job.c.pipeline_id == bindparam("b_pipeline"), job.c.name == bindparam("b_name"))
-    .where(~job.c.retried, artifact.c.file_type == ARCHIVE)
+    .where(~job.c.retried, artifact.c.file_type == ARCHIVE, artifact.c.object_key != "")
 )
 _LATEST: Final = (
     select(pipeline.c.id)
@@ -61,7 +50,11 @@ _LATEST: Final = (
     .order_by(pipeline.c.id.desc())
     .limit(1)
 )
-_NEWER: Final = _LATEST.where(pipeline.c.tag == bindparam("b_tag"), pipeline.c.id > bindparam("b_pipeline"))
+_KEPT: Final = (
+    select(pipeline.c.id)
+    .join(project, project.c.id == pipeline.c.project_id)
+    .where(pipeline.c.id == bindparam("b_pipeline"), kept(pipeline, project))
+)
 
 
 async def of_latest_attempt(connection: AsyncConnection, pipeline_id: int, name: str) -> Record | None:
@@ -72,8 +65,8 @@ async def of_latest_attempt(connection: AsyncConnection, pipeline_id: int, name:
 async def in_family(connection: AsyncConnection, own_id: int, pipeline_id: int, name: str) -> Record | None:
     """A successful job of a pipeline that has the same topmost parent as the pipeline `own_id`; None if there is none.
 
-    Columns: id, name, `announced` (its `artifacts`), filename, size and expire_at of its archive (None without one),
-    and its pipeline's pipeline_id, project_id, ref, tag.
+    Columns: id, name, `announced` (its `artifacts`), pipeline_id, and of its archive filename, size, object_key and
+    expire_at (None without one).
     """
     if await _topmost(connection, own_id) != await _topmost(connection, pipeline_id):
         return None
@@ -86,18 +79,13 @@ async def of_project(connection: AsyncConnection, project_id: int, ref: str, nam
     return None if found is None else await _successful(connection, found, name)
 
 
-async def gone(connection: AsyncConnection, of_pipeline: Any, archives: Sequence[Record], now: datetime) -> list[str]:
-    """Names of the jobs whose archives may not be relied on any more.
-
-    They have expired, and a later pipeline of the ref has succeeded: as long as none has, the latest files of a ref are
-    kept. `of_pipeline` needs id, project_id, ref and tag.
-    """
-    expired = [row.name for row in archives if row.expire_at is not None and row.expire_at <= now]
+async def gone(connection: AsyncConnection, pipeline_id: int, archives: Sequence[Record], now: datetime) -> list[str]:
+    """Names of the jobs of a pipeline whose archives may not be relied on any more: gone, or expired and not kept."""
+    expired = [row for row in archives if not row.object_key or (row.expire_at is not None and row.expire_at <= now)]
     if not expired:
         return []
-    place = {"b_project": of_pipeline.project_id, "b_ref": of_pipeline.ref, "b_tag": of_pipeline.tag}
-    newer = (await connection.execute(_NEWER, {**place, "b_pipeline": of_pipeline.id})).first()
-    return [] if newer is None else expired
+    is_kept = (await connection.execute(_KEPT, {"b_pipeline": pipeline_id})).first() is not None
+    return [row.name for row in expired if not row.object_key or not is_kept]
 
 
 async def _successful(connection: AsyncConnection, pipeline_id: int, name: str) -> Record | None:

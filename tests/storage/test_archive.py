@@ -216,3 +216,19 @@ async def test_content_that_is_not_as_listed_is_an_error(store: ObjectStore, dat
     archive = await opened(store, data)
     with pytest.raises(Invalid, match=message):
         await content(archive, "name")
+
+
+async def test_the_end_of_a_damaged_content_never_comes(store: ObjectStore):
+    """Whoever was told its length beforehand can then not take it for whole."""
+    archive = await opened(
+        store, packed(("name", RANDOM), method=zipfile.ZIP_STORED).replace(RANDOM[-9:], b"damaged!!")
+    )
+    got = bytearray()
+
+    async def read() -> None:
+        async for chunk in archive.read("name"):
+            got.extend(chunk)
+
+    with pytest.raises(Invalid, match="checksum"):
+        await read()
+    assert 0 < len(got) < len(RANDOM)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import boto3
+import httpx
 import pytest
 from aiohttp import web
 from moto.server import ThreadedMotoServer
@@ -122,7 +123,7 @@ async def test_missing_objects(store: ObjectStore):
 async def test_limit_names_its_setting_and_leaves_the_old_object(store: ObjectStore):
     await store.put("a", b"old", limit=3)
     with pytest.raises(TooLarge, match=r"a has more than 12000000 bytes, .* PERDURE_ARTIFACT_BYTES"):
-        await store.put("a", chunks(121), limit=12_000_000)
+        await store.put("a", chunks(121), 12_000_000, "PERDURE_ARTIFACT_BYTES")
     assert await content(store, "a") == b"old"
 
 
@@ -344,3 +345,16 @@ async def test_rotten_object_never_looks_whole(tmp_path: Path):
     with pytest.raises(Unavailable, match="damaged"):
         await download()
     assert 0 < sum(given) < stored.size
+
+
+async def test_an_object_on_s3_has_an_address_that_needs_no_keys(store: ObjectStore):
+    await store.put("some/key", b"0123456789")
+    address = await store.address("some/key")
+    if store.root is not None:
+        assert address == ""
+        return
+    async with httpx.AsyncClient() as client:
+        whole = await client.get(address)
+        part = await client.get(address, headers={"Range": "bytes=2-4"})
+    assert (whole.status_code, whole.content) == (200, b"0123456789")
+    assert (part.status_code, part.content) == (206, b"234")

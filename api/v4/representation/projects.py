@@ -61,7 +61,8 @@ def project(row: Any, owner: Any, url: str, level: int | None = None) -> dict[st
         "creator_id": row.creator_id,
         "jobs_enabled": True,
         "builds_access_level": "enabled",
-        "shared_runners_enabled": True,
+        "shared_runners_enabled": row.shared_runners_enabled,
+        "group_runners_enabled": row.group_runners_enabled,
         "build_timeout": row.timeout,
         "ci_config_path": ".gitlab-ci.yml",
         **(_settings(row) if level is not None and level >= MAINTAINER else {}),
@@ -78,4 +79,6 @@ def _settings(row: Any) -> dict[str, Any]:
     return {
         "ci_forward_deployment_enabled": row.forward_deployment,
         "auto_cancel_pending_pipelines": "enabled" if row.auto_cancel_redundant else "disabled",
+        "keep_latest_artifact": row.keep_latest_artifacts,
+        "max_artifacts_size": row.max_artifacts_size,
     }

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from domain.errors import Invalid, TooLarge
-from storage.junit import MESSAGE_LIMIT, UNPACKED_LIMIT, CaseStatus, parse_junit
+from storage.reports.content import UNPACKED_LIMIT
+from storage.reports.junit import MESSAGE_LIMIT, CaseStatus, parse_junit
 
 PYTEST = b"""<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite name="pytest" errors="0" failures="9" tests="99" time="1.5">

@@ -1,32 +1,25 @@
 """Reads JUnit test reports as runners upload them: XML, usually gzip, one member for each file.
 
-Reference: reliability, row F3 (no entity is ever expanded, nothing outside is fetched, size is bounded); runner
-protocol, section 6.1 (several reports come as concatenated gzip members).
+Test suites may hold suites; only the innermost one of a case counts.
 """
 
-import io
 import math
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import iterparse
+from domain.errors import TooLarge
+from storage.reports.content import documents, elements, require_root, tag
 
-from domain.errors import Invalid, TooLarge
-
-UNPACKED_LIMIT: Final = 10 * 1024 * 1024
-"""Bytes of all reports of one upload, unpacked."""
+WHAT: Final = "JUnit report"
 CASE_LIMIT: Final = 100_000
 """Test cases of one upload."""
-DEPTH_LIMIT: Final = 32
-"""Elements inside each other; test suites hold suites, but not so many."""
 MESSAGE_LIMIT: Final = 16 * 1024
 """Characters of a failure's text that are kept."""
-_GZIP: Final = b"\x1f\x8b"
+_ROOTS: Final = frozenset({"testsuites", "testsuite"})
+_DROPPED: Final = frozenset({"testcase", "testsuite", "properties", "system-out", "system-err"})
 
 
 class CaseStatus(StrEnum):
@@ -97,9 +90,8 @@ def parse_junit(data: bytes) -> JUnitReport:
     Raises Invalid with the line for broken XML, a document type or entities, and what is no JUnit report; TooLarge
     above a limit.
     """
-    documents = _documents(data)
     cases: list[JUnitCase] = []
-    for document in documents:
+    for document in documents(data, WHAT):
         for case in _cases(document):
             cases.append(case)
             if len(cases) > CASE_LIMIT:
@@ -130,65 +122,24 @@ def _count(cases: list[JUnitCase]) -> Counts:
     )
 
 
-def _documents(data: bytes) -> list[bytes]:
-    if not data.startswith(_GZIP):
-        if len(data) > UNPACKED_LIMIT:
-            raise TooLarge(f"The JUnit report has more than {UNPACKED_LIMIT} bytes.")
-        return [data]
-    documents: list[bytes] = []
-    room = UNPACKED_LIMIT
-    while data.startswith(_GZIP):
-        unpacking = zlib.decompressobj(wbits=31)
-        try:
-            document = unpacking.decompress(data, room + 1)
-        except zlib.error as error:
-            raise Invalid(f"The JUnit report is broken gzip data: {error}") from error
-        room -= len(document)
-        if room < 0:
-            raise TooLarge(f"The JUnit report has more than {UNPACKED_LIMIT} bytes when unpacked.")
-        if not unpacking.eof:
-            raise Invalid("The JUnit report is gzip data that ends too early; upload it again.")
-        documents.append(document)
-        data = unpacking.unused_data
-    return documents
-
-
 def _cases(document: bytes) -> Iterator[JUnitCase]:
     """All cases of one document; elements are dropped as they are read, so memory stays small."""
-    path: list[Element] = []
-    try:
-        for event, element in iterparse(io.BytesIO(document), events=("start", "end"), forbid_dtd=True):
-            if event == "start":
-                if not path and _tag(element) not in {"testsuites", "testsuite"}:
-                    raise Invalid(f"The report is no JUnit report: its root is <{element.tag[:80]}>.")
-                path.append(element)
-                if len(path) > DEPTH_LIMIT:
-                    raise Invalid(f"The JUnit report has elements more than {DEPTH_LIMIT} deep.")
-                continue
-            path.pop()
-            if _tag(element) == "testcase":
-                yield _case(element, path)
-            if _tag(element) in {"testcase", "testsuite", "properties", "system-out", "system-err"} and path:
-                path[-1].remove(element)
-    except ParseError as error:
-        line, column = error.position
-        raise Invalid(f"The JUnit report is broken XML at line {line}, column {column + 1}: {error}") from error
-    except DefusedXmlException as error:
-        raise Invalid(
-            f"The JUnit report has a document type or entities, which are refused; remove them. ({error})"
-        ) from error
-    except (LookupError, ValueError) as error:
-        raise Invalid(f"The JUnit report has an encoding that cannot be read: {error}") from error
+    for element, path in elements(document, WHAT):
+        require_root(element, path, _ROOTS, WHAT)
+        if tag(element) == "testcase":
+            yield _case(element, path)
+        if tag(element) in _DROPPED and path:
+            path[-1].remove(element)
 
 
 def _case(element: Element, path: list[Element]) -> JUnitCase:
     status, message = CaseStatus.SUCCESS, ""
-    children = {_tag(child): child for child in reversed(element)}
-    for tag, its_status in _STATUS_OF.items():
-        if tag in children:
-            status, message = its_status, _message(children[tag])
+    children = {tag(child): child for child in reversed(element)}
+    for child, its_status in _STATUS_OF.items():
+        if child in children:
+            status, message = its_status, _message(children[child])
             break
-    suites = [parent.get("name", "") for parent in path if _tag(parent) == "testsuite"]
+    suites = [parent.get("name", "") for parent in path if tag(parent) == "testsuite"]
     return JUnitCase(
         name=element.get("name", ""),
         classname=element.get("classname", ""),
@@ -213,8 +164,3 @@ def _seconds(text: str) -> float:
     except ValueError:
         return 0.0
     return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
-
-
-def _tag(element: Element) -> str:
-    """The tag without a name space."""
-    return element.tag.rpartition("}")[2]

@@ -1,0 +1,129 @@
+"""The loop that reads the reports of jobs into their tables.
+
+An upload is acknowledged before its report is read; the artifact says so until that is done, so a killed process
+leaves nothing unread. A report that cannot be read is kept with its fault and harms nobody. Any number of these loops
+may run: two may read the same report, one of them keeps what it says.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+
+from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from models.columns import Record
+from models.notifications import REPORTS, Notifications
+from models.repositories import reports
+from models.session import Database
+from storage.objects import ObjectStore
+from storage.reports.content import UNPACKED_LIMIT
+from storage.reports.junit import JUnitReport, parse_junit
+from storage.reports.parsers import JUNIT, PARSERS
+
+BATCH = 50
+IDLE = 10.0
+
+log = structlog.get_logger()
+
+
+class ReportLoop:
+    """Reads reports until it is cancelled."""
+
+    def __init__(self, database: Database, store: ObjectStore, notifications: Notifications) -> None:
+        """Read what lies in this store."""
+        self._database = database
+        self._store = store
+        self._notifications = notifications
+
+    async def run(self) -> None:
+        """Read for ever; what the store does not give now is tried again at the next look."""
+        while True:
+            waiter = self._notifications.subscribe(REPORTS)
+            try:
+                await self.parse()
+            except Exception:
+                log.exception("reports could not be read; it is tried again")
+            try:
+                await asyncio.wait([waiter], timeout=IDLE)
+            finally:
+                self._notifications.leave(REPORTS, waiter)
+
+    async def parse(self) -> int:
+        """Read every report that waits; give back how many are in their tables now."""
+        after = count = 0
+        while True:
+            async with self._database.read() as connection:
+                rows = await reports.to_parse(connection, after, BATCH)
+            for row in rows:
+                count += await self._parse_one(row)
+            if len(rows) < BATCH:
+                return count
+            after = rows[-1].id
+
+    async def _parse_one(self, row: Record) -> bool:
+        try:
+            values = await self._read(row)
+        except Unavailable as error:
+            log.warning("a report waits for the store", job=row.job_id, kind=row.file_type, error=str(error))
+            return False
+        if values.get("error"):
+            log.warning("a report cannot be read", job=row.job_id, kind=row.file_type, error=values["error"])
+        async with self._database.write() as connection:
+            if not await reports.parsed(connection, row.id):
+                return False
+            if row.file_type == JUNIT:
+                await reports.put_tests(connection, job_id=row.job_id, pipeline_id=row.pipeline_id, **values)
+            else:
+                known = {"job_id": row.job_id, "pipeline_id": row.pipeline_id, "kind": row.file_type}
+                await reports.put(connection, **known, **values)
+        return True
+
+    async def _read(self, row: Record) -> dict[str, Any]:
+        """What a report says, as columns of its table. Raises `Unavailable` while the store is away."""
+        nothing: Mapping[str, Any] = _NO_TESTS if row.file_type == JUNIT else {}
+        if row.size > UNPACKED_LIMIT:
+            return {**nothing, "error": f"The report has more than {UNPACKED_LIMIT} bytes; split it."}
+        try:
+            content = b"".join([part async for part in self._store.read(row.object_key)])
+            return await asyncio.to_thread(_parsed, row.file_type, content, row.sha256)
+        except NotFound:
+            return {**nothing, "error": "The report is not in the store any more; run the job again."}
+        except (Invalid, TooLarge) as error:
+            return {**nothing, "error": str(error)}
+        except Unavailable:
+            raise
+        except Exception:
+            log.exception("the reader of a report is broken", job=row.job_id, kind=row.file_type)
+            return {**nothing, "error": "The report cannot be read: a fault of Perdure, whose log says more."}
+
+
+_NO_TESTS: Final[Mapping[str, Any]] = {
+    "total": 0,
+    "failed": 0,
+    "errored": 0,
+    "skipped": 0,
+    "seconds": 0.0,
+    "cases": (),
+}
+
+
+def _parsed(kind: str, content: bytes, sha256: str) -> dict[str, Any]:
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise Invalid("The report is damaged in the store: its SHA-256 is not the one it was stored with.")
+    if kind == JUNIT:
+        return _test_columns(parse_junit(content))
+    found = PARSERS[kind](content)
+    return {"total": len(found.entries), "summary": found.summary, "entries": found.entries}
+
+
+def _test_columns(report: JUnitReport) -> dict[str, Any]:
+    return {
+        "total": report.total,
+        "failed": report.failed,
+        "errored": report.errored,
+        "skipped": report.skipped,
+        "seconds": report.seconds,
+        "cases": list(report.cases),
+    }

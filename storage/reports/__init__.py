@@ -1,0 +1,1 @@
+"""Reads the reports of jobs: bytes in, counts and findings out."""
