@@ -1,7 +1,5 @@
 """Git over smart HTTP: clone and fetch by user or job token, push by user token (and a push creates pipelines)."""
 
-import base64
-import binascii
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
@@ -9,11 +7,12 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.basic_auth import basic_credentials
 from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token
 from api.push import receive
 from api.runner.job_access import claims_for, held
 from api.services import Services
-from auth.job_token import PREFIX, Scope
+from auth.job_token import PREFIX, Scope, scope_of
 from auth.permissions import NOBODY, Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from git.repository import Repository
@@ -79,19 +78,9 @@ def _who_are_you() -> Response:
     return Response(text, 401, _CHALLENGE, "text/plain")
 
 
-def _password(request: Request) -> str:
-    header = request.headers.get("authorization", "")
-    if not header.lower().startswith("basic "):
-        return ""
-    try:
-        return base64.b64decode(header[6:]).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
-
-
 async def _access(services: Services, request: Request, path: str, service: Service) -> GitAccess | None:
     """The repository, if the caller may use it; None asks for a password. Raises `NotFound`, `Forbidden`."""
-    password = _password(request)
+    _, password = basic_credentials(request)
     if password.startswith(PREFIX):
         return await _access_of_job(services, password, path, service)
     try:
@@ -108,15 +97,16 @@ async def _access(services: Services, request: Request, path: str, service: Serv
 
 
 async def _access_of_job(services: Services, token: str, path: str, service: Service) -> GitAccess:
-    """A running job reads the repository of its own project; each such call renews its lease."""
-    claims = claims_for(services, token, Scope.GIT_READ)
+    """A running job reads the repositories that its token names; each such call renews its lease."""
+    claims = claims_for(services, token)
     if service is Service.RECEIVE_PACK:
         raise Forbidden("403 Forbidden: a job token cannot push.")
+    async with services.database.read() as connection:
+        row = await projects.find(connection, path)
+    if row is None or scope_of(Scope.GIT_READ, row.id) not in claims.scopes:
+        raise Forbidden("403 Forbidden: this job token is for another project.")
     async with services.database.write() as connection:
         await held(connection, claims)
-        row = await projects.find(connection, path)
-    if row is None or row.id != claims.project_id:
-        raise Forbidden("403 Forbidden: this job token is for another project.")
     return GitAccess(ProjectAccess(row, NOBODY, 0), services.repositories.get(row.id))
 
 

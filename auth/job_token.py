@@ -1,7 +1,8 @@
 """Job tokens: JWTs that open exactly one hand-out of one job (reference: reliability, 1.2 and T1 to T4).
 
-One algorithm, one key of our own, no header but `typ` is looked at. A valid token is not yet a permission: whether its
-hand-out still holds the job is asked of the database at every call.
+A token names whatever it opens: its job, the projects whose repository and registry it may use, the archives it may
+download. A valid token is not yet a permission: whether its hand-out still holds the job is asked of the database at
+every call.
 """
 
 import secrets
@@ -12,58 +13,64 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-import jwt
-
-from auth.keys import SigningKey
-from domain.errors import Forbidden
+from auth import signed_token
+from auth.key_ring import KeyRing
+from auth.packed_ids import pack, unpack
+from auth.signed_token import TokenKind
+from domain.errors import Forbidden, Invalid
 
 PREFIX: Final = "glcbt-"
 """Runners mask words that begin so in every log."""
 
-_ALGORITHM: Final = "EdDSA"
-_TYPE: Final = "perdure-job+jwt"
-_AUDIENCE: Final = "perdure:job"
-_CLAIMS: Final = ["exp", "iat", "aud", "iss", "sub", "jti"]
+_JOB: Final = TokenKind("perdure-job+jwt", "perdure:job")
 _GRACE: Final = timedelta(hours=1)
 """The last call may come late: after an outage of ours a runner still has a result to hand in."""
-
-
+_NUMBERS: Final = ("organisation", "project", "attempt", "hand_out")
 _REMEMBERED: Final = 10_000
 """Tokens whose signature was checked lately."""
 
 
 class Scope(StrEnum):
-    """What a job token is for."""
+    """What a job token is for. Those of `NAMING` stand before the id of a project, as in `git:read:5`."""
 
     UPDATE = "update"
     TRACE = "trace"
     ARTIFACTS_UPLOAD = "artifacts:upload"
     ARTIFACTS_DOWNLOAD = "artifacts:download"
     GIT_READ = "git:read"
+    REGISTRY_PULL = "registry:pull"
+    REGISTRY_PUSH = "registry:push"
     RELEASES = "releases"
 
 
-ALL_SCOPES: Final = tuple(Scope)
+NAMING: Final = frozenset({Scope.GIT_READ, Scope.REGISTRY_PULL, Scope.REGISTRY_PUSH})
 
 MAKES_RELEASE: Final = "release"
 """A further scope of the tokens of jobs with the keyword `release`: their success makes one."""
 
 
-def archive_scope(job_id: int) -> str:
-    """The scope that reads the archive of exactly one job, of whatever pipeline or project."""
-    return f"{Scope.ARTIFACTS_DOWNLOAD}:{job_id}"
+def scope_of(scope: Scope, project_id: int) -> str:
+    """A scope that names its project."""
+    return f"{scope}:{project_id}"
 
 
-@dataclass(frozen=True, slots=True)
+def own_scopes(project_id: int) -> tuple[str, ...]:
+    """What every job may do: to itself, and in its own project."""
+    return tuple(scope_of(scope, project_id) if scope in NAMING else str(scope) for scope in Scope)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobClaims:
-    """What a job token says."""
+    """What a job token says. `archives` are the jobs whose archive it opens, of whatever pipeline or project."""
 
     pod: str
+    organisation_id: int
+    project_id: int
     job_id: int
     attempt: int
     hand_out: int
-    project_id: int
-    scopes: Collection[str] = ALL_SCOPES
+    scopes: Collection[str]
+    archives: Collection[int] = frozenset()
 
     def require(self, scope: str) -> None:
         """Raise `Forbidden` unless the token is for `scope`."""
@@ -71,72 +78,82 @@ class JobClaims:
             raise Forbidden(f"403 Forbidden: this job token is not for {scope}.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A token that was found good; `kid` is the key that signed it."""
+
+    claims: JobClaims
+    expires_at: float
+    kid: str
+
+
 class JobTokens:
     """Issues and reads the job tokens of one pod."""
 
-    def __init__(self, key: SigningKey, pod: str) -> None:
-        """Sign with `key` in the name of `pod`."""
-        self._key = key
-        self._pod = pod
-        self._read: OrderedDict[str, tuple[JobClaims, datetime]] = OrderedDict()
+    def __init__(self, ring: KeyRing) -> None:
+        """Sign with the key of `ring` whose turn it is, believe all of them."""
+        self._ring = ring
+        self._read: OrderedDict[str, _Known] = OrderedDict()
 
     def issue(self, claims: JobClaims, timeout: int, now: datetime) -> str:
         """A token that is good for `timeout` seconds and the grace."""
         document: dict[str, Any] = {
-            "iss": f"perdure:{self._pod}",
-            "aud": _AUDIENCE,
             "sub": str(claims.job_id),
             "jti": secrets.token_hex(8),
             "iat": now,
             "exp": now + timedelta(seconds=timeout) + _GRACE,
             "pod": claims.pod,
+            "organisation": claims.organisation_id,
+            "project": claims.project_id,
             "attempt": claims.attempt,
             "hand_out": claims.hand_out,
-            "project": claims.project_id,
             "scopes": [str(scope) for scope in claims.scopes],
         }
-        token = PREFIX + jwt.encode(document, self._key.private, algorithm=_ALGORITHM, headers={"typ": _TYPE})
-        self._remember(token, (claims, document["exp"]))
+        if claims.archives:
+            document["archives"] = pack(claims.archives)
+        token = PREFIX + signed_token.sign(self._ring, _JOB, document)
+        self._remember(token, claims, document["exp"].timestamp())
         return token
 
     def read(self, token: str) -> JobClaims:
         """What a token of this pod says. Raises `Forbidden` for anything else, without saying why to the outside.
 
-        A runner shows the same token many times, so a signature that was right is not checked again before it expires.
+        A runner shows the same token many times, so a signature that was right is not checked again before the token
+        expires or its key retires.
         """
         known = self._read.get(token)
-        if known is None or known[1] <= datetime.now(UTC):
-            known = self._verified(token)
-            self._remember(token, known)
-        return known[0]
+        if known is not None and known.expires_at > datetime.now(UTC).timestamp() and self._ring.find(known.kid):
+            return known.claims
+        document = signed_token.read(self._ring, _JOB, token.removeprefix(PREFIX)) if token.startswith(PREFIX) else None
+        if document is None:
+            raise Forbidden("403 Forbidden")
+        claims = _claims(document)
+        self._remember(token, claims, document["exp"])
+        return claims
 
-    def _remember(self, token: str, known: tuple[JobClaims, datetime]) -> None:
-        self._read[token] = known
+    def _remember(self, token: str, claims: JobClaims, expires_at: float) -> None:
+        self._read[token] = _Known(claims, expires_at, signed_token.key_of(token.removeprefix(PREFIX)))
         if len(self._read) > _REMEMBERED:
             self._read.popitem(last=False)
 
-    def _verified(self, token: str) -> tuple[JobClaims, datetime]:
-        try:
-            decoded = jwt.decode_complete(
-                token.removeprefix(PREFIX),
-                self._key.public,
-                algorithms=[_ALGORITHM],
-                audience=_AUDIENCE,
-                issuer=f"perdure:{self._pod}",
-                leeway=30,
-                options={"require": _CLAIMS},
-            )
-            if decoded["header"].get("typ") != _TYPE:
-                raise Forbidden("403 Forbidden")
-            document = decoded["payload"]
-            claims = JobClaims(
-                pod=document["pod"],
-                job_id=int(document["sub"]),
-                attempt=document["attempt"],
-                hand_out=document["hand_out"],
-                project_id=document["project"],
-                scopes=tuple(document["scopes"]),
-            )
-            return claims, datetime.fromtimestamp(document["exp"], UTC)
-        except (jwt.PyJWTError, KeyError, ValueError) as error:
-            raise Forbidden("403 Forbidden") from error
+
+def _claims(document: dict[str, Any]) -> JobClaims:
+    """The claims of a signed document. Raises `Forbidden` when one is missing or of another type."""
+    scopes, job = document.get("scopes"), document["sub"]
+    whole = all(type(document.get(name)) is int for name in _NUMBERS) and job.isascii() and job.isdecimal()
+    if not whole or not isinstance(scopes, list) or not isinstance(document.get("pod"), str):
+        raise Forbidden("403 Forbidden")
+    try:
+        archives = unpack(document.get("archives", ""))
+    except (Invalid, TypeError) as error:
+        raise Forbidden("403 Forbidden") from error
+    return JobClaims(
+        pod=document["pod"],
+        organisation_id=document["organisation"],
+        project_id=document["project"],
+        job_id=int(job),
+        attempt=document["attempt"],
+        hand_out=document["hand_out"],
+        scopes=frozenset(scope for scope in scopes if isinstance(scope, str)),
+        archives=archives,
+    )

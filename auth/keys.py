@@ -1,55 +1,114 @@
-"""The pod's signing key: Ed25519, made once, kept in a file that only we can read, or handed in by the settings."""
+"""Keys that sign tokens: Ed25519 for our own, RSA for those that others verify; read from PEM, made, and named.
 
+A key is called by its thumbprint (RFC 7638), so that nobody but the key itself decides what it is called.
+"""
+
+import base64
+import hashlib
 import os
+import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Any, Final, TypeAlias
 
+import orjson
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
+from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
 from domain.errors import Invalid
 
+PrivateKey: TypeAlias = Ed25519PrivateKey | RSAPrivateKey
+PublicKey: TypeAlias = Ed25519PublicKey | RSAPublicKey
 
-@dataclass(frozen=True, slots=True)
+_PEM: Final = re.compile(r"-----BEGIN (?P<kind>[A-Z0-9 ]+)-----.*?-----END (?P=kind)-----", re.DOTALL)
+_RSA_BITS: Final = 2048
+_THUMBPRINT: Final = {"EdDSA": ("crv", "kty", "x"), "RS256": ("e", "kty", "n")}
+
+
+class Algorithm(StrEnum):
+    """How a key signs; one algorithm for each kind of key."""
+
+    EDDSA = "EdDSA"
+    RS256 = "RS256"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SigningKey:
-    """Signs and verifies the tokens of one pod."""
+    """One key of a pod; `kid` is its thumbprint."""
 
-    private: Ed25519PrivateKey
-    public: Ed25519PublicKey
+    kid: str
+    algorithm: Algorithm
+    private: PrivateKey
+    public: PublicKey
 
     @classmethod
-    def from_pem(cls, pem: str) -> "SigningKey":
-        """Read a key. Raises `Invalid` when it is not an Ed25519 private key."""
+    def of(cls, private: PrivateKey) -> "SigningKey":
+        """A key with its name."""
+        algorithm = Algorithm.EDDSA if isinstance(private, Ed25519PrivateKey) else Algorithm.RS256
+        public = private.public_key()
+        return cls(_thumbprint(algorithm, public), algorithm, private, public)
+
+    @classmethod
+    def new(cls, algorithm: Algorithm) -> "SigningKey":
+        """A fresh key."""
+        if algorithm is Algorithm.EDDSA:
+            return cls.of(Ed25519PrivateKey.generate())
+        return cls.of(generate_private_key(65537, _RSA_BITS))
+
+    def public_document(self) -> dict[str, Any]:
+        """The public half as a JSON web key, for whoever verifies what it signs."""
+        return {**_public_members(self.public), "kid": self.kid, "use": "sig", "alg": str(self.algorithm)}
+
+    def write(self, path: Path) -> None:
+        """Keep the key in a new file that only we can read; a file that is there already stays as it is."""
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pem = self.private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        draft = path.with_suffix(f".{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(pem)
+            file.flush()
+            os.fsync(descriptor)
         try:
-            key = serialization.load_pem_private_key(pem.encode(), password=None)
-        except ValueError as error:
-            raise Invalid("PERDURE_SIGNING_KEY is not a PEM private key; make one with openssl genpkey.") from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise Invalid("PERDURE_SIGNING_KEY is not an Ed25519 key; use openssl genpkey -algorithm ed25519.")
-        return cls(key, key.public_key())
-
-    @classmethod
-    def from_file(cls, path: Path) -> "SigningKey":
-        """Read the key in `path`; make one where there is none."""
-        if not path.exists():
-            _write_new(path)
-        return cls.from_pem(path.read_text())
+            os.link(draft, path)  # fails where another process was quicker: its key is the one
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
 
 
-def _write_new(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    pem = Ed25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    draft = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(pem)
-        file.flush()
-        os.fsync(descriptor)
+def read_keys(pem: str, source: str) -> tuple[SigningKey, ...]:
+    """The keys of a text with one PEM or several. Raises `Invalid` with the name of their source."""
+    found = [match[0] for match in _PEM.finditer(pem)]
+    if not found:
+        raise Invalid(f"{source} is not a PEM private key; make one with openssl genpkey -algorithm ed25519.")
+    return tuple(SigningKey.of(_read(text, source)) for text in found)
+
+
+def _read(text: str, source: str) -> PrivateKey:
     try:
-        os.link(draft, path)  # fails where another process was quicker: its key is the one
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+        key = serialization.load_pem_private_key(text.encode(), password=None)
+    except (ValueError, TypeError) as error:
+        raise Invalid(
+            f"{source} is not a PEM private key; make one with openssl genpkey -algorithm ed25519."
+        ) from error
+    if isinstance(key, Ed25519PrivateKey) or (isinstance(key, RSAPrivateKey) and key.key_size >= _RSA_BITS):
+        return key
+    raise Invalid(f"{source} is neither an Ed25519 key nor an RSA key of {_RSA_BITS} bits or more.")
+
+
+def _public_members(public: PublicKey) -> dict[str, Any]:
+    if isinstance(public, Ed25519PublicKey):
+        return OKPAlgorithm.to_jwk(public, as_dict=True)
+    return {name: value for name, value in RSAAlgorithm.to_jwk(public, as_dict=True).items() if name != "key_ops"}
+
+
+def _thumbprint(algorithm: Algorithm, public: PublicKey) -> str:
+    members = _public_members(public)
+    canonical = orjson.dumps({name: members[name] for name in _THUMBPRINT[algorithm]})
+    return base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).rstrip(b"=").decode()

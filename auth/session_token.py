@@ -4,38 +4,26 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
-import jwt
-
-from auth.keys import SigningKey
+from auth import signed_token
+from auth.key_ring import KeyRing
+from auth.signed_token import TokenKind
 from domain.errors import Unauthenticated
 
 COOKIE: Final = "perdure_session"
 LIFETIME: Final = timedelta(days=7)
 
-_AUDIENCE: Final = "perdure:session"
-_TYPE: Final = "perdure-session+jwt"
+_SESSION: Final = TokenKind("perdure-session+jwt", "perdure:session")
 
 
-def issue_session(key: SigningKey, user_id: int, now: datetime) -> str:
+def issue_session(ring: KeyRing, user_id: int, now: datetime) -> str:
     """A session of a user, good for a week."""
-    document = {
-        "aud": _AUDIENCE,
-        "sub": str(user_id),
-        "iat": now,
-        "exp": now + LIFETIME,
-        "jti": secrets.token_hex(8),
-    }
-    return jwt.encode(document, key.private, algorithm="EdDSA", headers={"typ": _TYPE})
+    claims = {"sub": str(user_id), "iat": now, "exp": now + LIFETIME, "jti": secrets.token_hex(8)}
+    return signed_token.sign(ring, _SESSION, claims)
 
 
-def read_session(key: SigningKey, token: str) -> int:
+def read_session(ring: KeyRing, token: str) -> int:
     """The user of a session. Raises `Unauthenticated`."""
-    try:
-        decoded = jwt.decode_complete(
-            token, key.public, algorithms=["EdDSA"], audience=_AUDIENCE, options={"require": ["exp", "sub", "jti"]}
-        )
-        if decoded["header"].get("typ") != _TYPE:
-            raise Unauthenticated("Sign in again: this is not a session.")
-        return int(decoded["payload"]["sub"])
-    except (jwt.PyJWTError, ValueError) as error:
-        raise Unauthenticated("Sign in again: the session has ended.") from error
+    claims = signed_token.read(ring, _SESSION, token)
+    if claims is None or not claims["sub"].isdecimal():
+        raise Unauthenticated("Sign in again: the session has ended.")
+    return int(claims["sub"])

@@ -19,6 +19,7 @@ LAZY = {
     "plan": ("cli.plan", "plan"),
     "runner": ("cli.runner", "app"),
     "demo": ("cli.demo", "demo"),
+    "keys": ("cli.keys", "app"),
 }
 """Command -> module and name of a Typer app or of a command function."""
 

@@ -3,6 +3,8 @@
 Unknown job, wrong token and foreign pod are all the same 403; a job that has ended says so in `Job-Status`.
 """
 
+from datetime import timedelta
+
 from fastapi import Request
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,12 +21,13 @@ def job_token(request: Request, body_token: str = "") -> str:
     return body_token or request.headers.get("job-token", "") or request.query_params.get("token", "")
 
 
-def claims_for(services: Services, token: str, scope: str, job_id: int | None = None) -> JobClaims:
-    """What a token says, if it is one of this pod, for `scope`, and of that job. Raises `Forbidden`."""
+def claims_for(services: Services, token: str, scope: str = "", job_id: int | None = None) -> JobClaims:
+    """What a token says, if it is one of this pod, for `scope` if any, and of that job. Raises `Forbidden`."""
     claims = services.job_tokens.read(token)
     if claims.pod != services.settings.pod or job_id not in {None, claims.job_id}:
         raise Forbidden("403 Forbidden")
-    claims.require(scope)
+    if scope:
+        claims.require(scope)
     return claims
 
 
@@ -35,15 +38,25 @@ async def holder(connection: AsyncConnection, claims: JobClaims, *, writes: bool
     """
     look = held_jobs.look_and_lock if writes else held_jobs.look
     row = await look(connection, claims.job_id)
-    if row is None or (row.hand_out, row.attempt) != (claims.hand_out, claims.attempt):
+    if row is None or _identity(row) != (claims.organisation_id, claims.project_id, claims.attempt, claims.hand_out):
         raise Forbidden("403 Forbidden")
     return row
+
+
+def _identity(row: Record) -> tuple[int, int, int, int]:
+    return row.organisation_id, row.project_id, row.attempt, row.hand_out
 
 
 def require_running(row: Record) -> None:
     """Raise `JobNotRunning` unless a runner holds the job."""
     if row.status not in HELD_BY_RUNNER:
         raise JobNotRunning(f"403 Forbidden: job {row.id} is {row.status}, not running.", row.status)
+
+
+def in_grace(services: Services, row: Record) -> bool:
+    """Whether a job ended so lately that its runner may repeat its last words; nothing is written for them."""
+    grace = timedelta(seconds=services.settings.times.job_token_grace)
+    return row.finished_at is not None and services.clock() - row.finished_at <= grace
 
 
 async def held(connection: AsyncConnection, claims: JobClaims) -> Record:

@@ -11,7 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Trace
 from models.repositories.job_rows import job
+from models.tables import Project
 
+project = table_of(Project)
 lease = table_of(Lease)
 clock = table_of(LeaseClock)
 trace = table_of(Trace)
@@ -25,6 +27,8 @@ _LOOK: Final = (
         job.c.project_id,
         job.c.pipeline_id,
         job.c.failure_reason,
+        job.c.finished_at,
+        project.c.organisation_id,
         lease.c.contact,
         lease.c.taken_up,
         select(clock.c.ticks).scalar_subquery().label("ticks"),
@@ -32,21 +36,24 @@ _LOOK: Final = (
         trace.c.size,
         trace.c.crc,
         trace.c.resent,
+        trace.c.watched,
     )
-    .select_from(job.outerjoin(lease, lease.c.job_id == job.c.id).outerjoin(trace, trace.c.job_id == job.c.id))
+    .select_from(
+        job.join(project, project.c.id == job.c.project_id)
+        .outerjoin(lease, lease.c.job_id == job.c.id)
+        .outerjoin(trace, trace.c.job_id == job.c.id)
+    )
     .where(job.c.id == bindparam("b_job"))
 )
 _LOOK_FIRST: Final = _LOOK.with_for_update(of=job, key_share=True)
 
-_RENEW: Final = (
-    update(lease)
-    .where(lease.c.job_id == bindparam("b_job"), lease.c.hand_out == bindparam("b_hand_out"))
-    .values(
-        taken_up=True,
-        # an extension after an outage must not be lost by a call, so contact never goes back
-        contact=case((lease.c.contact > bindparam("b_ticks"), lease.c.contact), else_=bindparam("b_ticks")),
-    )
+_OF_HAND_OUT: Final = update(lease).where(
+    lease.c.job_id == bindparam("b_job"), lease.c.hand_out == bindparam("b_hand_out")
 )
+# an extension after an outage must not be lost by a call, so contact never goes back
+_CONTACT: Final = case((lease.c.contact > bindparam("b_ticks"), lease.c.contact), else_=bindparam("b_ticks"))
+_RENEW: Final = _OF_HAND_OUT.values(taken_up=True, contact=_CONTACT)
+_PROLONG: Final = _OF_HAND_OUT.where(~lease.c.taken_up).values(contact=_CONTACT)
 
 
 async def look(connection: AsyncConnection, job_id: int) -> Record | None:
@@ -70,7 +77,13 @@ def is_renewed(row: Record) -> bool:
 
 async def renew(connection: AsyncConnection, row: Record) -> bool:
     """Note a call for a job, once a tick; false when that hand-out does not hold it any more."""
-    if is_renewed(row):
-        return True
-    values = {"b_job": row.id, "b_hand_out": row.hand_out, "b_ticks": row.ticks or 0}
-    return bool((await connection.execute(_RENEW, values)).rowcount)
+    return is_renewed(row) or bool((await connection.execute(_RENEW, _call(row))).rowcount)
+
+
+async def prolong(connection: AsyncConnection, row: Record) -> bool:
+    """Let a hand-out that nobody has taken up yet wait on; false when it was taken up, or is another's."""
+    return bool((await connection.execute(_PROLONG, _call(row))).rowcount)
+
+
+def _call(row: Record) -> dict[str, int]:
+    return {"b_job": row.id, "b_hand_out": row.hand_out, "b_ticks": row.ticks or 0}

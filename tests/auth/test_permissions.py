@@ -12,11 +12,14 @@ from auth.permissions import (
     REPORTER,
     Action,
     Caller,
+    RunnerAction,
     level_of,
     require,
     require_admin,
+    require_runner,
 )
 from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated
+from domain.matching import RunnerType
 
 ADA = Caller(1, "ada")
 ROOT = Caller(2, "root", is_admin=True)
@@ -68,3 +71,30 @@ def test_the_installation_is_for_administrators() -> None:
         require_admin(ADA)
     with pytest.raises(Unauthenticated):
         require_admin(NOBODY)
+
+
+@pytest.mark.parametrize("runner_type", list(RunnerType))
+@pytest.mark.parametrize("action", list(RunnerAction))
+def test_what_one_may_do_with_a_runner_follows_from_its_projects(runner_type: RunnerType, action: RunnerAction) -> None:
+    def may(caller: Caller, lowest: int = 0, highest: int = 0) -> bool:
+        try:
+            require_runner(caller, action, runner_type, lowest, highest)
+        except PerdureError:
+            return False
+        return True
+
+    reads = action is RunnerAction.READ
+    instance, linked = runner_type is RunnerType.INSTANCE, runner_type is RunnerType.PROJECT
+    assert may(ROOT)
+    assert not may(NOBODY)
+    assert may(ADA) == (reads and instance)
+    assert may(ADA, 0, MAINTAINER) == reads
+    assert may(ADA, MAINTAINER, MAINTAINER) == (reads or linked)
+    assert may(ADA, DEVELOPER, DEVELOPER) == (reads and instance)
+
+
+def test_a_runner_that_one_may_not_read_does_not_exist() -> None:
+    with pytest.raises(NotFound):
+        require_runner(ADA, RunnerAction.CHANGE, RunnerType.PROJECT, 0, DEVELOPER)
+    with pytest.raises(Forbidden):
+        require_runner(ADA, RunnerAction.CHANGE, RunnerType.PROJECT, 0, MAINTAINER)

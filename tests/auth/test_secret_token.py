@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auth.secret_token import PERSONAL, RUNNER, base36, digest, plain_token, routable_token
+from auth.secret_token import (
+    PERSONAL,
+    RUNNER,
+    RUNNER_BY_REGISTRATION,
+    Route,
+    base36,
+    digest,
+    plain_token,
+    read_route,
+    routable_token,
+)
+from domain.errors import Invalid
 
 
 def test_only_a_hash_is_kept() -> None:
@@ -44,3 +55,103 @@ def test_a_routable_token_names_where_it_belongs_and_has_a_checksum() -> None:
 
 def test_routable_tokens_of_the_same_place_differ() -> None:
     assert routable_token(RUNNER, {"c": 1}) != routable_token(RUNNER, {"c": 1})
+
+
+RANDOM = bytes(range(16))
+GOLDEN = {
+    "glpat-bzox79Of-KE9FD2LjoXXF4CvyxA.01.0r0l8l6ir": (
+        PERSONAL,
+        {"o": 1},
+        bytes.fromhex("efd39ff8a13d143d8b8e85d71780afcb"),
+        None,
+    ),
+    "glrt-YzoxCm86MAp0OjEAAQIDBAUGBwgJCgsMDQ4PEA.01.121djrvjg": (
+        RUNNER,
+        {"c": 1, "o": 0, "t": 1},
+        RANDOM,
+        Route(pod_number=0, organisation_id=0, runner_type=1),
+    ),
+    "glrtr-YzoxCm86MTAKdDoyAAECAwQFBgcICQoLDA0ODxA.01.130uyxltd": (
+        RUNNER_BY_REGISTRATION,
+        {"c": 1, "o": 36, "t": 2},
+        RANDOM,
+        Route(pod_number=0, organisation_id=36, runner_type=2),
+    ),
+    "glrt-Yzo2YmsKbzoyZ29zYTdwYTJndgp0OjMAAQIDBAUGBwgJCgsMDQ4PEA.01.1i0zp2lqk": (
+        RUNNER,
+        {"c": 8192, "o": 2**53 - 1, "t": 3},
+        RANDOM,
+        Route(pod_number=8191, organisation_id=2**53 - 1, runner_type=3),
+    ),
+    "glrt-YzozCmc6NQpvOnJzCnA6Nwp0OjMKdTo5AAECAwQFBgcICQoLDA0ODxA.01.1j0ie8t09": (
+        RUNNER,
+        {"u": 9, "t": 3, "p": 7, "o": 1000, "g": 5, "c": 3},
+        RANDOM,
+        Route(pod_number=2, organisation_id=1000, runner_type=3),
+    ),
+}
+"""Token -> what it was made of, and where it leads. The first is a published example of GitLab, without a cell."""
+
+
+@pytest.mark.parametrize("token", GOLDEN)
+def test_the_form_stays_what_it_is(token: str) -> None:
+    prefix, route, random, leads_to = GOLDEN[token]
+    assert routable_token(prefix, route, random) == token
+    assert read_route(token) == leads_to
+
+
+@given(st.integers(0, 8191), st.integers(0, 2**53), st.integers(0, 3))
+def test_a_route_comes_back(pod_number: int, organisation: int, runner_type: int) -> None:
+    token = routable_token(RUNNER, {"c": pod_number + 1, "o": organisation, "t": runner_type})
+    assert read_route(token) == Route(pod_number, organisation, runner_type)
+
+
+@given(st.sampled_from([token for token in GOLDEN if token.startswith("glrt")]), st.data())
+def test_a_mistyped_token_leads_nowhere(token: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(token) - 1))
+    other = data.draw(st.characters(codec="utf-8").filter(lambda letter: letter != token[place]))
+    for wrong in (token[:place] + other + token[place + 1 :], token[:place] + token[place + 1 :], token + other):
+        assert read_route(wrong) is None
+
+
+def with_checksum(text: str) -> str:
+    """A token that was mistyped by nobody."""
+    return text + base36(zlib.crc32(text.encode()), 7)
+
+
+def enclosing(content: bytes) -> str:
+    """A token of any content, with right length and checksum."""
+    encoded = base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+    return with_checksum(f"glrt-{encoded}.01.{base36(len(encoded), 2)}")
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "glrt-",
+        "glpat-bzox79Of-KE9FD2LjoXXF4CvyxA.0r03gxo7s",
+        enclosing(b"c:1" + RANDOM + bytes([15])),
+        enclosing(b"c:0" + RANDOM + bytes([16])),
+        enclosing(b"o:1" + RANDOM + bytes([16])),
+        enclosing(b"o:1\nc:1" + RANDOM + bytes([16])),
+        enclosing(b"c:1\nc:2" + RANDOM + bytes([16])),
+        enclosing(b"c:01" + RANDOM + bytes([16])),
+        enclosing(b"c:-1" + RANDOM + bytes([16])),
+        enclosing(b"c:1\n" + RANDOM + bytes([16])),
+        enclosing(b"c:1\nx:1" + RANDOM + bytes([16])),
+        enclosing(b"c:\xff" + RANDOM + bytes([16])),
+        enclosing(b"\x10"),
+        with_checksum("glrt-c.01.01"),
+        "glrt-" + "A" * 100_000,
+    ],
+)
+def test_what_is_no_routable_token_leads_nowhere(token: str) -> None:
+    assert read_route(token) is None
+
+
+def test_a_route_has_a_longest_form() -> None:
+    largest = 36**13 - 1
+    routable_token(RUNNER, dict.fromkeys("cgoptu", largest))
+    with pytest.raises(Invalid, match="159 at most"):
+        routable_token(RUNNER, dict.fromkeys("abcdefghijk", largest))

@@ -3,41 +3,40 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from auth.job_token import PREFIX, JobClaims, JobTokens
-from auth.keys import SigningKey
+from auth.job_token import PREFIX, JobTokens
+from auth.key_ring import KeyRing
 from auth.session_token import LIFETIME, issue_session, read_session
 from domain.errors import Unauthenticated
+from tests.auth.rings import ring_of
+from tests.auth.test_job_token import CLAIMS
 
 NOW = datetime.now(UTC)
 
 
 @pytest.fixture
-def key() -> SigningKey:
-    private = Ed25519PrivateKey.generate()
-    return SigningKey(private, private.public_key())
+def ring() -> KeyRing:
+    return ring_of()
 
 
-def test_a_session_names_its_user_for_a_week(key: SigningKey) -> None:
-    assert read_session(key, issue_session(key, 42, NOW)) == 42
-    assert read_session(key, issue_session(key, 42, datetime.now(UTC) - LIFETIME + timedelta(minutes=1))) == 42
+def test_a_session_names_its_user_for_a_week(ring: KeyRing) -> None:
+    assert read_session(ring, issue_session(ring, 42, NOW)) == 42
+    assert read_session(ring, issue_session(ring, 42, datetime.now(UTC) - LIFETIME + timedelta(minutes=1))) == 42
 
 
-def test_a_session_ends(key: SigningKey) -> None:
+def test_a_session_ends(ring: KeyRing) -> None:
     with pytest.raises(Unauthenticated, match="Sign in again"):
-        read_session(key, issue_session(key, 42, NOW - LIFETIME - timedelta(minutes=1)))
+        read_session(ring, issue_session(ring, 42, NOW - LIFETIME - timedelta(minutes=1)))
 
 
-def test_a_session_of_another_key_or_none_at_all_is_refused(key: SigningKey) -> None:
-    private = Ed25519PrivateKey.generate()
-    other = SigningKey(private, private.public_key())
-    for token in (issue_session(other, 42, NOW), "", "nonsense"):
+def test_a_session_of_another_key_or_pod_or_none_at_all_is_refused(ring: KeyRing) -> None:
+    other_pod = ring_of(ring.signer(), "west")
+    for token in (issue_session(ring_of(), 42, NOW), issue_session(other_pod, 42, NOW), "", "nonsense"):
         with pytest.raises(Unauthenticated):
-            read_session(key, token)
+            read_session(ring, token)
 
 
-def test_a_job_token_is_no_session(key: SigningKey) -> None:
-    token = JobTokens(key, "east").issue(JobClaims("east", 42, 1, 1, 1), 60, NOW)
+def test_a_job_token_is_no_session(ring: KeyRing) -> None:
+    token = JobTokens(ring).issue(CLAIMS, 60, NOW)
     with pytest.raises(Unauthenticated):
-        read_session(key, token.removeprefix(PREFIX))
+        read_session(ring, token.removeprefix(PREFIX))

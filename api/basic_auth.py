@@ -1,0 +1,18 @@
+"""User name and password of a call, as git and container tools send them."""
+
+import base64
+import binascii
+
+from fastapi import Request
+
+
+def basic_credentials(request: Request) -> tuple[str, str]:
+    """User name and password; empty where there are none, or none that can be read."""
+    header = request.headers.get("authorization", "")
+    if not header.lower().startswith("basic "):
+        return "", ""
+    try:
+        username, _, password = base64.b64decode(header[6:]).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return "", ""
+    return username, password

@@ -1,0 +1,138 @@
+"""`/jwt/auth`: who may do what in the container registry (the token protocol of the distribution registry).
+
+A client names repositories and what it wants to do with them; the token says what of that it may. A job may use the
+images of the projects that its token names, a person those of projects that he may read or push to, and everybody those
+of public projects.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+
+from api.basic_auth import basic_credentials
+from api.deps import ServicesDep, caller_by_token
+from api.runner.body import json_object, text
+from api.runner.job_access import claims_for, held, holder, require_running
+from api.services import Services
+from auth.job_token import PREFIX, JobClaims, Scope, scope_of
+from auth.permissions import LEVEL_FOR, NOBODY, Action, Caller, level_of
+from auth.registry_token import LIFETIME, SERVICE, registry_token
+from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from models.repositories import projects
+from models.repositories.project_paths import written_path
+
+router = APIRouter()
+
+_SCOPE: Final = re.compile(r"repository:(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*):(?P<actions>[a-z,*]+)")
+_BODY_LIMIT: Final = 32 * 1024
+_MOST_SCOPES: Final = 20
+_NEEDS: Final = {"pull": (Action.READ, Scope.REGISTRY_PULL), "push": (Action.PUSH, Scope.REGISTRY_PUSH)}
+"""Action -> what a person must be allowed to do with the project, and what a job token must be for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client wants: repositories with actions, and how it shows who it is."""
+
+    service: str
+    scopes: tuple[str, ...]
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """Who asks: a running job, a person, or nobody."""
+
+    name: str
+    caller: Caller = NOBODY
+    job: JobClaims | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has shown who it is."""
+        return self.job is not None or self.caller.is_known
+
+
+async def asked_by_query(request: Request) -> Asked:
+    """The question of a GET; `scope` may come several times, and hold several."""
+    query = request.query_params
+    scopes = tuple(scope for text in query.getlist("scope") for scope in text.split())
+    return Asked(query.get("service", ""), scopes, basic_credentials(request)[1])
+
+
+async def asked_by_form(request: Request) -> Asked:
+    """The question of a POST; there the password may be in the form."""
+    form = await json_object(request, _BODY_LIMIT)
+    scopes = tuple(text(form, "scope").split())
+    return Asked(text(form, "service"), scopes, text(form, "password") or basic_credentials(request)[1])
+
+
+@router.get("/jwt/auth")
+async def by_query(asked: Annotated[Asked, Depends(asked_by_query)], services: ServicesDep) -> dict[str, Any]:
+    """A token for the registry."""
+    return await _answer(services, asked)
+
+
+@router.post("/jwt/auth")
+async def by_form(asked: Annotated[Asked, Depends(asked_by_form)], services: ServicesDep) -> dict[str, Any]:
+    """The same for clients that ask as OAuth 2 does; there are no refresh tokens."""
+    return await _answer(services, asked)
+
+
+async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
+    if not services.settings.registry_url:
+        raise NotFound("404 Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
+    if asked.service != SERVICE or len(asked.scopes) > _MOST_SCOPES:
+        raise Invalid(f"400 Bad request: service must be {SERVICE}, with {_MOST_SCOPES} scopes at most.")
+    requester = await _requester(services, asked.password)
+    access = [item for scope in asked.scopes for item in await _granted(services, requester, scope)]
+    if not access and not requester.is_known:
+        raise Unauthenticated("401 Unauthorized: sign in with a personal access token or a job token.")
+    if not access and asked.scopes:
+        raise Forbidden("403 Forbidden: you may do nothing of that with these images.")
+    if requester.job is not None:
+        async with services.database.write() as connection:
+            await held(connection, requester.job)  # renews the lease, as every call that is granted
+    now = services.clock()
+    token = registry_token(services.identity_keys, requester.name, access, now)
+    moment = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"token": token, "access_token": token, "expires_in": int(LIFETIME.total_seconds()), "issued_at": moment}
+
+
+async def _requester(services: Services, password: str) -> Requester:
+    """Who shows this password; a job must run. Raises `Forbidden`, `Unauthenticated`."""
+    if not password:
+        return Requester("")
+    if not password.startswith(PREFIX):
+        caller = await caller_by_token(services, password)
+        return Requester(caller.username, caller)
+    claims = claims_for(services, password)
+    async with services.database.read() as connection:
+        require_running(await holder(connection, claims))
+    return Requester(f"job-{claims.job_id}", job=claims)
+
+
+async def _granted(services: Services, requester: Requester, scope: str) -> list[dict[str, Any]]:
+    """What of one scope is permitted; nothing for what is unknown, which looks like what is forbidden."""
+    found = _SCOPE.fullmatch(scope)
+    if found is None:
+        return []
+    path = "/".join(found["name"].split("/")[:2])
+    async with services.database.read() as connection:
+        written = await written_path(connection, path)
+        row = None if written is None else await projects.find(connection, written)
+        if row is None:
+            return []
+        member = await projects.member_level(connection, row.id, requester.caller.user_id)
+    level = level_of(requester.caller, member, row.visibility)
+    named = requester.job.scopes if requester.job is not None else ()
+    allowed = {
+        action
+        for action, (of_person, of_job) in _NEEDS.items()
+        if level >= LEVEL_FOR[of_person] or scope_of(of_job, row.id) in named
+    }
+    actions = sorted(allowed.intersection(found["actions"].split(",")))
+    return [{"type": "repository", "name": found["name"], "actions": actions}] if actions else []

@@ -1,0 +1,72 @@
+"""T7 (reference: reliability, section 2): the key changes while jobs run, and nobody notices but the old key."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.app import create_app
+from api.startup import close_services, open_services
+from auth.job_token import PREFIX, JobTokens
+from auth.key_ring import KeyRing, Purpose, Turns
+from auth.session_token import COOKIE, issue_session
+from auth.signed_token import key_of
+from models.clock import system_clock
+from settings import Settings
+from tests.api.runner.world import World, make_world
+from tests.auth.rings import Time
+
+TURNS = Turns(lead=10, overlap=31 * 86400)
+
+
+def ring(folder: Path, time: Time) -> KeyRing:
+    """A process's view of the keys."""
+    return KeyRing(Purpose.SIGNING, folder, "perdure:default", TURNS, now=time)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+async def world(tmp_path: Path, database_url: str, time: Time) -> AsyncIterator[World]:
+    """A world whose keys follow the time of the test."""
+    opened = await open_services(Settings(home=tmp_path, database_url=database_url), system_clock)
+    keys = ring(tmp_path / "keys", time)
+    services = replace(opened, key=keys, job_tokens=JobTokens(keys))
+    transport = httpx.ASGITransport(create_app(services))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
+            yield await make_world(services, client)
+    finally:
+        await close_services(services)
+
+
+async def alive(world: World, jobs: list[dict[str, Any]], session: str) -> set[int]:
+    """How the heartbeats of jobs, their logs and somebody's session are answered."""
+    answers = [await world.put(job, "running") for job in jobs]
+    answers += [await world.patch(job, 0, b"x") for job in jobs]
+    answers.append(await world.client.get("/api/v4/user", headers={"Cookie": f"{COOKIE}={session}"}))
+    return {answer.status_code for answer in answers}
+
+
+async def test_jobs_go_on_while_the_key_changes_and_the_old_key_dies_after_the_overlap(
+    world: World, time: Time, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auth.key_ring.LOOK_EVERY", 0)
+    await world.pipeline("".join(f"job {number}: {{script: a}}\n" for number in range(20)))
+    before = [await world.job() for _ in range(10)]
+    session = issue_session(world.services.key, world.user_id, world.services.clock())
+    ring(tmp_path / "keys", time).rotate()  # by another process
+    assert await alive(world, before, session) == {200, 202}
+    time.now += TURNS.lead
+    after = [await world.job() for _ in range(10)]
+    assert len({key_of(job["token"].removeprefix(PREFIX)) for job in (*before, *after)}) == 2
+    assert await alive(world, [*before, *after], session) == {200, 202, 416}  # some send their first byte again
+    time.now += TURNS.overlap
+    assert await alive(world, before, session) == {403, 401}
+    assert {(await world.put(job, "success", b"x")).status_code for job in after} == {200}

@@ -1,0 +1,114 @@
+"""Images of jobs: pushed and pulled by skopeo, kept by Debian's docker-registry, permitted by our tokens."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from auth.registry_token import certificate
+from models.repositories import projects
+from tests.api.v4.site import Site, open_site, serving
+from tests.e2e.images import Skopeo, layers_of, local_address, oci_image, registry
+from tests.ports import free_port
+
+pytestmark = pytest.mark.slow
+
+CONFIG = "build: {script: a}\nother: {script: b}\n"
+
+
+@dataclass
+class Images:
+    """A registry with a client."""
+
+    site: Site
+    skopeo: Skopeo
+    folder: Path
+
+    def name(self, image: str) -> str:
+        """An image as tools write it."""
+        return f"docker://{self.site.services.settings.registry_url}/{image}:latest"
+
+    async def job(self) -> dict[str, Any]:
+        """A job that runs, with its variables by name."""
+        job = await self.site.world.job()
+        job["known"] = {item["key"]: item["value"] for item in job["variables"]}
+        return job
+
+
+@pytest.fixture
+async def images(tmp_path: Path, database_url: str) -> AsyncIterator[Images]:
+    """An installation with a registry."""
+    skopeo, address = Skopeo(tmp_path), local_address(free_port())
+    async with open_site(tmp_path, database_url, registry_url=address) as site, serving(site) as url:
+        bundle = tmp_path / "bundle.pem"
+        bundle.write_bytes(certificate(site.services.identity_keys.signer()).public_bytes(Encoding.PEM))
+        async with registry(tmp_path, address, url, bundle):
+            oci_image(tmp_path / "image", "hello\n")
+            await site.world.pipeline(CONFIG)
+            yield Images(site, skopeo, tmp_path)
+
+
+def signed_in(job: dict[str, Any]) -> str:
+    """How the job's variables say that one signs in."""
+    return f"{job['known']['CI_REGISTRY_USER']}:{job['known']['CI_REGISTRY_PASSWORD']}"
+
+
+async def foreign_project(site: Site, visibility: str = "private") -> str:
+    """Path of a second project in the same organisation."""
+    now = site.services.clock()
+    async with site.services.database.write() as connection:
+        own = await projects.find(connection, site.world.project_id)
+        assert own is not None
+        owner = await projects.organisation_by(connection, key=own.organisation_id)
+        key = await projects.create_project(connection, owner, "foreign", "Foreign", site.root.id, now)
+        values = projects.project.update().where(projects.project.c.id == key).values(visibility=visibility)
+        await connection.execute(values)
+        row = await projects.find(connection, key)
+    assert row is not None
+    return str(row.full_path)
+
+
+async def test_a_running_job_pushes_and_pulls_images_of_its_project(images: Images) -> None:
+    job = await images.job()
+    address = images.site.services.settings.registry_url
+    assert job["known"]["CI_REGISTRY"] == address
+    assert job["known"]["CI_REGISTRY_IMAGE"] == f"{address}/{await images.site.path()}"
+    assert job["credentials"] == [
+        {"type": "registry", "url": address, "username": "gitlab-ci-token", "password": job["token"]}
+    ]
+    target = f"docker://{job['known']['CI_REGISTRY_IMAGE']}/tools:latest"
+    image, copy = images.folder / "image", images.folder / "copy"
+    code, said = await images.skopeo.copy(f"oci:{image}:latest", target, push=signed_in(job))
+    assert code == 0, said
+    code, said = await images.skopeo.copy(target, f"oci:{copy}:latest", pull=signed_in(await images.job()))
+    assert code == 0, said
+    assert layers_of(copy) == layers_of(image)
+
+
+async def test_a_job_is_refused_elsewhere_and_after_its_end(images: Images) -> None:
+    job = await images.job()
+    source, path = f"oci:{images.folder / 'image'}:latest", await images.site.path()
+    for name in (await foreign_project(images.site), "nobody/nothing"):
+        code, said = await images.skopeo.copy(source, images.name(name), push=signed_in(job))
+        assert (code != 0, "403" in said) == (True, True), said
+    await images.site.world.put(job, "success", b"")
+    code, said = await images.skopeo.copy(source, images.name(path), push=signed_in(job))
+    assert (code != 0, "403" in said) == (True, True), said
+
+
+async def test_people_use_images_as_their_level_permits_and_strangers_only_public_ones(images: Images) -> None:
+    source, path = f"oci:{images.folder / 'image'}:latest", await images.site.path()
+    developer, reporter = await images.site.person("dev", level=30), await images.site.person("rep", level=20)
+    assert (await images.skopeo.copy(source, images.name(path), push=f"rep:{reporter.token}"))[0] != 0
+    code, said = await images.skopeo.copy(source, images.name(path), push=f"dev:{developer.token}")
+    assert code == 0, said
+
+    async def pull(creds: str = "") -> int:
+        return (await images.skopeo.copy(images.name(path), f"oci:{images.folder / 'copy'}:latest", pull=creds))[0]
+
+    assert [await pull(f"rep:{reporter.token}"), await pull("rep:glpat-wrong") != 0, await pull() != 0] == [0, 1, 1]
+    await images.site.set_project(visibility="public")
+    assert await pull() == 0

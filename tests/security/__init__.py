@@ -1,0 +1,1 @@
+"""Attacks by name, and what keeps them out (reference: reliability, section 2)."""

@@ -1,0 +1,108 @@
+"""Every route that takes a job token, and how a token is shown there."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx
+from fastapi import FastAPI
+
+from auth.registry_token import SERVICE
+
+HEADER, BASIC = "header", "basic"
+_RELEASES: Final = "/api/v4/projects/{project}/releases"
+_GIT: Final = "/{namespace}/{name}.git"
+
+
+@dataclass(frozen=True)
+class Door:
+    """One route. `route` is as the application writes it; `{...}` of it is filled from the names of a `Place`."""
+
+    method: str
+    route: str
+    shown: str = HEADER
+    names_job: bool = False
+    opens: bool = True
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.route}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the paths of doors name."""
+
+    job_id: int
+    archive_id: int
+    project: int
+    namespace: str
+    name: str
+    tag: str = "v1"
+
+
+def _of_job(method: str, rest: str, **request: Any) -> Door:
+    return Door(method, "/api/v4/jobs/{job_id:int}" + rest, names_job=True, request=request)
+
+
+_FILE: Final = {"file": ("artifacts.zip", b"PK", "application/octet-stream")}
+_TOKEN_QUESTION: Final = {"service": SERVICE, "scope": "repository:{namespace}/{name}:pull"}
+
+DOORS: Final = (
+    _of_job("PUT", "", json={"state": "running"}),
+    _of_job("PATCH", "/trace", content=b"x", headers={"Content-Range": "0-0"}),
+    _of_job("POST", "/artifacts", files=_FILE),
+    _of_job("POST", "/artifacts/authorize"),
+    Door("GET", "/api/v4/jobs/{job_id:int}/artifacts"),
+    Door("GET", f"{_GIT}/info/refs", BASIC, request={"params": {"service": "git-upload-pack"}}),
+    Door("POST", f"{_GIT}/git-upload-pack", BASIC, request={"content": b"0000"}),
+    Door("POST", f"{_GIT}/git-receive-pack", BASIC, opens=False, request={"content": b"0000"}),
+    Door("GET", _RELEASES),
+    Door("POST", _RELEASES, request={"json": {"tag_name": "v1", "ref": "main"}}),
+    Door("GET", _RELEASES + "/permalink/latest"),
+    Door("GET", _RELEASES + "/{tag:path}"),
+    Door("DELETE", _RELEASES + "/{tag:path}"),
+    Door("GET", "/jwt/auth", BASIC, request={"params": _TOKEN_QUESTION}),
+    Door("POST", "/jwt/auth", BASIC, request={"data": _TOKEN_QUESTION}),
+)
+"""The way to publish a release is last but one of its kind, so that each door opens to a good token in this order."""
+
+
+def path_of(route: str, place: Place) -> str:
+    """A path of the route."""
+    filled = route.replace(":int}", "}").replace(":path}", "}")
+    return filled.format_map(vars(place))
+
+
+async def knock(client: httpx.AsyncClient, door: Door, place: Place, token: str) -> httpx.Response:
+    """Show a token at a door."""
+    if door.route.endswith("/artifacts") and door.method == "GET":
+        path = path_of(door.route, Place(**{**vars(place), "job_id": place.archive_id}))
+    else:
+        path = path_of(door.route, place)
+    request = {name: _filled(value, place) for name, value in door.request.items()}
+    headers = dict(request.pop("headers", {})) | shown(door, token)
+    return await client.request(door.method, path, headers=headers, **request)
+
+
+def shown(door: Door, token: str) -> dict[str, Any]:
+    """The header that carries a token; its bytes are sent as they are."""
+    raw = token.encode("utf-8", "surrogatepass")
+    if door.shown == BASIC:
+        return {"Authorization": b"Basic " + base64.b64encode(b"gitlab-ci-token:" + raw)}
+    return {"JOB-TOKEN": raw}
+
+
+def _filled(value: Any, place: Place) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: text.format_map(vars(place)) if isinstance(text, str) else text for key, text in value.items()}
+
+
+def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
+    """Method and path of every route of an application."""
+    for route in app.routes:
+        for each in route.effective_route_contexts() if hasattr(route, "effective_route_contexts") else [route]:
+            for method in sorted((each.methods or set()) - {"HEAD"}):
+                yield method, each.path
