@@ -11,10 +11,14 @@ from typing import Any
 
 import asyncpg
 import pytest
+import structlog
 
 from models.session import Database
 from tests.models.database import migrated
 from tests.postgres import DRIVER, postgres_server
+
+# Without it a traceback is drawn with all local variables, which takes minutes where one of them is the application.
+structlog.configure(processors=[structlog.processors.format_exc_info, structlog.dev.ConsoleRenderer(colors=False)])
 
 
 def _interrupt(*_: object) -> None:

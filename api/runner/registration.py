@@ -1,101 +1,103 @@
 """Life of a runner: register, verify, new token, unregister (reference: runner protocol, section 2)."""
 
-import hmac
-from typing import Any, Final
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
 from api.runner.body import flag, json_object, text
-from api.runner.runner_access import authenticated_runner, note_contact
+from api.runner.runner_access import authenticated_runner, note_contact, shown_token
+from api.runner_tokens import IssuedToken, add_runner, renew_token
+from api.runner_wishes import RunnerWishes
 from api.services import Services
-from auth.secret_token import RUNNER, RUNNER_BY_REGISTRATION, digest, routable_token
+from api.v4.parameters import validated
+from auth.secret_token import digest
 from domain.errors import Forbidden, Invalid, NotFound
-from models.repositories import installations, runners
+from models.notifications import RUNNERS
+from models.repositories import registration_tokens, runners
 
-_INSTANCE_TYPE: Final = 1
-_MOST_TAGS: Final = 50
-_SHORTEST_TIMEOUT: Final = 600
+_GONE = (
+    "410 Gone: registration tokens are switched off here (PERDURE_REGISTRATION_TOKENS); create the runner by "
+    "POST /user/runners and register it with the token of the answer."
+)
 
 
 async def register(request: Request, services: Services) -> JSONResponse:
-    """Register with the installation's registration token."""
-    body = await json_object(request, services.settings.sizes.json_bytes)
+    """Register with the registration token of the installation, a project or an organisation.
+
+    Answers 410 where registration tokens are switched off.
+    """
+    body = await _body(request, services)
     async with services.database.read() as connection:
-        expected = await installations.registration_token_hash(connection)
-    if not expected or not hmac.compare_digest(expected, digest(text(body, "token"))):
+        scope = await registration_tokens.scope_of(connection, digest(text(body, "token")))
+    if scope is None:
         raise Forbidden("403 Forbidden: the registration token is not valid.")
-    values = _wishes(body)
-    token = routable_token(RUNNER_BY_REGISTRATION, {"c": services.settings.pod_number, "o": 0, "t": _INSTANCE_TYPE})
-    async with services.database.write() as connection:
-        runner_id = await runners.create(connection, digest(token), services.clock(), **values)
-    return _registered(runner_id, token, 201)
+    if not services.settings.registration_tokens:
+        return JSONResponse({"message": _GONE}, 410)
+    runner_id, issued = await add_runner(services, scope, _wishes(body).columns(), by_registration=True)
+    return _registered(runner_id, issued, 201)
 
 
-def _wishes(body: dict[str, Any]) -> dict[str, Any]:
-    """What a runner asks to be, checked."""
-    raw = body.get("tag_list") or ""
-    tags = raw if isinstance(raw, list) else str(raw).split(",")
-    tags = sorted({str(tag).strip() for tag in tags if str(tag).strip()})
-    run_untagged = flag(body, "run_untagged", default=True)
-    if not run_untagged and not tags:
-        raise Invalid("400 Bad request: tags list can not be empty when runner is not allowed to pick untagged jobs")
-    if len(tags) > _MOST_TAGS:
-        raise Invalid(f"400 Bad request: too many tags specified, at most {_MOST_TAGS} are allowed")
-    timeout = body.get("maximum_timeout") or None
-    if isinstance(timeout, str) and timeout.isdecimal():
-        timeout = int(timeout)
-    if timeout is not None and (not isinstance(timeout, int) or timeout < _SHORTEST_TIMEOUT):
-        raise Invalid("400 Bad request: maximum_timeout needs to be at least 10 minutes")
-    return {
+async def _body(request: Request, services: Services) -> dict[str, Any]:
+    """The fields of a call; those of the body come before those of the query."""
+    return {**request.query_params, **await json_object(request, services.settings.sizes.json_bytes)}
+
+
+def _wishes(body: dict[str, Any]) -> RunnerWishes:
+    """What a runner asks to be. What is empty or 0 was not asked for; older ones say `active` instead of `paused`."""
+    values: dict[str, Any] = {
         "description": text(body, "description"),
-        "maintenance_note": text(body, "maintenance_note"),
-        "tags": tags,
-        "run_untagged": run_untagged,
+        "maintenance_note": text(body, "maintenance_note") or text(body, "maintainer_note"),
+        "tag_list": body.get("tag_list") or [],
+        "run_untagged": flag(body, "run_untagged", default=True),
         "locked": flag(body, "locked", default=False),
-        "paused": flag(body, "paused", default=False),
-        "ref_protected": text(body, "access_level") == "ref_protected",
-        "maximum_timeout": timeout,
+        "paused": flag(body, "paused", default=not flag(body, "active", default=True)),
+        "access_level": text(body, "access_level") or "not_protected",
+        "maximum_timeout": None if body.get("maximum_timeout") in ("", "0", 0) else body.get("maximum_timeout"),
     }
+    return validated(RunnerWishes, values)
 
 
-def _registered(runner_id: int, token: str, status: int) -> JSONResponse:
-    return JSONResponse({"id": runner_id, "token": token, "token_expires_at": None}, status)
+def _registered(runner_id: int, issued: IssuedToken, status: int) -> JSONResponse:
+    return JSONResponse({"id": runner_id, **issued.document()}, status)
 
 
 async def verify(request: Request, services: Services) -> JSONResponse:
-    """Tell a runner that its token is good; it is the first sight of its features."""
-    body = await json_object(request, services.settings.sizes.json_bytes)
+    """Tell a runner that its token is good; it is the first sight of its process and its features."""
+    body = await _body(request, services)
     runner = await authenticated_runner(services, request, body)
-    await note_contact(services, request, runner, body)
-    return _registered(runner.id, text(body, "token") or request.headers["runner-token"], 200)
+    await note_contact(services, request, runner, body, always=True)
+    return _registered(runner.id, IssuedToken(shown_token(request, body), runner.token_expires_at), 200)
 
 
 async def reset_token(request: Request, services: Services) -> JSONResponse:
-    """A new token for the runner that shows its old one."""
-    body = await json_object(request, services.settings.sizes.json_bytes)
+    """A new token for the runner that shows its old one, which is good until the new one is used for the first time.
+
+    So a server that is killed before this answer has arrived leaves a runner that can ask again.
+    """
+    body = await _body(request, services)
     runner = await authenticated_runner(services, request, body)
-    token = routable_token(RUNNER, {"c": services.settings.pod_number, "o": 0, "t": _INSTANCE_TYPE})
-    async with services.database.write() as connection:
-        await runners.set_token(connection, runner.id, digest(token))
-    return JSONResponse({"token": token, "token_expires_at": None}, 201)
+    issued = await renew_token(services, runner, shown_token(request, body))
+    return JSONResponse(issued.document(), 201)
 
 
 async def unregister(request: Request, services: Services) -> Response:
     """Remove the runner that shows its token."""
-    runner = await authenticated_runner(services, request, await json_object(request, 65536))
+    runner = await authenticated_runner(services, request, await _body(request, services))
     async with services.database.write() as connection:
         await runners.remove(connection, runner.id)
+    await services.notifications.tell(RUNNERS)
     return Response(status_code=204)
 
 
 async def unregister_manager(request: Request, services: Services) -> Response:
     """Forget one process of the runner that shows its token."""
-    body = await json_object(request, 65536)
+    body = await _body(request, services)
     runner = await authenticated_runner(services, request, body)
     system_id = text(body, "system_id")
     if not system_id:
         raise Invalid("400 Bad request: system_id is missing")
+    await services.contacts.flush()  # one that called a moment ago is forgotten for good
     async with services.database.write() as connection:
         known = await runners.remove_manager(connection, runner.id, system_id)
     if not known:

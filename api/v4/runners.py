@@ -1,37 +1,37 @@
 """Runners as their administrators see them; what runners themselves call is in `api.runner`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from api.deps import ServicesDep, access_to
+from api.deps import ServicesDep
+from api.runner_tokens import renew_token
+from api.runner_wishes import AccessLevel, Note, Tags, Timeout, check_tags
 from api.services import Services
-from api.v4.access import Id, KnownCallerDep
-from api.v4.pagination import Paging, PagingDep
+from api.v4.access import KnownCallerDep
+from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.projects import project
-from api.v4.representation.runners import runner, runner_details
-from api.v4.user_runners import AccessLevel, Tags, Timeout, check_tags
-from auth.permissions import MAINTAINER, Action, Caller, require_admin
+from api.v4.registration_tokens import renewed
+from api.v4.representation.projects import group, project
+from api.v4.representation.runners import runner_details, runner_manager
+from api.v4.runner_access import RunnerAccess, RunnerDep
+from api.v4.runner_list import RunnerListDep, listed
+from auth.permissions import MAINTAINER, RunnerAction, require_admin
 from domain.errors import NotFound
-from models.columns import Record
-from models.notifications import JOBS
-from models.repositories import projects, runners
-from models.repositories.listings import newest_managers
-from models.repositories.listings import runners as listed
-from models.repositories.paging import slice_of
+from domain.matching import RunnerType
+from models.notifications import RUNNERS
+from models.repositories import database_time, projects, runner_listings, runners
+from models.repositories.registration_tokens import RunnerScope
 
 router = APIRouter(prefix="/runners")
-
-Kind = Literal["", "instance_type", "group_type", "project_type"]
 
 
 class RunnerChange(BaseModel):
     """Parameters of `PUT /runners/:id`; what is left out stays."""
 
-    description: str | None = Field(default=None, max_length=1024)
+    description: Note | None = None
     active: bool | None = None
     paused: bool | None = None
     tag_list: Tags | None = None
@@ -39,7 +39,7 @@ class RunnerChange(BaseModel):
     locked: bool | None = None
     access_level: AccessLevel | None = None
     maximum_timeout: Timeout | None = None
-    maintenance_note: str | None = Field(default=None, max_length=1024)
+    maintenance_note: Note | None = None
 
     def columns(self) -> dict[str, Any]:
         """The columns to write."""
@@ -57,84 +57,90 @@ class RunnerChange(BaseModel):
 
 @router.get("")
 async def list_runners(
-    caller: KnownCallerDep,
-    services: ServicesDep,
-    paging: PagingDep,
-    type: Kind = "",  # noqa: A002
+    caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
-    """The runners of projects that the caller maintains."""
-    return await _list(services, paging, caller.user_id, type)
+    """The group and project runners that work for projects which the caller maintains."""
+    return await listed(services, paging, runner_listings.of_person(caller.user_id, MAINTAINER), wishes)
 
 
 @router.get("/all")
 async def list_all_runners(
-    caller: KnownCallerDep,
-    services: ServicesDep,
-    paging: PagingDep,
-    type: Kind = "",  # noqa: A002
+    caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
-    """Every runner, for administrators."""
+    """Every runner of this pod, for administrators."""
     require_admin(caller)
-    return await _list(services, paging, None, type)
+    return await listed(services, paging, runner_listings.everything(), wishes)
 
 
-async def _list(services: Services, paging: Paging, user_id: int | None, kind: str) -> JSONResponse:
-    async with services.database.read() as connection:
-        found = await slice_of(connection, listed(user_id, MAINTAINER, kind), paging.number, paging.size)
-    return paging.answer([runner(row, services.clock()) for row in found.rows], found.total)
+@router.post("/reset_registration_token", status_code=201)
+async def reset_registration_token(caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+    """A new token with which instance runners register."""
+    require_admin(caller)
+    return await renewed(services, RunnerScope())
 
 
 @router.get("/{runner_id}")
-async def get_runner(runner_id: Id, caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def get_runner(found: RunnerDep, services: ServicesDep) -> dict[str, Any]:
     """One runner."""
-    return await _details(services, await _administered(services, caller, runner_id))
+    return await _details(services, found)
 
 
 @router.put("/{runner_id}")
 async def change_runner(
-    runner_id: Id,
-    change: Annotated[RunnerChange, Depends(given(RunnerChange))],
-    caller: KnownCallerDep,
-    services: ServicesDep,
+    change: Annotated[RunnerChange, Depends(given(RunnerChange))], found: RunnerDep, services: ServicesDep
 ) -> dict[str, Any]:
     """Change a runner; it sees other jobs with its next request."""
-    before = await _administered(services, caller, runner_id)
+    found.require(RunnerAction.CHANGE)
     values = change.columns()
-    check_tags(values.get("tags", before.tags), run_untagged=values.get("run_untagged", before.run_untagged))
     async with services.database.write() as connection:
-        await runners.change(connection, runner_id, **values)
-    await services.notifications.notify(JOBS)
-    return await _details(services, await _administered(services, caller, runner_id))
+        before = await runners.held(connection, found.row.id)
+        if before is None:
+            raise NotFound("404 Runner Not Found")
+        check_tags(values.get("tags", before.tags), run_untagged=values.get("run_untagged", before.run_untagged))
+        await runners.change(connection, before.id, **values)
+    await services.notifications.tell(RUNNERS)
+    return await _details(services, found)
 
 
 @router.delete("/{runner_id}", status_code=204)
-async def remove_runner(runner_id: Id, caller: KnownCallerDep, services: ServicesDep) -> Response:
-    """Remove a runner; its token is worth nothing from now on."""
-    await _administered(services, caller, runner_id)
+async def remove_runner(found: RunnerDep, services: ServicesDep) -> Response:
+    """Remove a runner: its token is worth nothing from now on, while a job that it holds goes on to its end."""
+    found.require(RunnerAction.CHANGE)
     async with services.database.write() as connection:
-        await runners.remove(connection, runner_id)
+        await runners.remove(connection, found.row.id)
+    await services.notifications.tell(RUNNERS)
     return Response(status_code=204)
 
 
-async def _administered(services: Services, caller: Caller, runner_id: int) -> Record:
-    """A runner that the caller administers. Raises `NotFound`, `Forbidden`."""
-    async with services.database.read() as connection:
-        row = await runners.get(connection, runner_id)
-    if row is None:
-        raise NotFound("404 Runner Not Found")
-    if row.project_id is None:
-        require_admin(caller)
-    else:
-        (await access_to(services, caller, row.project_id)).require(Action.ADMINISTER)
-    return row
+@router.post("/{runner_id}/reset_authentication_token", status_code=201)
+async def reset_authentication_token(found: RunnerDep, services: ServicesDep) -> dict[str, Any]:
+    """A new token for a runner; the one before is worth nothing at once."""
+    found.require(RunnerAction.CHANGE)
+    return (await renew_token(services, found.row)).document()
 
 
-async def _details(services: Services, row: Record) -> dict[str, Any]:
-    held: list[dict[str, Any]] = []
+@router.get("/{runner_id}/managers")
+async def list_managers(found: RunnerDep, services: ServicesDep) -> list[dict[str, Any]]:
+    """The processes of a runner, the one that called last first."""
     async with services.database.read() as connection:
-        newest = (await newest_managers(connection, [row.id])).get(row.id)
-        owner = await projects.find(connection, row.project_id) if row.project_id is not None else None
-        if owner is not None:
-            organisation = await projects.organisation_by(connection, key=owner.organisation_id)
-            held.append(project(owner, organisation, services.settings.url))
-    return runner_details(row, newest, held, services.clock())
+        rows = await runners.managers_of(connection, found.row.id)
+        busy = await runner_listings.busy_managers(connection, found.row.id)
+        now = await database_time.moment(connection)
+    return [runner_manager(row, now, busy=row.system_id in busy) for row in rows]
+
+
+async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
+    """A runner as it is now, with those of its projects of which the caller is a member."""
+    url, member_id = services.settings.url, None if found.caller.is_admin else found.caller.user_id
+    async with services.database.read() as connection:
+        row = await runners.get(connection, found.row.id)
+        if row is None:
+            raise NotFound("404 Runner Not Found")
+        newest = next(iter(await runners.managers_of(connection, row.id)), None)
+        busy = row.id in await runner_listings.busy(connection, [row.id])
+        now = await database_time.moment(connection)
+        linked = await runners.projects_of(connection, row.id, member_id)
+        instance = row.organisation_id is None
+        owner = None if instance else await projects.organisation_by(connection, key=row.organisation_id)
+    groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
+    return runner_details(row, newest, [project(item, owner, url) for item in linked], groups, now, busy=busy)

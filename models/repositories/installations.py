@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import uuid4
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
 
@@ -54,13 +54,3 @@ async def _begin_ids(connection: AsyncConnection, pod_number: int) -> None:
             )
         else:
             await connection.execute(text(f'ALTER SEQUENCE "{table.name}_id_seq" RESTART WITH {first + 1}'))
-
-
-async def set_registration_token(connection: AsyncConnection, token_hash: str) -> None:
-    """Replace the registration token of the installation."""
-    await connection.execute(update(installation).values(registration_token_hash=token_hash))
-
-
-async def registration_token_hash(connection: AsyncConnection) -> str:
-    """What is kept of the registration token."""
-    return (await connection.execute(select(installation.c.registration_token_hash))).scalar() or ""

@@ -1,24 +1,22 @@
-"""Lists that people page through: projects, people, members, runners, pipelines."""
+"""Lists that people page through: projects, people, members, pipelines."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, exists, func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bridges import CHILD
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
-from models.tables import Member, Project, Runner, RunnerManager, User
+from models.tables import Member, Project, User
 
 project = table_of(Project)
 pipeline = table_of(Pipeline)
 member = table_of(Member)
-runner = table_of(Runner)
-manager = table_of(RunnerManager)
 user = table_of(User)
 
 SCOPES: Final[Mapping[str, Collection[Status]]] = {
@@ -133,20 +131,3 @@ async def has_level(connection: AsyncConnection, user_id: int, organisation_id: 
         .where(project.c.organisation_id == organisation_id)
     )
     return (await connection.execute(statement.limit(1))).first() is not None
-
-
-def runners(user_id: int | None, level: int = 0, kind: str = "") -> Select[Any]:
-    """Statement for runners, newest first: all of them, or those of projects in which a person has `level`."""
-    statement = select(runner).order_by(runner.c.id.desc())
-    if user_id is not None:
-        held = exists().where(
-            member.c.project_id == runner.c.project_id, member.c.user_id == user_id, member.c.access_level >= level
-        )
-        statement = statement.where(held)
-    return statement.where(runner.c.runner_type == kind) if kind else statement
-
-
-async def newest_managers(connection: AsyncConnection, runner_ids: Sequence[int]) -> dict[int, Record]:
-    """The manager (process) of each runner that called last, by runner id."""
-    statement = select(manager).where(manager.c.runner_id.in_(runner_ids)).order_by(manager.c.contacted_at)
-    return {row.runner_id: row for row in (await connection.execute(statement)).all()}

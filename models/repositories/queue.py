@@ -26,7 +26,12 @@ project = table_of(Project)
 runner = table_of(Runner)
 runner_project = table_of(RunnerProject)
 
-_RUNNER: Final = select(runner).where(runner.c.id == bindparam("b_runner"), ~runner.c.paused)
+_RUNNER: Final = (
+    select(runner)
+    .where(runner.c.id == bindparam("b_runner"), ~runner.c.paused)
+    .with_for_update(read=True, key_share=True)
+)
+"""Held until the claim ends: a runner is not removed while it is given a job."""
 
 
 @dataclass(frozen=True, slots=True)

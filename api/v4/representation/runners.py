@@ -1,62 +1,80 @@
-"""Runners as GitLab's JSON."""
+"""Runners and their managers (processes) as GitLab's JSON."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
 from api.v4.representation.moments import moment
-
-ONLINE: Final = timedelta(minutes=5)
-"""A runner that called within this time is online; contacts are written every half minute, idle runners call often."""
-STALE: Final = timedelta(days=7)
+from domain.matching import RunnerType
+from domain.runner_status import Connection, Execution, connection_of
 
 
-def connection_status(row: Any, now: datetime) -> str:
-    """`online`, `offline`, `stale` or `never_contacted`."""
-    if row.contacted_at is None:
-        return "stale" if now - row.created_at > STALE else "never_contacted"
-    silent = now - row.contacted_at
-    if silent <= ONLINE:
-        return "online"
-    return "offline" if silent <= STALE else "stale"
-
-
-def runner(row: Any, now: datetime) -> dict[str, Any]:
-    """A runner as an item of a list and inside a job."""
-    status = connection_status(row, now)
-    return {
+def runner(row: Any, now: datetime, *, busy: bool) -> dict[str, Any]:
+    """A runner as an item of a list and inside a job; `busy` while it holds a job."""
+    document = {
         "id": row.id,
         "description": row.description,
         "ip_address": None,
         "active": not row.paused,
         "paused": row.paused,
-        "is_shared": row.runner_type == "instance_type",
+        "is_shared": row.runner_type == RunnerType.INSTANCE,
         "runner_type": row.runner_type,
         "name": None,
-        "online": status == "online",
         "created_at": moment(row.created_at),
-        "status": status,
+        **_standing(row, now, busy=busy),
+    }
+    return {**document, "online": document["status"] == Connection.ONLINE}
+
+
+def _standing(row: Any, now: datetime, *, busy: bool) -> dict[str, Any]:
+    return {
+        "contacted_at": moment(row.contacted_at),
+        "status": connection_of(row.contacted_at, row.created_at, now, busy=busy),
+        "job_execution_status": Execution.RUNNING if busy else Execution.IDLE,
     }
 
 
-def runner_details(row: Any, newest: Any | None, projects: Sequence[dict[str, Any]], now: datetime) -> dict[str, Any]:
+def runner_details(
+    row: Any,
+    newest: Any | None,
+    projects: Sequence[dict[str, Any]],
+    groups: Sequence[dict[str, Any]],
+    now: datetime,
+    *,
+    busy: bool,
+) -> dict[str, Any]:
     """A runner in full; `newest` is the manager (process) that called last."""
-    info = newest.info if newest is not None else {}
     return {
-        **runner(row, now),
-        "name": info.get("name"),
-        "ip_address": newest.ip_address if newest is not None else None,
-        "version": info.get("version"),
-        "revision": info.get("revision"),
-        "platform": info.get("platform"),
-        "architecture": info.get("architecture"),
-        "contacted_at": moment(row.contacted_at),
+        **runner(row, now, busy=busy),
+        "name": newest.info.get("name") if newest is not None else None,
+        **_facts(newest),
         "tag_list": list(row.tags),
         "run_untagged": row.run_untagged,
         "locked": row.locked,
         "maximum_timeout": row.maximum_timeout,
         "access_level": "ref_protected" if row.ref_protected else "not_protected",
         "maintenance_note": row.maintenance_note,
+        "token_expires_at": moment(row.token_expires_at),
         "projects": list(projects),
-        "groups": [],
+        "groups": list(groups),
+    }
+
+
+def runner_manager(row: Any, now: datetime, *, busy: bool) -> dict[str, Any]:
+    """A process of a runner."""
+    return {
+        "id": row.id,
+        "system_id": row.system_id,
+        **_facts(row),
+        "created_at": moment(row.created_at),
+        **_standing(row, now, busy=busy),
+    }
+
+
+def _facts(manager: Any | None) -> dict[str, Any]:
+    """What a process said of itself; nothing when none ever called."""
+    info = manager.info if manager is not None else {}
+    return {
+        **{name: info.get(name) for name in ("version", "revision", "platform", "architecture")},
+        "ip_address": manager.ip_address if manager is not None else None,
     }

@@ -1,0 +1,50 @@
+"""Registration tokens: who shows one may add runners of one kind; only hashes are kept."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.matching import RunnerType
+from models.columns import table_of
+from models.tables import Installation, Organisation, Project
+
+installation = table_of(Installation)
+organisation = table_of(Organisation)
+project = table_of(Project)
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerScope:
+    """Whose runner it is: all empty for an instance runner, `project_id` only for a project runner."""
+
+    runner_type: RunnerType = RunnerType.INSTANCE
+    organisation_id: int | None = None
+    project_id: int | None = None
+
+
+async def scope_of(connection: AsyncConnection, token_hash: str) -> RunnerScope | None:
+    """What runners a token registers; None if nobody knows it (reference: runner protocol, section 2.1)."""
+    statement = select(installation.c.id).where(installation.c.registration_token_hash == token_hash)
+    if (await connection.execute(statement)).first() is not None:
+        return RunnerScope()
+    owner = (await connection.execute(select(project).where(project.c.registration_token_hash == token_hash))).first()
+    if owner is not None:
+        return RunnerScope(RunnerType.PROJECT, owner.organisation_id, owner.id)
+    key = select(organisation.c.id).where(organisation.c.registration_token_hash == token_hash)
+    group = (await connection.execute(key)).scalar()
+    return None if group is None else RunnerScope(RunnerType.GROUP, group)
+
+
+async def replace(connection: AsyncConnection, scope: RunnerScope, token_hash: str) -> None:
+    """Give a scope its registration token; the one before is worth nothing from now on."""
+    values = {"registration_token_hash": token_hash}
+    match scope.runner_type:
+        case RunnerType.INSTANCE:
+            await connection.execute(update(installation).values(**values))
+        case RunnerType.GROUP:
+            await connection.execute(
+                update(organisation).where(organisation.c.id == scope.organisation_id).values(**values)
+            )
+        case RunnerType.PROJECT:
+            await connection.execute(update(project).where(project.c.id == scope.project_id).values(**values))
