@@ -60,9 +60,15 @@ async def limited_body(request: Request, limit: int, setting: str) -> bytes:
 
 
 def text(document: dict[str, Any], name: str, default: str = "") -> str:
-    """A string of the body, or the default when it is absent or of another type."""
+    """A string of the body, or the default when it is absent or of another type. No database keeps a NUL."""
     value = document.get(name)
-    return value if isinstance(value, str) else default
+    return value.replace("\0", "") if isinstance(value, str) else default
+
+
+def number(document: dict[str, Any], name: str, largest: int = 2**53) -> int | None:
+    """An integer of the body, or None when it is absent, of another type or larger than anything we keep."""
+    value = document.get(name)
+    return value if type(value) is int and abs(value) <= largest else None
 
 
 def flag(document: dict[str, Any], name: str, *, default: bool) -> bool:

@@ -3,7 +3,8 @@
 Runners decode it strictly: one field of a wrong type loses the whole job.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -11,7 +12,10 @@ import orjson
 from api.runner.payload_artifacts import artifacts, dependency
 from api.runner.payload_cache import caches
 from api.runner.payload_images import image, services
+from api.runner.payload_registry import registry_credentials
+from api.runner.payload_secrets import secrets
 from api.runner.payload_variables import is_protected, job_variables, repository_url, variable_document
+from domain.variables import JobVariable
 from models.columns import Record
 from models.repositories.hand_outs import HandOut
 from settings import Settings
@@ -30,22 +34,27 @@ _FAILURE_REASONS: Final = [
 _MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
 _GIT_DEPTH: Final = 20
+_DEPTH: Final = re.compile(r"[0-9]{1,9}")
+_SHA1_DIGITS: Final = 40
 
 
-def build(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> dict[str, Any]:
-    """The whole payload of one hand-out.
+def build(
+    hand_out: HandOut, runner: Record, token: str, settings: Settings, issued: tuple[JobVariable, ...] = ()
+) -> dict[str, Any]:
+    """The whole payload of one hand-out; `issued` are the variables of its `id_tokens`.
 
-    Tokens of `id_tokens` and values of `secrets` are not part of it.
+    Left out is what only fills logs (`policy_options`), what the runner knows itself (`runner_info.uuid`), what nobody
+    can ask for yet (`suspend_options`), and a step `release`: many runners know no steps but the two of scripts.
     """
     job, plan = hand_out.job, hand_out.job.plan
     timeout = min(job.timeout, runner.maximum_timeout or job.timeout)
-    variables = job_variables(hand_out, runner, token, settings)
+    variables = job_variables(hand_out, runner, token, settings, issued)
     return {
         "id": job.id,
         "token": token,
         "allow_git_fetch": True,
-        "job_info": _job_info(hand_out),
-        "git_info": _git_info(hand_out, token, settings),
+        "job_info": _job_info(hand_out, settings),
+        "git_info": _git_info(hand_out, token, variables, settings),
         "runner_info": {"timeout": timeout},
         "inputs": _inputs(plan.get("inputs", {})),
         "variables": [variable_document(item) for item in variables],
@@ -55,17 +64,20 @@ def build(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> 
         "hooks": [{"name": name, "script": list(script)} for name, script in plan.get("hooks", {}).items()],
         "artifacts": artifacts(plan.get("artifacts")),
         "cache": caches(plan, variables, protected=is_protected(hand_out)),
-        "credentials": [],
+        "credentials": registry_credentials(settings, token),
         "dependencies": [dependency(row, token) for row in hand_out.dependencies],
+        **({"secrets": secrets(plan["secrets"], variables)} if plan.get("secrets") else {}),
         "features": {
             "trace_sections": True,
             "token_mask_prefixes": _MASKED_PREFIXES,
             "failure_reasons": _FAILURE_REASONS,
+            "tracing": None,
         },
     }
 
 
-def _job_info(hand_out: HandOut) -> dict[str, Any]:
+def _job_info(hand_out: HandOut, settings: Settings) -> dict[str, Any]:
+    """What the runner names, measures and logs a job by; the order of a claim looks at one entry of the queue only."""
     job, project = hand_out.job, hand_out.project
     waited = (job.started_at - job.queued_at).total_seconds() if job.queued_at and job.started_at else 0
     return {
@@ -79,19 +91,24 @@ def _job_info(hand_out: HandOut) -> dict[str, Any]:
         "namespace_id": project.organisation_id,
         "root_namespace_id": project.organisation_id,
         "organization_id": project.organisation_id,
+        "instance_id": settings.url_host,
+        "instance_uuid": hand_out.installation_id,
         "user_id": job.user_id,
+        "scoped_user_id": None,
         "time_in_queue_seconds": max(0, round(waited)),
-        "project_jobs_running_on_instance_runners_count": "0",
+        "project_jobs_running_on_instance_runners_count": str(hand_out.running_elsewhere),
+        "queue_size": hand_out.waiting,
+        "queue_depth": 1,
     }
 
 
-def _git_info(hand_out: HandOut, token: str, settings: Settings) -> dict[str, Any]:
+def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], settings: Settings) -> dict[str, Any]:
     """The commit is fetched by its id: a branch that moved on, or is gone, does not matter."""
     pipeline = hand_out.pipeline
     kind, target = ("tags", "tags") if pipeline.tag else ("heads", "remotes/origin")
     return {
         "repo_url": repository_url(settings.url, hand_out.project.full_path, token),
-        "repo_object_format": "sha1",
+        "repo_object_format": "sha1" if len(pipeline.sha) <= _SHA1_DIGITS else "sha256",
         "ref": pipeline.ref,
         "sha": pipeline.sha,
         "before_sha": pipeline.before_sha,
@@ -100,14 +117,15 @@ def _git_info(hand_out: HandOut, token: str, settings: Settings) -> dict[str, An
             f"+{pipeline.sha}:refs/pipelines/{pipeline.id}",
             f"+refs/{kind}/{pipeline.ref}:refs/{target}/{pipeline.ref}",
         ],
-        "depth": _depth(hand_out),
+        "depth": _depth(variables),
         "protected": is_protected(hand_out),
     }
 
 
-def _depth(hand_out: HandOut) -> int:
-    asked = hand_out.job.plan.get("variables", {}).get("GIT_DEPTH", {}).get("value", "")
-    return int(asked) if asked.isdigit() else _GIT_DEPTH
+def _depth(variables: Iterable[JobVariable]) -> int:
+    """How many commits are fetched, 0 for all; whoever sets `GIT_DEPTH` wins as with any variable."""
+    asked = next((item.value for item in variables if item.key == "GIT_DEPTH"), "")
+    return int(asked) if _DEPTH.fullmatch(asked) else _GIT_DEPTH
 
 
 def _work(plan: Mapping[str, Any], timeout: int) -> dict[str, Any]:

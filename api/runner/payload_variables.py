@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from api.runner.payload_registry import registry_variables
 from domain.environment_variables import environment_variables
 from domain.variables import JobFacts, JobVariable, expand, predefined
 from models.columns import Record
@@ -15,15 +16,21 @@ _NAMELESS: Final = " "
 """A name that no text can refer to."""
 
 
-def job_variables(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> tuple[JobVariable, ...]:
-    """Every variable of a job, the later ones over the earlier, expanded once. Those of its environment win."""
+def job_variables(
+    hand_out: HandOut, runner: Record, token: str, settings: Settings, issued: tuple[JobVariable, ...] = ()
+) -> tuple[JobVariable, ...]:
+    """Every variable of a job, the later ones over the earlier, expanded once. Those of its environment win.
+
+    `issued` are those with tokens of `id_tokens`.
+    """
     plan, pipeline = hand_out.job.plan, hand_out.pipeline
     yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
     asked = [
         JobVariable(item["key"], item["value"], public=False, raw=bool(item.get("raw")))
-        for item in [*pipeline.variables, *hand_out.job.variables]
+        for item in [*hand_out.dotenv, *pipeline.variables, *hand_out.job.variables]
     ]
-    known = (*predefined(_facts(hand_out, runner, token, settings)), *yaml, *asked)
+    of_registry = registry_variables(settings, hand_out.project.full_path, token)
+    known = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *yaml, *asked, *issued)
     return expand((*known, *_of_environment(plan.get("environment"), known)))
 
 
@@ -46,7 +53,7 @@ def variable_document(item: JobVariable) -> dict[str, Any]:
 
 def is_protected(hand_out: HandOut) -> bool:
     """Whether the pipeline runs on a protected ref."""
-    return bool(hand_out.pipeline.ref == hand_out.project.default_branch)
+    return bool(hand_out.pipeline.ref_protected)
 
 
 def repository_url(url: str, path: str, token: str) -> str:

@@ -10,20 +10,25 @@ from fastapi import Request, Response
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.runner.body import json_object, text
-from api.runner.job_access import claims_for, held, holder, job_token, require_running
+from api.runner.body import json_object, number, text
+from api.runner.job_access import claims_for, held, holder, in_grace, job_token, require_running
 from api.runner.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
+from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
 from api.services import Services
 from auth.job_token import MAKES_RELEASE, JobClaims, Scope
-from domain.errors import Invalid, TraceMismatch
+from domain.errors import Invalid, Refused, TraceMismatch
 from domain.status import COMPLETE, Status
 from domain.verdict import SCRIPT_FAILURE, known_reason
 from models.columns import Record
-from models.notifications import OUTBOX, TRACES, pipeline_topic
+from models.notifications import OUTBOX, TRACES, pipeline_topic, trace_topic
 from models.repositories import held_jobs, traces, verdicts
 from models.repositories.job_rows import job
 
 _FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
+_MOST_GENERATIONS: Final = 3
+"""A runner whose 412 was lost asks again before it has sent a byte: it hears 412 again, but not for ever."""
+_LARGEST_EXIT_CODE: Final = 2**31 - 1
+"""What the column holds; no operating system has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +47,12 @@ class Report:
         output = body.get("output")
         output = output if isinstance(output, dict) else {}
         status = _FINAL[body["state"]]
-        exit_code = body.get("exit_code")
-        size = output.get("bytesize")
         return cls(
             status,
             known_reason(text(body, "failure_reason")) if status is Status.FAILED else "",
-            exit_code if isinstance(exit_code, int) else None,
+            number(body, "exit_code", _LARGEST_EXIT_CODE),
             text(output, "checksum") or text(body, "checksum"),
-            size if isinstance(size, int) else None,
+            number(output, "bytesize"),
         )
 
 
@@ -58,10 +61,12 @@ async def update_job(job_id: int, request: Request, services: Services) -> Respo
     body = await json_object(request, services.settings.sizes.json_bytes)
     claims = claims_for(services, job_token(request, text(body, "token")), Scope.UPDATE, job_id)
     state = text(body, "state")
-    if state in {"running", "pending"}:
+    if state == "running":
         return await _alive(services, claims)
+    if state == "pending":
+        return await _prepares(services, claims)
     if state not in _FINAL:
-        raise Invalid(f"400 Bad request: state {state!r} is none of running, success, failed.")
+        raise Invalid(f"400 Bad request: state {state!r} is none of pending, running, success, failed.")
     return await _end(services, claims, Report.read(body))
 
 
@@ -73,18 +78,29 @@ async def _alive(services: Services, claims: JobClaims) -> Response:
         async with services.database.write() as connection:
             if not await held_jobs.renew(connection, row):
                 row = await held(connection, claims)
-    return _answer(row.status)
+    return _answer(services, row)
 
 
-def _answer(status: str) -> Response:
-    return Response(b"200", 200, {"Job-Status": status}, media_type="application/json")
+async def _prepares(services: Services, claims: JobClaims) -> Response:
+    """The first phase of a runner that commits itself in two: the hand-out waits on until it says `running`."""
+    async with services.database.write() as connection:
+        row = await holder(connection, claims, writes=True)
+        require_running(row)
+        if not await held_jobs.prolong(connection, row):
+            raise Refused(f"409 Conflict: job {row.id} was taken up already; go on with state running.")
+    return _answer(services, row)
+
+
+def _answer(services: Services, row: Record) -> Response:
+    headers = {"Job-Status": row.status, TRACE_INTERVAL: str(trace_interval(services, row))}
+    return Response(b"200", 200, headers, media_type="application/json")
 
 
 async def _end(services: Services, claims: JobClaims, report: Report) -> Response:
     release = await prepare_job_release(services, claims) if report.status is Status.SUCCESS else None
     async with services.database.write() as connection:
         row = await holder(connection, claims, writes=True)
-        if _repeats(row, report, claims):
+        if _repeats(row, report, claims) and in_grace(services, row):
             return Response(b"200", 200, media_type="application/json")
         require_running(row)
         complete = await _log_is_right(connection, row, report)
@@ -96,6 +112,8 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)
     await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)
+    if traces.is_watched(row):
+        await services.notifications.notify(trace_topic(row.id), count=1_000)
     return Response(b"200", 200, media_type="application/json")
 
 
@@ -124,11 +142,11 @@ async def _log_is_right(connection: AsyncConnection, row: Record, report: Report
     same_crc = not report.checksum or report.checksum == f"crc32:{row.crc:08x}"
     if same_size and same_crc:
         return True
-    if not row.resent:
+    if not row.resent or (row.size == 0 and row.generation < _MOST_GENERATIONS):
         await held_jobs.renew(connection, row)
         await traces.restart(connection, row.id)
         return None
-    await traces.keep_longest(connection, row.id)
+    await traces.settle(connection, [row.id])
     return False
 
 

@@ -78,21 +78,26 @@ def run(case: Mapping[str, Any]) -> list[str]:
     if case.get("source_event", "push") in HEEDING and asks_to_skip(case.get("commit_message", "")):
         return _judge(case["expect"], SKIPPED, "skipped")
     try:
-        plan = plan_of(
-            case["yaml"],
-            files=case.get("files"),
-            changed=case.get("changed_files"),
-            source=case.get("source_event", "push"),
-            ref=case.get("ref", "main"),
-            kind=case.get("ref_type", "branch"),
-            variables=case.get("variables"),
-            message=case.get("commit_message", "Change something"),
-        )
+        plan = compiled(case)
     except PipelineFiltered as error:
         return _judge_refusal(case, str(error), error.reason)
     except ConfigInvalid as error:
         return _judge_refusal(case, str(error), "config_error")
     return _judge(case["expect"], plan, "created")
+
+
+def compiled(case: Mapping[str, Any]) -> Plan:
+    """The plan of a case. Raises `ConfigInvalid`, `PipelineFiltered`."""
+    return plan_of(
+        case["yaml"],
+        files=case.get("files"),
+        changed=case.get("changed_files"),
+        source=case.get("source_event", "push"),
+        ref=case.get("ref", "main"),
+        kind=case.get("ref_type", "branch"),
+        variables=case.get("variables"),
+        message=case.get("commit_message", "Change something"),
+    )
 
 
 def _judge_refusal(case: Mapping[str, Any], said: str, reason: str) -> list[str]:

@@ -124,12 +124,41 @@ def test_steps_of_run_are_one_text_and_come_without_scripts():
     assert json.loads(payload["run"]) == list(steps)
 
 
-def test_tokens_and_secrets_stay_out():
-    payload = built(
-        id_tokens={"TOKEN": ("a",)}, secrets={"PASSWORD": {"vault": {"path": "x"}}}, identity="google_cloud"
-    )
-    assert payload.keys() & ABSENT == set()
-    assert values_of(payload).keys() & {"TOKEN", "PASSWORD"} == set()
+def test_an_identity_stays_out():
+    assert built(identity="google_cloud").keys() & ABSENT == set()
+
+
+def test_a_secret_says_where_it_is_and_who_asks_for_it():
+    vault = {"engine": {"name": "kv-v2", "path": "ops"}, "path": "$ENV/db", "field": "password"}
+    variables = {"ENV": Variable("production"), "TOKEN": Variable("a.b.c"), "VAULT_SERVER_URL": Variable("https://v")}
+    payload = built(secrets={"PASSWORD": {"vault": vault, "token": "$TOKEN", "file": False}}, variables=variables)
+    server = {
+        "url": "https://v",
+        "namespace": "",
+        "auth": {"name": "jwt", "path": "jwt", "data": {"jwt": "a.b.c", "role": ""}},
+    }
+    assert payload["secrets"] == {
+        "PASSWORD": {"vault": {**vault, "path": "production/db", "server": server}, "file": False}
+    }
+    assert "PASSWORD" not in values_of(payload)
+
+
+@pytest.mark.parametrize(
+    ("asked", "depth"), [("7", 7), ("0", 0), ("", 20), ("-1", 20), ("many", 20), ("\u0663", 20), ("9" * 12, 20)]
+)
+def test_whoever_starts_the_pipeline_may_say_how_much_history_is_fetched(asked: str, depth: int):
+    plan = job_plan(variables={"GIT_DEPTH": Variable("50")})
+    assert payload_of(handed_out(plan))["git_info"]["depth"] == 50
+    assert payload_of(handed_out(plan, variables={"GIT_DEPTH": asked}))["git_info"]["depth"] == depth
+
+
+def test_the_runner_is_told_how_busy_it_is():
+    info = built()["job_info"]
+    assert (info["project_jobs_running_on_instance_runners_count"], info["queue_size"]) == ("2", 6)
+
+
+def test_at_most_fifteen_prefixes_are_masked():
+    assert 0 < len(built()["features"]["token_mask_prefixes"]) <= 15
 
 
 def test_an_archive_and_each_report_are_uploads_of_their_own():

@@ -1,13 +1,29 @@
 """`PUT /jobs/:id`."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from domain.operations import cancel_pipeline
-from models.repositories import outbox
+from models.repositories import held_jobs, leases, outbox
 from models.repositories.cancellation import cancel_jobs
+from models.repositories.job_rows import job as job_table
 from models.repositories.traces import head
 from tests.api.runner.world import World
+
+
+async def tick(world: World) -> None:
+    """Let the clock of leases count one tick."""
+    async with world.services.database.write() as connection:
+        assert await leases.tick(connection, every=0.0) is not None
+
+
+async def look(world: World, job: dict[str, Any]) -> Any:
+    """A held job with its lease."""
+    async with world.services.database.read() as connection:
+        return await held_jobs.look(connection, job["id"])
 
 
 async def outcomes(world: World) -> list[int]:
@@ -78,6 +94,57 @@ async def test_an_unknown_state_is_refused(world: World) -> None:
     assert "exploded" in answer.json()["message"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "kept"), [(3, 3), (None, None), ("3", None), (True, None), (3.0, None), (2**40, None)]
+)
+async def test_only_an_integer_is_an_exit_code(world: World, sent: object, kept: int | None) -> None:
+    await world.pipeline()
+    job = await world.job()
+    assert (await world.put(job, "failed", b"", exit_code=sent)).status_code == 200
+    assert (await world.row(job["id"])).exit_code == kept
+
+
+@pytest.mark.parametrize("state", ["running", "pending"])
+async def test_whoever_is_alive_hears_the_status_and_when_to_send_its_log(world: World, state: str) -> None:
+    await world.pipeline()
+    answer = await world.put(await world.job(), state)
+    assert (answer.status_code, answer.headers["job-status"]) == (200, "running")
+    assert int(answer.headers["x-gitlab-trace-update-interval"]) > 0
+    assert answer.headers["content-type"] == "application/json"
+
+
+async def test_a_hand_out_that_is_still_pending_at_its_runner_waits_on(world: World) -> None:
+    """The first phase of a commit in two: the job neither counts as taken up nor goes back to the queue."""
+    await world.pipeline()
+    job = await world.job()
+    for _ in range(2):
+        await tick(world)
+        assert (await world.put(job, "pending")).status_code == 200
+    row = await look(world, job)
+    assert (row.taken_up, row.contact, row.ticks) == (False, 2, 2)
+    assert (await world.put(job, "running")).status_code == 200
+    assert (await look(world, job)).taken_up
+
+
+async def test_a_job_that_was_taken_up_is_pending_at_nobody(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    await world.put(job, "running")
+    answer = await world.put(job, "pending")
+    assert (answer.status_code, answer.json()["message"].split(":")[0]) == (409, "409 Conflict")
+    await world.put(job, "success", b"")
+    late = await world.put(job, "pending")
+    assert (late.status_code, late.headers["job-status"]) == (403, "success")
+
+
+async def test_a_verdict_needs_no_acceptance_before(world: World) -> None:
+    """Runners that know no acceptance end a short job with their first call."""
+    await world.pipeline()
+    job = await world.job()
+    assert (await world.put(job, "success", b"")).status_code == 200
+    assert (await world.row(job["id"])).status == "success"
+
+
 async def test_a_log_that_differs_is_asked_for_again_once(world: World) -> None:
     log = b"the whole log\n"
     await world.pipeline()
@@ -89,6 +156,17 @@ async def test_a_log_that_differs_is_asked_for_again_once(world: World) -> None:
     assert (await world.put(job, "success", log)).status_code == 200
     row = await world.row(job["id"])
     assert (row.status, row.log_incomplete) == ("success", False)
+
+
+async def test_a_412_whose_answer_was_lost_is_said_again_but_not_for_ever(world: World) -> None:
+    """The runner repeats its call before it has sent a byte again."""
+    await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"the holy log\n")
+    answers = [(await world.put(job, "success", b"the whole log\n")).status_code for _ in range(4)]
+    assert answers == [412, 412, 412, 200]
+    row = await world.row(job["id"])
+    assert (row.status, row.log_incomplete) == ("success", True)
 
 
 async def test_a_log_that_was_sent_again_counts_although_it_is_shorter(world: World) -> None:
@@ -141,3 +219,28 @@ async def test_a_job_that_was_canceled_tells_its_runner_to_stop(world: World) ->
         await cancel_jobs(connection, pipeline_id, [job["id"]], world.services.clock())
     for stopped in (await world.put(job, "running"), await world.patch(job, 0, b"x")):
         assert (stopped.status_code, stopped.headers["job-status"]) == (403, "canceled")
+
+
+async def test_a_verdict_may_be_repeated_for_a_minute_and_nothing_else_may(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"all\n")
+    await world.put(job, "success", b"all\n")
+    for late, again in ((59, 200), (61, 403)):
+        now = world.services.clock()
+        ended = update(job_table).where(job_table.c.id == job["id"]).values(finished_at=now - timedelta(seconds=late))
+        async with world.services.database.write() as connection:
+            await connection.execute(ended)
+        answers = {
+            "repeated": await world.put(job, "success", b"all\n"),
+            "another": await world.put(job, "failed", b"all\n"),
+            "alive": await world.put(job, "running"),
+            "log": await world.patch(job, 4, b"more\n"),
+            "artifact": await world.upload(job, b"PK"),
+        }
+        codes = {name: answer.status_code for name, answer in answers.items()}
+        assert codes == {"repeated": again, "another": 403, "alive": 403, "log": 403, "artifact": 403}
+        refused = [answer for answer in answers.values() if answer.status_code == 403]
+        assert {answer.headers["job-status"] for answer in refused} == {"success"}
+    async with world.services.database.read() as connection:
+        assert (await head(connection, job["id"])).size == len(b"all\n")

@@ -1,0 +1,28 @@
+"""A job whose runner cannot do what it asks for fails and says so (reference: runner protocol, sections 7 and 11).
+
+It fails instead of waiting for another runner, as in GitLab: nobody would see why it waits.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.runner_features import unmet_requirements
+from domain.status import Status
+from models.repositories import traces, verdicts
+from models.repositories.hand_outs import HandOut
+
+REASON: Final = "runner_unsupported"
+
+
+async def fail_unsupported(
+    connection: AsyncConnection, rows: HandOut, features: frozenset[str] | None, now: datetime
+) -> bool:
+    """End a claimed job that needs more than its runner has; true if it did. Its log names what is missing."""
+    unmet = unmet_requirements(rows.job.plan, rows.pipeline.ref, features)
+    if unmet:
+        words = f"This job cannot run: the runner that took it lacks {', '.join(unmet)}; update it, or choose by tags."
+        await traces.add_words(connection, rows.job.id, words)
+        await verdicts.end_jobs(connection, [rows.job.id], Status.FAILED, now, reason=REASON)
+    return bool(unmet)

@@ -1,0 +1,38 @@
+"""Getting a runner of other make onto this machine, or saying why the test is not run."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.program import environment
+
+PATIENCE = 1_200.0
+"""Seconds: a compiler may have hundreds of libraries to translate."""
+
+
+def install(*command: str | Path, cwd: Path | None = None, **variables: str) -> None:
+    """Run one command that needs a package registry; without one the test is not run."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=environment(**variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except FileNotFoundError:
+        not_run(f"no {command[0]}")
+    if done.returncode != 0:
+        not_run(f"the foreign runner cannot be installed:\n{done.stdout}{done.stderr}")
+
+
+def not_run(why: str) -> NoReturn:
+    """Skip the test with words; where everything is expected to be there, fail."""
+    message = f"not run: {why}"
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(message)

@@ -1,0 +1,118 @@
+"""What a runner and the server say to each other: a proxy between them that writes down who used what.
+
+Facts are short texts, such as `PUT /jobs/:id 200` or `info.features.refspecs`; `tests.foreign.compatibility` knows all
+there are.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import aiohttp
+import orjson
+from aiohttp import web
+
+from tests.foreign.payload_shape import faults, filled
+from tests.ports import LOCAL
+
+_HOP: Final = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding", "date", "server"})
+_REQUEST_HEADERS: Final = ("JOB-TOKEN", "RUNNER-TOKEN", "X-Request-Id", "Content-Range")
+_REPLY_HEADERS: Final = ("Job-Status", "Range", "X-GitLab-Last-Update", "X-GitLab-Trace-Update-Interval")
+_FORM: Final = re.compile(rb'Content-Disposition: form-data; name="([^"]+)"', re.IGNORECASE)
+_REPOSITORY: Final = re.compile(r"/.+\.git/(.+)")
+_API: Final = "/api/v4"
+_LARGEST: Final = 1 << 30
+
+
+@dataclass
+class Recording:
+    """Everything that one runner used and got. `logs` are the bytes that the server took, by job."""
+
+    calls: set[str] = field(default_factory=set)
+    sent: set[str] = field(default_factory=set)
+    replies: set[str] = field(default_factory=set)
+    payload: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    logs: dict[int, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
+
+    def note(self, request: web.Request, body: bytes, status: int, headers: Mapping[str, str], answer: bytes) -> None:
+        """Write down one call."""
+        route = _route(request.path)
+        self.calls.add(f"{request.method} {route} {status}")
+        if route.startswith("git:"):
+            return
+        self.sent.update(f"{name} (header)" for name in _REQUEST_HEADERS if name in request.headers)
+        self.sent.update(f"{name} (query)" for name in request.query)
+        self.sent.update(_fields(request, body))
+        self.replies.update(name for name in _REPLY_HEADERS if name in headers)
+        if "Job-Status" in headers:
+            self.replies.add(f"Job-Status: {headers['Job-Status']}")
+        if route == "/jobs/request" and status == 201:
+            payload = orjson.loads(answer)
+            self.payload.update(filled(payload))
+            self.faults += faults(payload)
+        if request.method == "PATCH" and status == 202:
+            self.logs[int(request.path.split("/")[-2])] += body
+
+    def facts(self) -> dict[str, list[str]]:
+        """All of it, in order."""
+        return {name: sorted(getattr(self, name)) for name in ("calls", "sent", "replies", "payload")}
+
+
+def _route(path: str) -> str:
+    found = _REPOSITORY.fullmatch(path)
+    return f"git: {found[1]}" if found else re.sub(r"/\d+", "/:id", path.removeprefix(_API))
+
+
+def _fields(request: web.Request, body: bytes) -> Iterator[str]:
+    """The fields of a body, whatever its form."""
+    kind = request.content_type
+    if kind == "multipart/form-data":
+        yield from (f"{name.decode()} (form)" for name in _FORM.findall(body))
+    elif kind == "application/x-www-form-urlencoded":
+        yield from (part.partition("=")[0] for part in body.decode().split("&"))
+    elif kind == "application/json" and body:
+        yield from _paths(orjson.loads(body))
+
+
+def _paths(document: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    for key, value in document.items():
+        if isinstance(value, dict) and value:
+            yield from _paths(value, f"{path}{key}.")
+        elif value is not False:  # a feature that a runner does not have
+            yield f"{path}{key}"
+
+
+@asynccontextmanager
+async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
+    """Listen on `port` for what is meant for the server at `target`, and write it down."""
+    recording = Recording()
+    timeout = aiohttp.ClientTimeout(total=120)
+    async with aiohttp.ClientSession(auto_decompress=False, timeout=timeout) as session:
+
+        async def forward(request: web.Request) -> web.Response:
+            body = await request.read()
+            kept = {name: value for name, value in request.headers.items() if name.lower() not in _HOP}
+            url = target + request.path_qs
+            call = session.request(request.method, url, headers=kept, data=body, allow_redirects=False)
+            try:
+                async with call as answer:
+                    content = await answer.read()
+            except aiohttp.ClientError:  # the server has ended, and with it the test
+                return web.Response(status=502)
+            recording.note(request, body, answer.status, answer.headers, content)
+            passed = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP}
+            return web.Response(status=answer.status, headers=passed, body=content)
+
+        app = web.Application(client_max_size=_LARGEST)
+        app.router.add_route("*", "/{path:.*}", forward)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, LOCAL, port).start()
+            yield recording
+        finally:
+            await runner.cleanup()
