@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
 
-from api import git_http, health
+from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
 from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
+from api.request_ids import RequestIds
+from api.runner.openapi import merged
 from api.runner.router import routes as runner_protocol
 from api.services import Services
 from api.v4.encoded_paths import EncodedPaths
@@ -24,15 +27,27 @@ def create_app(services: Services) -> FastAPI:
     add_error_handlers(app)
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
+    app.add_middleware(RequestIds)
     app.router.routes.extend(runner_protocol())
     app.router.routes.extend(_included())
+    _describe(app)
     return app
+
+
+def _describe(app: FastAPI) -> None:
+    """Let the OpenAPI document tell of the runner protocol too; it is made when somebody asks for it first."""
+    of_routes = app.openapi
+
+    def whole() -> dict[str, Any]:
+        return app.openapi_schema if app.openapi_schema is not None else merged(of_routes())
+
+    app.openapi = whole  # type: ignore[method-assign]  # FastAPI's own way to extend it
 
 
 @cache
 def _included() -> Sequence[BaseRoute]:
     """What the routers hold, for all applications of the process: FastAPI reads each signature anew for each tree."""
     together = APIRouter()
-    for router in (health.router, rest, git_http.router, pages):
+    for router in (health.router, rest, git_http.router, identity.router, registry_auth.router, pages):
         together.include_router(router)
     return tuple(together.routes)

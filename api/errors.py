@@ -54,7 +54,7 @@ def headers_of(error: PerdureError) -> dict[str, str]:
     if isinstance(error, JobNotRunning):
         return {"Job-Status": error.status}
     if isinstance(error, OutOfOrder):
-        return {"Range": f"0-{error.size}"}
+        return {"Range": f"0-{error.size}", "Job-Status": error.status}
     if isinstance(error, Unavailable):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, StorageFull):

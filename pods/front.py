@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import html
 import logging
+import random
 import resource
 import signal
 from collections.abc import AsyncIterator
@@ -18,17 +19,19 @@ import uvloop
 from aiohttp import ClientResponse, web
 from aiohttp.client_exceptions import ClientError
 
+from pods.connection import HEADER_LIMIT, MOST_HEADERS, Connection, Server
 from pods.headers import request_headers, response_headers
 from pods.patience import SAFE, Patience, PatienceTable
+from pods.refusals import REFUSALS, Refusals
 from pods.request_body import ClientGone, ClientTooSlow, RequestBody
-from pods.upstream import HEADER_LIMIT, Away, Upstream, read_small
+from pods.upstream import Away, Upstream, read_small
 from settings import Settings
 
 HEALTH = "/-/front/health"
 API_HEALTH = "/-/front/api"
 API_HEALTH_LIMIT = 5.0
 BACKLOG = 2048
-LINGER = 30.0
+LINGER = 5.0
 """How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a reset."""
 STOP = 5.0
 """How long running requests may go on after SIGTERM."""
@@ -52,6 +55,7 @@ class Front:
         self._limits = settings.front
         self._proto = urlsplit(settings.url).scheme
         self._patience = PatienceTable(settings)
+        self._refusals = Refusals(settings.front)
         self._upstream = upstream
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -65,14 +69,20 @@ class Front:
             healthy = await self._upstream.healthy(API_HEALTH_LIMIT)
             return _message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
         try:
-            return await self._forward(request, self._patience.of(request.method, path))
+            response = await self._forward(request, self._patience.of(request.method, path))
         except ClientTooSlow as error:
+            assert isinstance(request.protocol, Connection)
+            request.protocol.linger_no_more()
             return _closing(_message(HTTPStatus.REQUEST_TIMEOUT, f"Request timed out: {error}."))
         except ClientGone as error:
             return _closing(_message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
+        if response.status in REFUSALS:
+            pause = self._refusals.pause(request.remote or "", asyncio.get_running_loop().time())
+            await asyncio.sleep(pause * random.uniform(1, 2))  # those who were held together do not come back together
+        return response
 
     async def _forward(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
-        body = RequestBody(request, self._limits.client_idle)
+        body = RequestBody(request, self._limits)
         await body.take_small()
         try:
             answer = await self._ask(request, body, patience)
@@ -161,15 +171,17 @@ def _closing(response: web.Response) -> web.Response:
 async def serving(settings: Settings) -> AsyncIterator[None]:
     """Serve on `host:front_port` while the context is open; raises OSError if the port is taken."""
     async with Upstream(settings.api_port, settings.front) as upstream:
-        server = web.Server(
+        server = Server(
             Front(settings, upstream).handle,
             handler_cancellation=True,  # a client that goes away must take its request to the API along
             access_log=None,
             auto_decompress=False,
             keepalive_timeout=settings.front.keepalive,
+            header=settings.front.header,
             lingering_time=LINGER,
             max_line_size=HEADER_LIMIT,
             max_field_size=HEADER_LIMIT,
+            max_headers=MOST_HEADERS,
         )
         runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=STOP)
         await runner.setup()

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 
 from aiohttp import web
 
+from settings import FrontLimits
+
 SMALL = 64 * 1024
 """Bodies and answers up to this many bytes are taken whole."""
 
@@ -25,10 +27,11 @@ class RequestBody:
     when the API's connection stands, and it cannot be repeated.
     """
 
-    def __init__(self, request: web.BaseRequest, idle: float) -> None:
-        """Take the request; `idle` is how many seconds the client may be silent."""
+    def __init__(self, request: web.BaseRequest, limits: FrontLimits) -> None:
+        """Take the request; `limits` say how fast the body must come."""
         self._request = request
-        self._idle = idle
+        self._limits = limits
+        self._credit = min(limits.body_grace, limits.client_idle)
         self._expects = request.headers.get("Expect", "").lower() == "100-continue"
         self.empty = not request.can_read_body
         self.whole: bytes | None = None
@@ -42,8 +45,7 @@ class RequestBody:
             return
         with self._failures():
             await self._invite()
-            async with asyncio.timeout(self._idle):
-                self.whole = await self._request.content.read()
+            self.whole = b"".join([chunk async for chunk in self._arriving()])
 
     @property
     def repeatable(self) -> bool:
@@ -60,12 +62,21 @@ class RequestBody:
         self.touched = True
         with self._failures():
             await self._invite()
-            while True:
-                async with asyncio.timeout(self._idle):
-                    chunk = await self._request.content.readany()
-                if not chunk:
-                    return
+            async for chunk in self._arriving():
                 yield chunk
+
+    async def _arriving(self) -> AsyncIterator[bytes]:
+        """The body as it comes. Each byte lets the client wait a little longer; our own waiting costs it nothing."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            begun = clock()
+            async with asyncio.timeout(self._credit):
+                chunk = await self._request.content.readany()
+            if not chunk:
+                return
+            earned = len(chunk) / self._limits.body_rate - (clock() - begun)
+            self._credit = min(self._credit + earned, self._limits.client_idle)
+            yield chunk
 
     async def _invite(self) -> None:
         """Tell a client that waits for `100 Continue` to go on."""
@@ -78,7 +89,8 @@ class RequestBody:
         try:
             yield
         except TimeoutError as error:
-            self.failure = ClientTooSlow(f"no byte of the body came for {self._idle:g} s")
+            slowest = f"{self._limits.body_rate} bytes a second"
+            self.failure = ClientTooSlow(f"the body came more slowly than {slowest} (PERDURE_FRONT_BODY_RATE)")
             raise self.failure from error
         except (web.RequestPayloadError, ConnectionError) as error:
             self.failure = ClientGone(str(error))

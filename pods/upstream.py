@@ -10,13 +10,13 @@ from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 from multidict import CIMultiDict
 from yarl import URL
 
+from pods.connection import HEADER_LIMIT
 from pods.patience import SAFE, Patience
 from pods.request_body import SMALL, RequestBody
 from settings import FrontLimits
 
 LOOPBACK = "127.0.0.1"
 """The API listens beside the front."""
-HEADER_LIMIT = 64 * 1024
 NOT_OURS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that the HTTP client would add if the caller sent none."""
 

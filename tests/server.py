@@ -17,7 +17,13 @@ STARTED_WITHIN = 60.0
 JOINED = "joined Temporal"
 """What a process that serves no HTTP logs when it is ready."""
 
-SHORT_TIMES = {"long_poll": 2, "queue_rescan": 1, "trace_interval": 1, "reconcile_every": 5}
+SHORT_TIMES = {
+    "long_poll": 2,
+    "queue_rescan": 1,
+    "trace_interval": 1,
+    "trace_interval_unwatched": 1,
+    "reconcile_every": 5,
+}
 """Settings (seconds) for tests that cannot wait as long as production can."""
 
 
@@ -28,9 +34,18 @@ class Server:
     """
 
     def __init__(
-        self, folder: Path, temporal: str, *, variables: Mapping[str, str] | None = None, **settings: object
+        self,
+        folder: Path,
+        temporal: str,
+        *,
+        module: str = "worker",
+        variables: Mapping[str, str] | None = None,
+        **settings: object,
     ) -> None:
-        """`folder` takes home and log, `temporal` is `host:port`, `variables` are further environment variables."""
+        """`folder` takes home and log, `temporal` is `host:port`, `variables` are further environment variables.
+
+        `module` is what Python runs.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.home = Path(str(settings.get("home", folder / "home")))
         self.port = int(str(settings.get("api_port", free_port())))
@@ -46,7 +61,7 @@ class Server:
         }
         names = {f"PERDURE_{name.upper()}": str(value) for name, value in known.items()}
         self.program = Program(
-            [sys.executable, "-m", "worker"], folder / "server.log", env=environment(**names, **(variables or {}))
+            [sys.executable, "-m", module], folder / "server.log", env=environment(**names, **(variables or {}))
         )
 
     @property

@@ -316,7 +316,7 @@ async def test_client_that_stops_sending_is_timed_out(framing):
 
 
 async def test_header_that_never_ends_is_closed():
-    settings = front_settings(keepalive=0.2)
+    settings = front_settings(header=0.2)
     async with serving(settings):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
         writer.write(b"GET / HTTP/1.1\r\nHost:")
