@@ -12,7 +12,7 @@ PerdureError
 │   ├── ConfigMissing    there is no `.gitlab-ci.yml`
 │   └── PipelineFiltered the rules leave no job, or no pipeline; carries the failure reason
 ├── TooLarge             a size limit, named
-├── OutOfOrder           a log chunk that does not start where the log ends; carries the size
+├── OutOfOrder           a log chunk that does not start where the log ends; carries the size and the job's status
 ├── TraceMismatch        the log's checksum differs; the runner is asked to send it again
 ├── StorageFull          no room left for logs or artifacts
 └── Unavailable          a part of Perdure is away; try again later
@@ -119,12 +119,16 @@ class TooLarge(PerdureError):
 
 
 class OutOfOrder(PerdureError):
-    """A log chunk that does not start where the stored log ends; `size` is that end in bytes."""
+    """A log chunk that does not start where the stored log ends; `size` is that end in bytes.
 
-    def __init__(self, message: str, size: int) -> None:
+    `status` is that of the job: a runner hears of a cancel request by any answer.
+    """
+
+    def __init__(self, message: str, size: int, status: str) -> None:
         """Keep the size, which the runner needs to resume."""
         super().__init__(message)
         self.size = size
+        self.status = status
 
 
 class TraceMismatch(PerdureError):

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from domain.errors import PerdureError
+from domain.masking import TOKEN_PREFIXES
 from fleet.artifacts import Artifacts
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
@@ -14,7 +15,7 @@ from fleet.executors.process import Group
 from fleet.executors.shell import ShellExecutor
 from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import Job
-from fleet.masking import TOKEN_PREFIXES, Masker
+from fleet.masking import Masker
 from fleet.reply import Answer, JobReply
 from fleet.stages import Stages, StageTimes
 from fleet.state import JobRecord, JobStore, finished

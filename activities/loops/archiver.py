@@ -5,7 +5,7 @@ Chunks are deleted only up to the length that was frozen, and only after the obj
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import structlog
 
@@ -19,6 +19,8 @@ from storage.objects import ObjectStore
 
 BATCH = 50
 PART = 1024 * 1024
+PORTION = 128
+"""Chunks that are deleted in one transaction."""
 IDLE = 5.0
 LONGEST_LINGER = 30.0
 LINGER = 1.0
@@ -65,12 +67,21 @@ class Archiver:
         """Move every log that is ready; give back how many."""
         async with self._database.read() as connection:
             rows = await traces.to_store(connection, BATCH)
-        moved = [row for row in rows if await self._is_copied(row)]
-        if moved:
+        ready = [row for row in rows if row.copied or await self._is_copied(row)]
+        if ready:
+            await self._drop(ready)
+        return len(ready)
+
+    async def _drop(self, rows: Sequence[Record]) -> None:
+        """Send readers to the store, then delete what the database holds, in portions: others write in between."""
+        ids, is_over = [row.job_id for row in rows], False
+        async with self._database.write() as connection:
+            for row in rows:
+                await traces.copied(connection, row.job_id, row.generation, row.size)
+            is_over = await traces.drop(connection, ids, PORTION)
+        while not is_over:
             async with self._database.write() as connection:
-                for row in moved:
-                    await traces.stored(connection, row.job_id, row.generation, row.size)
-        return len(moved)
+                is_over = await traces.drop(connection, ids, PORTION)
 
     async def _is_copied(self, row: Record) -> bool:
         try:
@@ -95,9 +106,8 @@ class Archiver:
         start = 0
         while start < row.size:
             async with self._database.read() as connection:
-                parts = await traces.read(connection, row.job_id, row.generation, start, PART)
-            for part in parts:
-                start += len(part)
-                yield part
-            if not parts:
+                part = await traces.read(connection, row.job_id, row.generation, start, min(PART, row.size - start))
+            if not part:
                 return
+            start += len(part)
+            yield part

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse, StreamingResponse
 from markupsafe import Markup
 
@@ -14,15 +14,13 @@ from api.pages.log_lines import State, render_piece
 from api.services import Services
 from api.v4.access import Id
 from api.v4.job_log import Log, log_of, read_log
-from api.v4.traces import plain_log
+from api.v4.traces import Offset, plain_log
 from models.repositories import jobs
 
 WINDOW: Final = 512 * 1024
 """Bytes of a log that come with the page or with one answer."""
 
 router = APIRouter(prefix="/{org}/{project}/-/jobs/{job_id}")
-
-Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +53,16 @@ async def window(services: Services, log: Log, start: int, state: State) -> Wind
         skipped=start,
         offset=start + piece.consumed,
         state=str(piece.state),
-        more=bool(data) and end < log.size,
+        more=bool(data) and end < log.readable,
     )
 
 
 async def first_window(services: Services, job: Any) -> Window:
     """The end of a log, from a line's beginning on; of a short one all."""
     log = await log_of(services, job)
-    if log.size <= WINDOW:
+    if log.readable <= WINDOW:
         return await window(services, log, 0, State())
-    start = log.size - WINDOW
+    start = log.readable - WINDOW
     data = await _collected(read_log(services, log, start, start + WINDOW // 2))
     return await window(services, log, start + data.find(b"\n") + 1, State(0))
 

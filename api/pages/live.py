@@ -26,22 +26,22 @@ _COME_BACK: Final = b"retry: 2000\n\n"
 Draw = Callable[[], Awaitable[Fragment]]
 
 
-def event_stream(request: Request, services: Services, draw: Draw, topic: str = "") -> StreamingResponse:
-    """The events of one page; `topic` is the notification that hints at a change."""
+def event_stream(request: Request, services: Services, draw: Draw, *topics: str) -> StreamingResponse:
+    """The events of one page; `topics` are the notifications, one at least, that hint at a change."""
     known = request.headers.get("last-event-id") or request.query_params.get("version", "")
     return StreamingResponse(
-        events(services, draw, topic, known),
+        events(services, draw, topics, known),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def events(services: Services, draw: Draw, topic: str, known: str) -> AsyncIterator[bytes]:
+async def events(services: Services, draw: Draw, topics: tuple[str, ...], known: str) -> AsyncIterator[bytes]:
     """Events until the process drains, or the reader may not see the page any more."""
     yield _COME_BACK
     quiet = 0
     while not services.drain.begun:
-        waiter = services.notifications.subscribe(topic)
+        waiters = {topic: services.notifications.subscribe(topic) for topic in topics}
         try:
             part = await draw()
             quiet += 1
@@ -50,12 +50,13 @@ async def events(services: Services, draw: Draw, topic: str, known: str) -> Asyn
                 known, quiet = part.version, 0
             elif quiet % _QUIET_ROUNDS == 0:
                 yield b": still here\n\n"
-            await asyncio.wait([waiter], timeout=RECHECK)
+            await asyncio.wait(waiters.values(), timeout=RECHECK, return_when=asyncio.FIRST_COMPLETED)
         except PerdureError:
             return
         finally:
-            if not waiter.done():
-                services.notifications.leave(topic, waiter)
+            for topic, waiter in waiters.items():
+                if not waiter.done():
+                    services.notifications.leave(topic, waiter)
         await asyncio.sleep(_PAUSE)
 
 

@@ -7,12 +7,13 @@ from fastapi import Request, Response
 
 from api.runner.body import limited_body
 from api.runner.job_access import claims_for, held, job_token
+from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
 from api.services import Services
 from auth.job_token import Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.status import Status
 from models.columns import Record
-from models.notifications import OUTBOX, pipeline_topic
+from models.notifications import OUTBOX, trace_topic
 from models.repositories import traces, verdicts
 
 _RANGE: Final = re.compile(r"(\d{1,15})-(\d{1,15})")
@@ -30,11 +31,12 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
         size = start if too_long else await traces.append(connection, row, start, content)
     if too_long:
         await _drop(services, row)
-    await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)
+    if traces.is_watched(row):
+        await services.notifications.notify(trace_topic(job_id), count=1_000)
     headers = {
         "Job-Status": row.status,
         "Range": f"0-{size}",
-        "X-GitLab-Trace-Update-Interval": str(services.settings.times.trace_interval),
+        TRACE_INTERVAL: str(trace_interval(services, row)),
     }
     return Response(b"0", 202, headers, media_type="text/plain")
 

@@ -1,54 +1,94 @@
-"""Reading the log of a job, wherever its bytes are: in the database, or moved to the store meanwhile."""
+"""Reading the log of a job: wherever its bytes are, and never a secret. All who show logs read them here.
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+Bytes are in the database, or were moved to the store meanwhile. Secrets are masked byte by byte, so that offsets mean
+the same to the runner, to the store and to every reader (reference: runner protocol, section 5; reliability, S3).
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from api.services import Services
+from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
 from models.repositories import traces
 
-PART: Final = 256 * 1024
-"""Bytes that are read from the database at a time."""
+PART: Final = 64 * 1024
+"""Bytes that are read from the database at a time. A slow reader holds a few parts, and no connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log as it was at one moment: `size` bytes of one `generation`; `frozen` when nothing can follow."""
+    """A log as it was at one moment: `size` bytes of one `generation`; `frozen` when nothing can follow.
+
+    `readable` bytes can be shown: less than all while the log grows and its end may be the beginning of a secret.
+    """
 
     project_id: int
     job_id: int
     generation: int
     size: int
     frozen: bool
-    stored: bool
+    copied: bool
+    secrets: Secrets = field(repr=False)
+    readable: int = 0
+
+
+def masked_values(job: Any) -> Iterable[str]:
+    """The values that must not be read in the log of a job, of those that are not known by their prefix.
+
+    There are none yet: what the server makes itself for a job begins like a token, and its value is kept nowhere.
+    """
+    del job
+    return ()
 
 
 async def log_of(services: Services, job: Any) -> Log:
-    """The log of a job; an empty one before any runner has written."""
+    """The log of a job; an empty one before any runner has written. Its runner learns that somebody reads."""
+    secrets = Secrets(form for value in masked_values(job) for form in forms(value))
     async with services.database.read() as connection:
-        row = await traces.head(connection, job.id)
-    return Log(job.project_id, job.id, row.generation, row.size, row.frozen, row.stored)
+        head = await traces.head(connection, job.id)
+        log = Log(job.project_id, job.id, head.generation, head.size, head.frozen, head.copied, secrets, head.size)
+        if not log.frozen and log.size:
+            start = max(0, log.size - secrets.reach)
+            end = await traces.read(connection, job.id, log.generation, start, log.size - start)
+            log = replace(log, readable=start + secrets.open_end(end))
+    if not log.frozen and head.watched != head.ticks:
+        async with services.database.write() as connection:
+            await traces.watch(connection, job.id)
+    return log
 
 
 async def read_log(services: Services, log: Log, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-    """The bytes from `start` up to, without, `end` (None: all that were there when `log` was read).
+    """The masked bytes from `start` up to, without, `end` (None: all that were readable when `log` was read).
 
     Ends early when the runner begins to send the log again: those bytes belong to nobody then.
     """
-    position, end = start, log.size if end is None else min(end, log.size)
-    while position < end and not log.stored:
+    end = log.readable if end is None else min(end, log.readable)
+    if start >= end:
+        return
+    masked = MaskedRange(log.secrets, start, end, log.size)
+    async with aclosing(_stored_bytes(services, log, masked.begin, masked.stop)) as parts:
+        async for part in parts:
+            if shown := masked.feed(part):
+                yield shown
+
+
+async def _stored_bytes(services: Services, log: Log, start: int, end: int) -> AsyncGenerator[bytes, None]:
+    """The bytes as the runner sent them."""
+    position = start
+    while position < end and not log.copied:
         async with services.database.read() as connection:
-            parts = await traces.read(connection, log.job_id, log.generation, position, min(PART, end - position))
-            if not parts:
-                row = await traces.head(connection, log.job_id)
-        if not parts:
-            if not row.stored or row.generation != log.generation:
+            part = await traces.read(connection, log.job_id, log.generation, position, min(PART, end - position))
+            if not part:
+                head = await traces.head(connection, log.job_id)
+        if not part:
+            if not head.copied or head.generation != log.generation:
                 return
             break
-        for part in parts:
-            position += len(part)
-            yield part
+        position += len(part)
+        yield part
     if position < end:
         async for part in services.store.read(trace_key(log.project_id, log.job_id, log.generation), position, end):
             yield part

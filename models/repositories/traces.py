@@ -1,22 +1,28 @@
 """Logs of jobs: appended in order by offset, checked by CRC-32, moved to the store when the job has ended.
 
 Offset check and append are one `UPDATE ... WHERE size = :start AND generation = :g`; the verdict freezes the log.
+Nothing here ever holds more of a log than it is asked for.
 """
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, Integer, bindparam, case, cast, delete, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import OutOfOrder
 from models.columns import Record, table_of
-from models.pipelines import Trace, TraceChunk
+from models.pipelines import LeaseClock, Trace, TraceChunk
 from models.repositories.job_rows import job
 
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)
+clock = table_of(LeaseClock)
+
+WATCHED_TICKS: Final = 2
+"""A log counts as watched for so many ticks after a look at it; readers look every few seconds."""
 
 _GROW: Final = (
     update(trace)
@@ -26,6 +32,58 @@ _GROW: Final = (
 )
 _ADD: Final = insert(chunk)
 
+_TICKS: Final = func.coalesce(select(clock.c.ticks).scalar_subquery(), 0)
+_HEAD: Final = select(
+    trace.c.generation,
+    trace.c.size,
+    trace.c.crc,
+    trace.c.frozen,
+    trace.c.copied,
+    trace.c.watched,
+    _TICKS.label("ticks"),
+).where(trace.c.job_id == bindparam("b_job"))
+_WATCH: Final = (
+    update(trace)
+    .where(trace.c.job_id == bindparam("b_job"), ~trace.c.frozen)
+    .where(func.coalesce(trace.c.watched, -1) < _TICKS)
+    .values(watched=_TICKS)
+)
+
+_FROM: Final = bindparam("b_from", type_=BigInteger)
+_TO: Final = bindparam("b_to", type_=BigInteger)
+_OF_GENERATION: Final = (chunk.c.job_id == bindparam("b_job"), chunk.c.generation == bindparam("b_generation"))
+_FIRST: Final = select(func.max(chunk.c.start)).where(*_OF_GENERATION, chunk.c.start <= _FROM).scalar_subquery()
+"""Where the chunk begins that holds the first byte: found by the key, however long the log is."""
+_BEGIN: Final = case((chunk.c.start < _FROM, _FROM), else_=chunk.c.start)
+_READ: Final = (
+    select(func.substr(chunk.c.content, cast(_BEGIN - chunk.c.start + 1, Integer), cast(_TO - _BEGIN, Integer)))
+    .where(*_OF_GENERATION, chunk.c.start >= _FIRST, chunk.c.start < _TO)
+    .order_by(chunk.c.start)
+)
+
+_LONGEST: Final = (
+    update(trace)
+    .where(trace.c.job_id.in_(bindparam("b_jobs", expanding=True)), trace.c.resent, ~trace.c.frozen)
+    .where(trace.c.earlier_size > trace.c.size)
+    .values(generation=trace.c.generation - 1, size=trace.c.earlier_size, crc=trace.c.earlier_crc)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is known of a log without its bytes; `ticks` is the present tick of the lease clock.
+
+    The defaults are those of a log that no runner has begun: nobody has to be told that it is watched.
+    """
+
+    generation: int = 0
+    size: int = 0
+    crc: int = 0
+    frozen: bool = False
+    copied: bool = False
+    watched: int | None = 0
+    ticks: int = 0
+
 
 async def append(connection: AsyncConnection, row: Record, start: int, content: bytes) -> int:
     """Add bytes at offset `start` of a held job's log (`held_jobs.look`); give back the new size.
@@ -34,15 +92,14 @@ async def append(connection: AsyncConnection, row: Record, start: int, content: 
     """
     job_id = row.id
     if row.size != start:
-        raise OutOfOrder(f"The log of job {job_id} has {row.size} bytes; a chunk came for offset {start}.", row.size)
+        raise _out_of_order(row, row.size, start)
     if not content:
         return start  # some runners flush an empty buffer: a chunk of nothing would stand in the way of the next
     size = start + len(content)
     place = {"b_job": job_id, "b_start": start, "b_generation": row.generation}
     written = await connection.execute(_GROW, {**place, "b_size": size, "b_crc": zlib.crc32(content, row.crc)})
     if written.rowcount == 0:
-        now = await head(connection, job_id)
-        raise OutOfOrder(f"The log of job {job_id} has {now.size} bytes; a chunk came for offset {start}.", now.size)
+        raise _out_of_order(row, (await head(connection, job_id)).size, start)
     await connection.execute(_ADD, {"job_id": job_id, "generation": row.generation, "start": start, "content": content})
     return size
 
@@ -59,10 +116,25 @@ async def add_words(connection: AsyncConnection, job_id: int, words: str) -> Non
         await connection.execute(_ADD, {"job_id": job_id, **start, "content": content})
 
 
-async def head(connection: AsyncConnection, job_id: int) -> Record:
+def _out_of_order(row: Record, size: int, start: int) -> OutOfOrder:
+    words = f"The log of job {row.id} has {size} bytes; a chunk came for offset {start}."
+    return OutOfOrder(words, size, row.status)
+
+
+async def head(connection: AsyncConnection, job_id: int) -> Head:
     """Generation, size, checksum and state of a log; an empty one where no runner has taken the job yet."""
-    row = (await connection.execute(select(trace).where(trace.c.job_id == job_id))).first()
-    return row if row is not None else Trace(job_id=job_id)
+    row = (await connection.execute(_HEAD, {"b_job": job_id})).first()
+    return Head() if row is None else Head(*row)
+
+
+def is_watched(row: Record) -> bool:
+    """Whether somebody reads the growing log of a held job (`held_jobs.look`)."""
+    return row.watched is not None and bool(row.watched + WATCHED_TICKS >= (row.ticks or 0))
+
+
+async def watch(connection: AsyncConnection, job_id: int) -> None:
+    """Note that somebody reads a log that grows; once a tick, however many readers there are."""
+    await connection.execute(_WATCH, {"b_job": job_id})
 
 
 async def restart(connection: AsyncConnection, job_id: int) -> None:
@@ -73,50 +145,30 @@ async def restart(connection: AsyncConnection, job_id: int) -> None:
     await connection.execute(
         update(trace)
         .where(trace.c.job_id == job_id, ~trace.c.frozen)
-        .values(generation=trace.c.generation + 1, size=0, crc=0, resent=True)
+        .values(
+            generation=trace.c.generation + 1,
+            earlier_size=trace.c.size,
+            earlier_crc=trace.c.crc,
+            size=0,
+            crc=0,
+            resent=True,
+        )
     )
 
 
 async def settle(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
-    """Before a freeze without the runner's word: a log that was being sent again is the longest that there is."""
-    resent = select(trace.c.job_id).where(trace.c.job_id.in_(job_ids), trace.c.resent, ~trace.c.frozen)
-    for job_id in (await connection.execute(resent.order_by(trace.c.job_id))).scalars().all():
-        await keep_longest(connection, job_id)
+    """Before a freeze without the runner's word: a log that was being sent again is the longest that there is.
+
+    A frozen log stays what it is.
+    """
+    if job_ids:
+        await connection.execute(_LONGEST, {"b_jobs": sorted(job_ids)})
 
 
-async def keep_longest(connection: AsyncConnection, job_id: int) -> None:
-    """No generation is right: keep the one with the most bytes. A frozen log stays what it is."""
-    length = func.sum(func.length(chunk.c.content)).label("length")
-    statement = (
-        select(chunk.c.generation, length)
-        .where(chunk.c.job_id == job_id)
-        .group_by(chunk.c.generation)
-        .order_by(length.desc(), chunk.c.generation.desc())
-        .limit(1)
-    )
-    row = (await connection.execute(statement)).first()
-    if row is not None:
-        parts = await read(connection, job_id, row.generation, 0, int(row.length))
-        crc = 0
-        for part in parts:
-            crc = zlib.crc32(part, crc)
-        await connection.execute(
-            update(trace)
-            .where(trace.c.job_id == job_id, ~trace.c.frozen)
-            .values(generation=row.generation, size=int(row.length), crc=crc)
-        )
-
-
-async def read(connection: AsyncConnection, job_id: int, generation: int, start: int, limit: int) -> list[bytes]:
-    """At most about `limit` bytes of a log from offset `start`, as they were sent."""
-    statement = (
-        select(chunk.c.start, chunk.c.content)
-        .where(chunk.c.job_id == job_id, chunk.c.generation == generation)
-        .where(chunk.c.start + func.length(chunk.c.content) > start, chunk.c.start < start + limit)
-        .order_by(chunk.c.start)
-    )
-    rows = (await connection.execute(statement)).all()
-    return [row.content[max(0, start - row.start) : start + limit - row.start] for row in rows]
+async def read(connection: AsyncConnection, job_id: int, generation: int, start: int, limit: int) -> bytes:
+    """At most `limit` bytes of a log from offset `start`, as they were sent; fewer only where the log ends."""
+    place = {"b_job": job_id, "b_generation": generation, "b_from": start, "b_to": start + limit}
+    return b"".join((await connection.execute(_READ, place)).scalars().all())
 
 
 async def to_store(connection: AsyncConnection, limit: int) -> Sequence[Record]:
@@ -131,12 +183,26 @@ async def to_store(connection: AsyncConnection, limit: int) -> Sequence[Record]:
     return (await connection.execute(statement)).all()
 
 
-async def stored(connection: AsyncConnection, job_id: int, generation: int, size: int) -> None:
-    """The object was read back and is right: drop the chunks up to its length."""
-    written = await connection.execute(
+async def copied(connection: AsyncConnection, job_id: int, generation: int, size: int) -> None:
+    """The object was read back and is right: readers go to the store from now on."""
+    await connection.execute(
         update(trace)
         .where(trace.c.job_id == job_id, trace.c.generation == generation, trace.c.size == size, trace.c.frozen)
-        .values(stored=True)
+        .values(copied=True)
     )
-    if written.rowcount:
-        await connection.execute(delete(chunk).where(chunk.c.job_id == job_id))
+
+
+async def drop(connection: AsyncConnection, job_ids: Sequence[int], most: int) -> bool:
+    """Delete at most `most` chunks of copied logs; true when none is left, and the logs are `stored`."""
+    key = tuple_(chunk.c.job_id, chunk.c.generation, chunk.c.start)
+    some = (
+        select(chunk.c.job_id, chunk.c.generation, chunk.c.start)
+        .join(trace, trace.c.job_id == chunk.c.job_id)
+        .where(chunk.c.job_id.in_(job_ids), trace.c.copied)
+        .limit(most)
+    )
+    deleted = await connection.execute(delete(chunk).where(key.in_(some)))
+    if deleted.rowcount == most:
+        return False
+    await connection.execute(update(trace).where(trace.c.job_id.in_(job_ids), trace.c.copied).values(stored=True))
+    return True

@@ -30,12 +30,19 @@ async def append(world: World, job_id: int, start: int, content: bytes) -> int:
 async def whole(world: World, job_id: int) -> bytes:
     async with world.database.read() as connection:
         row = await traces.head(connection, job_id)
-        return b"".join(await traces.read(connection, job_id, row.generation, 0, row.size))
+        return await traces.read(connection, job_id, row.generation, 0, row.size)
 
 
 async def restart(world: World, job_id: int) -> None:
     async with world.database.write() as connection:
         await traces.restart(connection, job_id)
+
+
+async def moved(world: World, job_id: int, generation: int, size: int) -> None:
+    """An object of that generation and length was found to be right."""
+    async with world.database.write() as connection:
+        await traces.copied(connection, job_id, generation, size)
+        await traces.drop(connection, [job_id], 100)
 
 
 async def test_chunks_are_appended_in_order(world: World, held: int) -> None:
@@ -68,8 +75,8 @@ async def test_any_part_can_be_read(world: World, held: int, start: int, limit: 
     for begin in range(0, 10, 4):
         await append(world, held, begin, text[begin : begin + 4])
     async with world.database.read() as connection:
-        parts = await traces.read(connection, held, 0, start, limit)
-    assert b"".join(parts) == text[start : start + limit]
+        part = await traces.read(connection, held, 0, start, limit)
+    assert part == text[start : start + limit]
 
 
 async def test_a_resent_log_is_a_new_generation(world: World, held: int) -> None:
@@ -93,7 +100,7 @@ async def test_when_no_generation_is_right_the_longest_is_kept(
     await restart(world, held)
     await append(world, held, 0, second)
     async with world.database.write() as connection:
-        await traces.keep_longest(connection, held)
+        await traces.settle(connection, [held])
         row = await traces.head(connection, held)
     assert await whole(world, held) == kept
     assert (row.size, row.crc) == (len(kept), zlib.crc32(kept))
@@ -117,12 +124,10 @@ async def test_chunks_go_only_up_to_the_length_that_was_frozen(
     world: World, held: int, generation: int, size: int, gone: bool
 ) -> None:
     await append(world, held, 0, b"done")
-    async with world.database.write() as connection:
-        await traces.stored(connection, held, generation, size)
+    await moved(world, held, generation, size)
     assert len(await world.rows(chunk)) == 1  # not frozen yet
     await world.end(held)
-    async with world.database.write() as connection:
-        await traces.stored(connection, held, generation, size)
+    await moved(world, held, generation, size)
     assert (list(await world.rows(chunk)) == []) is gone
     async with world.database.read() as connection:
         assert (list(await traces.to_store(connection, 10)) == []) is gone

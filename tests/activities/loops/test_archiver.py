@@ -28,7 +28,9 @@ class FaultyStore(ObjectStore):
 
     fault: ClassVar[str] = ""
 
-    async def put(self, key: str, chunks: AsyncIterator[bytes] | bytes, limit: int | None = None) -> Stored:
+    async def put(
+        self, key: str, chunks: AsyncIterator[bytes] | bytes, limit: int | None = None, limit_set_by: str = ""
+    ) -> Stored:
         """Store all but the end, or with a byte changed."""
         assert not isinstance(chunks, bytes)
         content = b"".join([part async for part in chunks])
@@ -41,6 +43,14 @@ class FaultyStore(ObjectStore):
             yield part
             if self.fault == "away":
                 raise Unavailable("The store is away, on purpose.")
+
+
+class NoStore(ObjectStore):
+    """A store that nothing is written to."""
+
+    async def put(self, key: str, *_given: Any, **_named: Any) -> Stored:
+        """Refuse."""
+        raise AssertionError(f"{key} is written again")
 
 
 class Moving:
@@ -102,16 +112,41 @@ async def test_killed_between_the_object_and_the_end_of_the_chunks_it_is_done_ag
     moving: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await moving.world.end(moving.job_id)
-    stored = traces.stored
+    copied = traces.copied
 
     async def killed(connection: AsyncConnection, *given: Any) -> None:
-        await stored(connection, *given)
+        await copied(connection, *given)
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(traces, "stored", killed)
+    monkeypatch.setattr(traces, "copied", killed)
     with pytest.raises(RuntimeError, match="on purpose"):
         await moving.move()
     assert (await moving.chunks(), await moving.stored()) == (LOG, LOG)
-    monkeypatch.setattr(traces, "stored", stored)
+    monkeypatch.setattr(traces, "copied", copied)
     assert await moving.move() == 1
     assert (await moving.chunks(), await moving.stored()) == (b"", LOG)
+
+
+async def test_chunks_go_in_portions_and_what_a_killed_process_left_of_them_goes_later(
+    moving: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await moving.world.end(moving.job_id)
+    drop, calls = traces.drop, 0
+
+    async def killed(connection: AsyncConnection, *given: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise RuntimeError("on purpose")
+        return await drop(connection, *given)
+
+    monkeypatch.setattr("activities.loops.archiver.PORTION", 1)
+    monkeypatch.setattr(traces, "drop", killed)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        await moving.move()
+    assert len(await moving.chunks()) == len(LOG) - PIECE
+    async with moving.world.database.read() as connection:
+        assert (await traces.head(connection, moving.job_id)).copied  # readers are at the store already
+    assert await moving.move(NoStore) == 1
+    assert (await moving.chunks(), await moving.stored(), calls) == (b"", LOG, 2 + len(LOG) // PIECE)
+    assert await moving.move() == 0

@@ -40,7 +40,7 @@ async def next_event(stream) -> bytes:
 
 async def test_a_change_is_sent_once_and_carries_its_version(site):
     board = Board()
-    async with aclosing(events(site.services, board.draw, "t", "")) as stream:
+    async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
         first = await next_event(stream)
         assert first == b"event: part\nid: v-one\ndata: <p>one</p>\ndata: <p>x</p>\n\n"
         board.text = "two"
@@ -50,7 +50,7 @@ async def test_a_change_is_sent_once_and_carries_its_version(site):
 
 async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site):
     board = Board()
-    async with aclosing(events(site.services, board.draw, "t", "v-one")) as stream:
+    async with aclosing(events(site.services, board.draw, ("t",), "v-one")) as stream:
         waiting = asyncio.create_task(next_event(stream))
 
         async def drawn() -> bool:
@@ -64,17 +64,17 @@ async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site):
 
 async def test_the_stream_ends_when_the_page_may_not_be_seen_any_more_and_when_we_drain(site):
     board = Board()
-    async with aclosing(events(site.services, board.draw, "t", "")) as stream:
+    async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
         await next_event(stream)
         board.text = "gone"
         assert [part async for part in stream] == []
     site.services.drain.begun = True
-    assert [part async for part in events(site.services, board.draw, "t", "")] == [b"retry: 2000\n\n"]
+    assert [part async for part in events(site.services, board.draw, ("t",), "")] == [b"retry: 2000\n\n"]
 
 
 async def test_two_readers_do_not_wake_each_other_for_ever(site):
     boards = [Board(), Board()]
-    streams = [events(site.services, board.draw, "t", "") for board in boards]
+    streams = [events(site.services, board.draw, ("t",), "") for board in boards]
     for stream in streams:
         await next_event(stream)
     waiting = [asyncio.create_task(next_event(stream)) for stream in streams]

@@ -1,12 +1,16 @@
 """`PATCH /jobs/:id/trace`."""
 
+import asyncio
 import zlib
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
-from models.repositories import traces
+from models.repositories import outbox, traces
+from models.repositories.cancellation import cancel_jobs
 from tests.api.runner.world import World
 
 
@@ -29,7 +33,7 @@ async def test_a_chunk_out_of_order_is_refused_with_the_true_size(world: World, 
     answer = await world.patch(job, start, b"again")
     assert (answer.status_code, answer.headers["range"]) == (416, "0-6")
     async with world.services.database.read() as connection:
-        assert b"".join(await traces.read(connection, job["id"], 0, 0, 100)) == b"hello "
+        assert await traces.read(connection, job["id"], 0, 0, 100) == b"hello "
 
 
 @pytest.mark.parametrize("header", ["", "bytes", "a-b", "-5", "0"])
@@ -86,6 +90,68 @@ async def test_whatever_arrives_the_stored_log_is_a_prefix_of_the_sent_one(
         assert answer.headers["range"] == f"0-{size}"
     async with world.services.database.read() as connection:
         head = await traces.head(connection, job["id"])
-        stored = b"".join(await traces.read(connection, job["id"], head.generation, 0, 1000))
+        stored = await traces.read(connection, job["id"], head.generation, 0, 1000)
     assert stored == log[: head.size]
     assert head.crc == zlib.crc32(stored)
+
+
+async def test_a_runner_hears_of_a_cancel_by_a_refused_chunk_too(world: World) -> None:
+    pipeline_id = await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"hello ")
+    async with world.services.database.write() as connection:
+        await cancel_jobs(connection, pipeline_id, [job["id"]], world.services.clock())
+    answer = await world.patch(job, 0, b"hello ")
+    assert (answer.status_code, answer.headers["range"], answer.headers["job-status"]) == (416, "0-6", "canceling")
+
+
+async def test_a_chunk_that_came_once_is_kept_once_however_often_it_was_sent(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    answers = await asyncio.gather(*(world.patch(job, 0, b"hello ") for _ in range(20)))
+    assert sorted(answer.status_code for answer in answers) == [202] + [416] * 19
+    assert {answer.headers["range"] for answer in answers} == {"0-6"}
+    assert (await world.patch(job, 6, b"world")).headers["range"] == "0-11"
+
+
+async def test_chunks_in_any_order_become_one_log(world: World) -> None:
+    """Each is sent until it is taken, as a runner does; late and doubled ones change nothing."""
+    await world.pipeline()
+    job = await world.job()
+    log, generator = bytes(range(256)) * 4, Random(6)
+    chunks = [(start, log[start : start + 100]) for start in range(0, len(log), 100)] * 2
+    size = 0
+    while size < len(log):
+        generator.shuffle(chunks)
+        answers = await asyncio.gather(*(world.patch(job, start, chunk) for start, chunk in chunks))
+        sizes = [int(answer.headers["range"].removeprefix("0-")) for answer in answers]
+        assert all(
+            answer.status_code in {202, 416} and size <= told <= len(log)
+            for answer, told in zip(answers, sizes, strict=True)
+        )
+        size = max(sizes)
+    assert (await world.put(job, "success", log)).status_code == 200
+    assert not (await world.row(job["id"])).log_incomplete
+
+
+@pytest.mark.parametrize("state", ["success", "failed"])
+async def test_the_same_verdict_a_hundred_times_at_once_is_one(world: World, state: str) -> None:
+    await world.pipeline()
+    job = await world.job()
+    await world.patch(job, 0, b"all\n")
+    answers = await asyncio.gather(*(world.put(job, state, b"all\n") for _ in range(100)))
+    assert {answer.status_code for answer in answers} == {200}
+    async with world.services.database.read() as connection:
+        rows = await connection.execute(select(outbox.outbox.c.id).where(outbox.outbox.c.kind == outbox.OUTCOME))
+        assert len(rows.all()) == 1
+    assert (await world.row(job["id"])).status == state
+
+
+async def test_of_two_verdicts_at_once_one_stands(world: World) -> None:
+    await world.pipeline()
+    job = await world.job()
+    answers = await asyncio.gather(*(world.put(job, state, b"") for state in ("success", "failed") * 10))
+    status = (await world.row(job["id"])).status
+    for state, answer in zip(("success", "failed") * 10, answers, strict=True):
+        assert answer.status_code == (200 if state == status else 403)
+        assert answer.headers.get("job-status", status) == status

@@ -1,0 +1,147 @@
+"""What is secret in a log, and where it stands. Pure; the runner and the server use the same rules.
+
+Whether a byte belongs to a secret is decided by the `reach` bytes before it and after it. So any part of a log can be
+masked alone, with the same result as the whole (reference: reliability, S3).
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+TOKEN_PREFIXES: Final = (
+    "glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-",
+    "glffct-", "gltok-", "GR1348941",
+)  # fmt: skip
+"""A word that starts so is a token whoever prints it (reference: runner protocol, section 5)."""
+
+LONGEST_TOKEN: Final = 4096
+"""Bytes after a prefix that still count as the same token; a job token is a JWT with a scope for each dependency."""
+
+_ENCODED_FROM: Final = 8
+"""Values and lines of at least so many bytes are known in other forms too; shorter ones would hide half of a log."""
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+_BEFORE: Final = (0, 2, 3)
+"""Base64 letters that also depend on what stands before a value, by the bytes of a group that stand before it."""
+
+
+class Secrets:
+    """Whole values, and words that begin like a token."""
+
+    def __init__(self, values: Iterable[bytes] = (), prefixes: Iterable[str] = TOKEN_PREFIXES) -> None:
+        """Empty values and prefixes are ignored."""
+        self._values = sorted({value for value in values if value}, key=len, reverse=True)
+        self._prefixes = sorted({prefix.encode() for prefix in prefixes if prefix}, key=len, reverse=True)
+        starts = b"|".join(re.escape(prefix) for prefix in self._prefixes)
+        self._token = re.compile(b"(?:" + starts + rb")[\w.=-]{1,%d}" % LONGEST_TOKEN) if starts else None
+        self._longest_prefix = len(self._prefixes[0]) if self._prefixes else 0
+        longest_token = self._longest_prefix + LONGEST_TOKEN if self._prefixes else 0
+        self.reach = max(longest_token, len(self._values[0]) if self._values else 0)
+        """A byte is judged by at most so many bytes on either side of it."""
+
+    def spans(self, buffer: bytes) -> list[tuple[int, int]]:
+        """Where secrets stand, in order; overlapping ones are one, those that only touch stay apart."""
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted([*self._places(buffer), *self.tokens(buffer)]):
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return merged
+
+    def masked(self, buffer: bytes) -> bytes:
+        """The same number of bytes, those of secrets as `*`."""
+        spans = self.spans(buffer)
+        if not spans:
+            return buffer
+        hidden = bytearray(buffer)
+        for start, end in spans:
+            hidden[start:end] = b"*" * (end - start)
+        return bytes(hidden)
+
+    def open_end(self, buffer: bytes) -> int:
+        """Where that end begins which may be the beginning of a secret; the buffer's length if there is none."""
+        cut = len(buffer)
+        for value in self._values:
+            cut = min(cut, _open_start(buffer, value, len(value) - 1))
+        for prefix in self._prefixes:
+            cut = min(cut, _open_start(buffer, prefix, len(prefix)))
+        return cut
+
+    def tokens(self, buffer: bytes, begin: int = 0) -> Iterator[tuple[int, int]]:
+        """Words from byte `begin` on that begin like a token; they may overlap."""
+        while self._token is not None and (found := self._token.search(buffer, begin)) is not None:
+            start, end = found.span()
+            yield start, end
+            # What begins within a word that has ended is part of it, unless its prefix reaches beyond.
+            has_ended = end - start < LONGEST_TOKEN
+            begin = max(start + 1, end - self._longest_prefix) if has_ended else start + 1
+
+    def _places(self, buffer: bytes) -> Iterator[tuple[int, int]]:
+        for value in self._values:
+            start = buffer.find(value)
+            while start >= 0:
+                yield start, start + len(value)
+                start = buffer.find(value, start + 1)
+
+
+class MaskedRange:
+    """The bytes from `start` up to, without, `end` of a log, masked, each byte in its place.
+
+    `feed` wants the log in order from byte `begin` up to byte `stop`, in parts of any size, and gives back what is
+    decided so far. Memory: the part and twice the reach of the secrets.
+    """
+
+    def __init__(self, secrets: Secrets, start: int, end: int, size: int) -> None:
+        """`size` is where the log ends."""
+        self.begin = max(0, start - secrets.reach)
+        self.stop = min(size, end + secrets.reach)
+        self._secrets = secrets
+        self._position, self._end = start, end
+        self._base, self._buffer = self.begin, b""
+
+    def feed(self, part: bytes) -> bytes:
+        """Take the next bytes of the log; give back the next ones of the range."""
+        self._buffer += part
+        reached = self._base + len(self._buffer)
+        limit = self._end if reached >= self.stop else min(self._end, reached - self._secrets.reach)
+        if limit <= self._position:
+            return b""
+        masked = self._secrets.masked(self._buffer)[self._position - self._base : limit - self._base]
+        keep_from = max(self._base, limit - self._secrets.reach)
+        self._buffer = self._buffer[keep_from - self._base :]
+        self._base, self._position = keep_from, limit
+        return masked
+
+
+def forms(value: str) -> Iterator[bytes]:
+    """A value as it may stand in a log: itself, its longer lines, percent-encoded, and in base64 wherever it begins."""
+    plain = value.encode()
+    yield plain
+    for text in {value, *value.splitlines()}:
+        line = text.encode()
+        if len(line) < _ENCODED_FROM:
+            continue
+        yield line
+        yield from (quote(text, safe="").encode(), quote(text).encode(), quote_plus(text).encode())
+        for encoded in _in_base64(line):
+            yield from (encoded, encoded.translate(_URL_SAFE))
+
+
+def _in_base64(value: bytes) -> Iterator[bytes]:
+    """The letters that are the same whatever stands around the value; and all of them when it stands alone."""
+    yield b64encode(value).rstrip(b"=")
+    for before in range(3):
+        groups, rest = divmod(before + len(value), 3)
+        yield b64encode(bytes(before) + value)[_BEFORE[before] : groups * 4 + rest]
+
+
+def _open_start(buffer: bytes, needle: bytes, longest: int) -> int:
+    """Where the longest end of `buffer` starts that is a beginning of `needle` of at most `longest` bytes."""
+    start = buffer.find(needle[:1], max(0, len(buffer) - longest))
+    while start >= 0:
+        if needle.startswith(buffer[start:]):
+            return start
+        start = buffer.find(needle[:1], start + 1)
+    return len(buffer)
