@@ -36,14 +36,23 @@ class TimeLimits(BaseSettings):
     """A job that waits for so long while no runner fits fails."""
     pending_limit: float = 86400.0
     """A job that waits for so long fails even if a runner fits."""
+    runner_token_lifetime: float = 0.0
+    """For how long a runner's token is good; runners get themselves a new one in time. 0: for ever."""
     runner_online: float = 7200.0
     """A runner that has not called for so long does not count as one that could take a job."""
     long_poll: float = 25.0
     """How long a runner's request for a job is held; 0 answers at once."""
     trace_interval: int = 3
-    """How often a runner sends its log."""
+    """How often a runner sends its log while somebody reads it."""
+    trace_interval_unwatched: int = 10
+    """How often it does while nobody reads. With the answer to a piece of log a runner also hears of a cancel request;
+    without one it would ask only every 30 s, so this is not much longer than `trace_interval`."""
     queue_rescan: float = 10.0
-    """A held request looks into the queue again after this time even if nothing woke it."""
+    """Each process looks into the queue after this time, for all requests that it holds and that nothing woke."""
+    artifact_expire_in: float = 30 * 86400.0
+    """How long artifacts are kept whose job does not say; 0 keeps them for ever."""
+    artifacts_every: float = 60.0
+    """How often expired artifacts are removed."""
     environments_every: float = 20.0
     """How often environments are looked for whose time to stop has come."""
     reconcile_every: float = 20.0
@@ -54,6 +63,14 @@ class TimeLimits(BaseSettings):
     """How long the end of a job waits for others of its pipeline that still run, so that they wake it together."""
     command_answer: float = 5.0
     """How long an API call waits for the workflow's answer before it says 202."""
+    job_token_grace: float = 60.0
+    """How long after its end a job's runner may still repeat its last words; nothing is written for them."""
+    signing_key_lead: float = 10.0
+    """A new key signs our own tokens after this time, when every process knows it."""
+    identity_key_lead: float = 86400.0
+    """The same for the tokens by which jobs identify themselves: others keep our list of keys for so long."""
+    key_overlap: float = 2_678_400.0
+    """How long the key before is still believed: longer than any job may take, and its token lives. 31 days."""
 
     @property
     def ticks_until_unresponsive(self) -> int:
@@ -96,9 +113,19 @@ class FrontLimits(BaseSettings):
     """How much longer than `long_poll` a request for a job may stay without an answer."""
     client_idle: float = 300.0
     """How long a client may neither send its body nor take its answer."""
+    header: float = Field(default=10.0, gt=0)
+    """How long a request header may take, from its first byte or from the start of the connection."""
+    body_grace: float = Field(default=10.0, gt=0)
+    """How long a client may take to begin with its body."""
+    body_rate: int = Field(default=1024, gt=0)
+    """Bytes of a body that must come in a second. What came faster lets the client pause, for `client_idle` at most."""
+    prompt_refusals: int = Field(default=60, ge=1)
+    """So many refused tokens of one address are answered at once in a minute."""
+    refusal_pause: float = Field(default=1.0, ge=0)
+    """How long each further refusal is held back at least, and twice as long at most."""
     keepalive: float = 120.0
-    """How long an idle connection of a client is kept, and how long its request header may take. Longer than the 90 s
-    after which a runner closes an idle connection itself, so that no request meets a connection being closed."""
+    """How long an idle connection of a client is kept. Longer than the 90 s after which a runner closes an idle
+    connection itself, so that no request meets a connection being closed."""
     api_keepalive: float = 4.0
     """How long an idle connection to the API is kept; shorter than the API's own limit, for the same reason."""
 
@@ -118,10 +145,13 @@ class Settings(BaseSettings):
     """SQLAlchemy address; empty means SQLite in `home`."""
     object_store: str = ""
     """`file:///path` or `s3://bucket/prefix`; empty means files in `home`."""
+    direct_download: bool = False
+    """Send runners to the object store for archives they download, if it is S3; they must be able to reach it."""
     repositories: Path | None = None
     """Folder of the bare git repositories; empty means `home/repositories`."""
     signing_key: str = ""
-    """PEM of the Ed25519 key that signs tokens; empty means one is made in `home/keys`."""
+    """PEM of one key or several: the first Ed25519 key signs our tokens, the first RSA key those for others; the rest
+    are believed. Where there is none of a kind, they lie in `home/keys`, and `perdure keys rotate` makes new ones."""
 
     temporal_address: str = ""
     """Use this Temporal server instead of an embedded one."""
@@ -142,10 +172,15 @@ class Settings(BaseSettings):
     temporal_metrics_port: int = 8934
     external_url: str = ""
     """Address that users and runners see; empty means the front's."""
+    registry_url: str = ""
+    """`host:port` of the container registry, as image names begin; empty means that there is none."""
     front_check: str = ""
     """Address on the front that leads back to this API: leases tick only while it answers. Empty: no check."""
     api_role: str = Field(default="all", pattern="^(all|api|worker)$")
     """What one process does: `all` (embedded), `api` or `worker` (production)."""
+
+    registration_tokens: bool = True
+    """Whether runners may register with a registration token; without, people create them (`POST /user/runners`)."""
 
     times: TimeLimits = Field(default_factory=TimeLimits)
     sizes: SizeLimits = Field(default_factory=SizeLimits)

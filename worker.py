@@ -18,9 +18,11 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.loops.archiver import Archiver
+from activities.loops.artifacts import ArtifactLoop
 from activities.loops.environments import EnvironmentLoop
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
+from activities.loops.reports import ReportLoop
 from activities.loops.sweeper import Sweeper
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
@@ -60,6 +62,7 @@ class Process:
         tasks = [self._guarded(loop(), stop) for loop in self._loops()]
         await stop.wait()
         self._services.drain.begun = True
+        self._services.polls.let_go()
         await self._services.notifications.stop()
         for task in reversed(tasks):
             task.cancel()
@@ -73,6 +76,7 @@ class Process:
         if role in {"all", "api"}:
             loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
             loops.append(self._environments().run)
+            loops += [self._reports().run, self._artifacts().run]
             loops.append(BridgeLoop(self._services).run)
         return loops
 
@@ -118,6 +122,14 @@ class Process:
         services = self._services
         every = self._settings.times.environments_every
         return EnvironmentLoop(services.database, services.notifications, services.clock, every)
+
+    def _reports(self) -> ReportLoop:
+        services = self._services
+        return ReportLoop(services.database, services.store, services.notifications)
+
+    def _artifacts(self) -> ArtifactLoop:
+        services = self._services
+        return ArtifactLoop(services.database, services.store, self._settings.times.artifacts_every)
 
     def _archiver(self) -> Archiver:
         services = self._services

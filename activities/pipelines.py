@@ -4,8 +4,9 @@ from temporalio import activity
 
 from domain.messages import AwaitJob, Decision, Load, Page, Recorded
 from domain.verdict import Verdict
+from models import job_offers
 from models.clock import Clock
-from models.notifications import JOBS, OUTBOX, Notifications, pipeline_topic
+from models.notifications import OUTBOX, Notifications, pipeline_topic
 from models.repositories import decisions, loading
 from models.session import Database
 from workflows.ports import PipelinePort
@@ -39,7 +40,7 @@ class PipelineActivities(PipelinePort):
     async def offer_jobs(self, decision: Decision) -> Recorded:
         """Record a decision and wake as many runners as it offers jobs: one notification for the batch."""
         recorded = await self.apply(decision)
-        await self._notifications.notify(JOBS, count=len(decision.offers()))
+        await job_offers.tell(self._database, self._notifications, decision.offers())
         return recorded
 
     @activity.defn(name="await_job")

@@ -15,9 +15,6 @@ from domain.errors import ConfigInvalid, ConfigIssue
 from domain.variables import group_name
 
 HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {
-    "artifacts:access": lambda job: job.artifacts and job.artifacts.access != "all",
-    "artifacts:reports:dotenv": lambda job: job.artifacts and "dotenv" in job.artifacts.reports,
-    "id_tokens": lambda job: job.id_tokens,
     "identity": lambda job: job.identity,
     "run": lambda job: job.run,
     "secrets": lambda job: job.secrets,

@@ -2,12 +2,15 @@
 
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from api.holders import Holders
 from api.plan_cache import PlanCache
+from api.runner.contacts import Contacts
+from api.runner.known_runners import KnownRunners
+from api.runner.waiting_polls import WaitingPolls
 from auth.job_token import JobTokens
-from auth.keys import SigningKey
+from auth.key_ring import KeyRing
+from auth.queue_ticket import QueueTickets
 from domain.errors import Unavailable
 from git.repository import Repositories
 from models.clock import Clock
@@ -34,7 +37,7 @@ class TemporalLink:
 
 @dataclass(slots=True)
 class Queue:
-    """What the last claim found. While there are jobs a claim need not look before it takes."""
+    """What the last claim found."""
 
     is_busy: bool = False
 
@@ -56,11 +59,15 @@ class Services:
     repositories: Repositories
     notifications: Notifications
     clock: Clock
-    key: SigningKey
+    key: KeyRing
+    identity_keys: KeyRing
     job_tokens: JobTokens
     compilers: Executor
+    runners: KnownRunners
+    contacts: Contacts
+    polls: WaitingPolls
+    tickets: QueueTickets
     temporal: TemporalLink = field(default_factory=TemporalLink)
-    contacts: dict[tuple[int, str], datetime] = field(default_factory=dict)
     plans: PlanCache = field(default_factory=PlanCache)
     holders: Holders = field(default_factory=Holders)
     queue: Queue = field(default_factory=Queue)

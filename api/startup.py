@@ -7,15 +7,20 @@ from typing import Any
 import orjson
 
 from api.compiling import compiler_pool
+from api.runner.contacts import Contacts
+from api.runner.known_runners import KnownRunners
+from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
 from auth.job_token import JobTokens
-from auth.keys import SigningKey
+from auth.key_ring import Purpose, open_ring
+from auth.queue_ticket import QueueTickets
 from auth.secret_token import PERSONAL, REGISTRATION, digest, plain_token
 from git.repository import Repositories
 from models.clock import Clock
 from models.migrate import migrate
 from models.notifications import Notifications, PostgresNotifications
-from models.repositories import accounts, installations
+from models.repositories import accounts, installations, registration_tokens
+from models.repositories.registration_tokens import RunnerScope
 from models.session import Database
 from settings import Settings
 from storage.objects import ObjectStore
@@ -28,10 +33,11 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = Database(settings.database)
     await migrate(database)
-    key = signing_key(settings)
+    key = open_ring(settings, Purpose.SIGNING)
     notifications = Notifications() if database.is_sqlite else PostgresNotifications(settings.database)
     await notifications.start()
     settings.repository_root.mkdir(parents=True, exist_ok=True)
+    runners = KnownRunners(database, notifications)
     services = Services(
         settings=settings,
         database=database,
@@ -40,26 +46,27 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         notifications=notifications,
         clock=clock,
         key=key,
-        job_tokens=JobTokens(key, settings.pod),
+        identity_keys=open_ring(settings, Purpose.IDENTITY),
+        job_tokens=JobTokens(key),
         compilers=compiler_pool(),
+        runners=runners,
+        contacts=Contacts(database),
+        polls=WaitingPolls(database, notifications, runners, settings.times.queue_rescan),
+        tickets=QueueTickets(key, settings.pod_number),
     )
     if settings.api_role != "worker":
+        services.polls.start()
         await _first_start(services)
     return services
 
 
 async def close_services(services: Services) -> None:
     """Let everything go."""
+    await services.polls.close()
+    await services.contacts.close()
     await services.notifications.stop()
     services.compilers.shutdown(wait=False, cancel_futures=True)
     await services.database.close()
-
-
-def signing_key(settings: Settings) -> SigningKey:
-    """The pod's key: handed in, or kept in `home/keys`."""
-    if settings.signing_key:
-        return SigningKey.from_pem(settings.signing_key)
-    return SigningKey.from_file(settings.home / "keys" / "signing.pem")
 
 
 async def _first_start(services: Services) -> None:
@@ -74,7 +81,7 @@ async def _first_start(services: Services) -> None:
             connection, "root", "Administrator", f"root@{settings.url_host}", now, is_admin=True
         )
         await accounts.add_token(connection, user_id, "first start", digest(secrets["token"]), now)
-        await installations.set_registration_token(connection, digest(secrets["registration_token"]))
+        await registration_tokens.replace(connection, RunnerScope(), digest(secrets["registration_token"]))
 
 
 def _credentials(settings: Settings) -> dict[str, Any]:

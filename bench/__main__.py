@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, whole
+from bench import engine, latency, logs, queue, whole
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
 from bench.rows import Row, all_hold, print_table
@@ -19,6 +19,8 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "compile": compiling.rows,
     "engine": engine.rows,
     "latency": latency.rows,
+    "logs": logs.rows,
+    "queue": queue.rows,
     "whole": whole.rows,
 }
 """Name to measurement; a further one is a module with `rows()`."""

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,32 +62,45 @@ def peak_mebibytes(process: psutil.Process) -> float:
 
 
 @asynccontextmanager
-async def running(*, front: bool, worker: tuple[str, ...] = (), has_api: bool = True) -> AsyncIterator[Servers]:
+async def running(
+    *, front: bool, worker: tuple[str, ...] = (), has_api: bool = True, **changes: object
+) -> AsyncIterator[Servers]:
     """Temporal and our process (and the front), ready; all are stopped and their folder removed at the end.
 
     `worker` replaces the command of our process, for a run under a profiler. Without an API it has the role of a
-    worker, and is ready when it listens on the API's port. Raises `RuntimeError` with the end of the log of a process
-    that does not come up.
+    worker, and is ready when it listens on the API's port. `changes` are fields of `Settings`. Raises `RuntimeError`
+    with the end of the log of a process that does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="perdure-bench-") as folder:
-        settings = _settings(Path(folder), front=front, role="all" if has_api else "worker")
+        settings = _settings(Path(folder), front=front, role="all" if has_api else "worker").model_copy(update=changes)
         wanted = ("front", "temporal", "api") if front else ("temporal", "api")
         children = {child.name: child for child in stack(settings)}
+        if worker:
+            children["api"] = replace(children["api"], argv=worker)
         if not has_api:
             children["api"] = replace(children["api"], ready=Ready(settings.host, settings.api_port))
-        started: list[subprocess.Popen[bytes]] = []
-        try:
-            processes = {}
-            for name in wanted:
-                command = worker if worker and name == "api" else children[name].argv
-                process = _start(children[name], command, settings.home)
-                started.append(process)
-                await _ready(children[name], process, settings.home)
-                processes[name] = psutil.Process(process.pid)
+        async with started([children[name] for name in wanted], settings.home) as processes:
             yield Servers(settings, _token(settings) if has_api else "", processes)
-        finally:
-            for process in reversed(started):
-                _stop(process)
+
+
+@asynccontextmanager
+async def started(children: Sequence[Child], home: Path) -> AsyncIterator[dict[str, psutil.Process]]:
+    """These children by name, each started when those before it are ready; their logs are in `home`.
+
+    Raises `RuntimeError` as `running` does.
+    """
+    running_now: list[subprocess.Popen[bytes]] = []
+    processes = {}
+    try:
+        for child in children:
+            process = _start(child, home)
+            running_now.append(process)
+            await _ready(child, process, home)
+            processes[child.name] = psutil.Process(process.pid)
+        yield processes
+    finally:
+        for process in reversed(running_now):
+            _stop(process)
 
 
 def _token(settings: Settings) -> str:
@@ -95,7 +108,7 @@ def _token(settings: Settings) -> str:
 
 
 def _settings(home: Path, *, front: bool, role: str) -> Settings:
-    ports = dict(zip(_PORTS, _free_ports(len(_PORTS)), strict=True))
+    ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
     entrance = ports["front"] if front else ports["api"]
     return Settings(
         home=home,
@@ -109,7 +122,7 @@ def _settings(home: Path, *, front: bool, role: str) -> Settings:
     )
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago; held together, so that none comes twice."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     numbers = [each.getsockname()[1] for each in held]
@@ -123,10 +136,10 @@ def log_path(home: Path, name: str) -> Path:
     return home / f"{name}.log"
 
 
-def _start(child: Child, command: tuple[str, ...], home: Path) -> subprocess.Popen[bytes]:
+def _start(child: Child, home: Path) -> subprocess.Popen[bytes]:
     with log_path(home, child.name).open("wb") as log:
         return subprocess.Popen(
-            command, env={**os.environ, **child.env}, cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            child.argv, env={**os.environ, **child.env}, cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
 
 

@@ -5,21 +5,32 @@ A notification is a hint, never the truth: whoever waits looks again after a whi
 
 import asyncio
 from collections import defaultdict, deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeAlias
 
 import asyncpg
 import structlog
 
-JOBS: Final = "jobs"
 OUTBOX: Final = "outbox"
 BRIDGES: Final = "bridges"
 TRACES: Final = "traces"
+REPORTS: Final = "reports"
+
+JOBS: Final = "jobs"
+"""Told with a text of `models.job_offers`: these jobs wait for runners. Without a text any may."""
+RUNNERS: Final = "runners"
+"""Told without a text: runners have changed, or what a project lets them do; nothing known of them is true any more."""
+
+MOST_TEXT: Final = 7_900
+"""Bytes of a text; PostgreSQL takes 8,000 with the topic."""
 
 _CHANNEL: Final = "perdure"
 
 _LOST = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a lost connection raises; an internal error between the server's last word and the end of the connection."""
+
+Listener: TypeAlias = Callable[[str], None]
 
 log = structlog.get_logger()
 
@@ -29,12 +40,18 @@ def pipeline_topic(pipeline_id: int) -> str:
     return f"pipeline-{pipeline_id}"
 
 
+def trace_topic(job_id: int) -> str:
+    """What readers of a growing log wait for."""
+    return f"trace-{job_id}"
+
+
 class Notifications:
-    """Topics with waiters; wakes as many as there is work for."""
+    """Topics with waiters, of whom as many are woken as there is work for, and topics that have one listener."""
 
     def __init__(self) -> None:
         """Begin with nobody waiting."""
-        self._waiters: defaultdict[str, deque[asyncio.Future[int]]] = defaultdict(deque)
+        self._waiters: defaultdict[str, deque[asyncio.Future[None]]] = defaultdict(deque)
+        self._listeners: dict[str, Listener] = {}
 
     async def start(self) -> None:
         """Begin to listen."""
@@ -48,29 +65,36 @@ class Notifications:
         """Wake up to `count` waiters of a topic."""
         self._wake(topic, count)
 
-    def _wake(self, topic: str, count: int, hops: int = 0) -> None:
+    async def tell(self, topic: str, text: str = "") -> None:
+        """Hand a text of at most `MOST_TEXT` bytes to the topic's listener."""
+        self._hear(topic, text)
+
+    def listen(self, topic: str, listener: Listener) -> None:
+        """Call `listener` with each text of a topic, and with an empty one when some may have been missed."""
+        self._listeners[topic] = listener
+
+    def _hear(self, topic: str, text: str) -> None:
+        listener = self._listeners.get(topic)
+        if listener is not None:
+            listener(text)
+
+    def _wake(self, topic: str, count: int) -> None:
         waiters = self._waiters.get(topic)
-        hops = hops or len(waiters or ())
         while waiters and count > 0:
             waiter = waiters.popleft()
             if not waiter.done():
-                waiter.set_result(hops)
+                waiter.set_result(None)
                 count -= 1
         if not waiters:
             self._waiters.pop(topic, None)
 
-    def subscribe(self, topic: str) -> asyncio.Future[int]:
+    def subscribe(self, topic: str) -> asyncio.Future[None]:
         """A place in the row of waiters. Subscribe first and look second, so that no change falls in between."""
-        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()  # its result counts the hops left
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters[topic].append(waiter)
         return waiter
 
-    def pass_on(self, topic: str, waiter: asyncio.Future[int]) -> None:
-        """Whoever was woken and could do nothing wakes the next, until each waiter of that moment had its turn."""
-        if waiter.done() and not waiter.cancelled() and waiter.result() > 1:
-            self._wake(topic, 1, waiter.result() - 1)
-
-    def leave(self, topic: str, waiter: asyncio.Future[int]) -> None:
+    def leave(self, topic: str, waiter: asyncio.Future[None]) -> None:
         """Give up a place that nobody called yet."""
         waiter.cancel()
         with suppress(ValueError):
@@ -113,17 +137,26 @@ class PostgresNotifications(Notifications):
 
     async def notify(self, topic: str, count: int = 1) -> None:
         """Wake waiters in every process, this one included."""
+        if not await self._sent(f"{topic} {count}"):
+            self._wake(topic, count)
+
+    async def tell(self, topic: str, text: str = "") -> None:
+        """Hand a text to the listener of every process, this one included."""
+        if not await self._sent(f"{topic} {text}"):
+            self._hear(topic, text)
+
+    async def _sent(self, payload: str) -> bool:
         connection = self._connection
         if connection is None or connection.is_closed():
-            self._wake(topic, count)
-            return
+            return False
         try:
             async with self._turn:
-                await connection.execute("SELECT pg_notify($1, $2)", _CHANNEL, f"{topic} {count}")
+                await connection.execute("SELECT pg_notify($1, $2)", _CHANNEL, payload)
         except _LOST:
             if connection.is_closed():
                 self._gone.set()  # asyncpg tells nobody of a connection that it gave up by itself
-            self._wake(topic, count)
+            return False
+        return True
 
     async def _keep(self) -> None:
         while True:
@@ -141,11 +174,16 @@ class PostgresNotifications(Notifications):
             connection.add_termination_listener(lambda _connection: gone.set())
             await connection.add_listener(_CHANNEL, self._heard)
             self._connection = connection
+            for listener in self._listeners.values():
+                listener("")
             await gone.wait()
         finally:
             self._connection = None
             connection.terminate()  # to close it in order would break a `notify` that is under way
 
     def _heard(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
-        topic, _, count = str(payload).rpartition(" ")
-        self._wake(topic, int(count))
+        topic, _, text = str(payload).partition(" ")
+        if topic in self._listeners:
+            self._hear(topic, text)
+        elif text.isdecimal():
+            self._wake(topic, int(text))

@@ -157,6 +157,7 @@ class Database:
             self._engine = create_async_engine(
                 url, pool_size=pool_size, max_overflow=0, json_serializer=_json, json_deserializer=orjson.loads
             )
+            self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # two round trips less
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -165,7 +166,7 @@ class Database:
             if self.is_sqlite:
                 yield cast("AsyncConnection", self._file.reader())
                 return
-            async with self._engine.begin() as connection:
+            async with self._reading.connect() as connection:
                 yield connection
 
     @asynccontextmanager

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from models.session import Database
 
@@ -16,6 +17,13 @@ def side_by_side(database: Database) -> None:
     """Skip where one transaction writes at a time."""
     if database.is_sqlite:
         pytest.skip("SQLite has one writer: there is nothing between two writes")
+
+
+async def somebody_waits_for_a_lock(database: Database) -> bool:
+    """Whether a transaction waits for another one, on PostgreSQL."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with database.read() as connection:
+        return bool((await connection.execute(text(waiting))).scalar())
 
 
 class FaultPoint:

@@ -8,7 +8,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -36,7 +36,6 @@ _INIT = (
     "--no-instructions",
 )
 _OPTIONS = {
-    "listen_addresses": LOCAL,
     "max_connections": "200",
     "shared_buffers": "64MB",
     # The test kills our processes, never this server and never the machine: nothing has to reach the disk.
@@ -60,7 +59,7 @@ def postgres_programs() -> Path:
 
 
 @contextmanager
-def postgres_server() -> Iterator[str]:
+def postgres_server(settings: Mapping[str, str] = _OPTIONS) -> Iterator[str]:
     """Run a server; yields the SQLAlchemy address of its database `postgres`. See `fresh_database`."""
     programs = postgres_programs()
     user = _user()
@@ -72,9 +71,9 @@ def postgres_server() -> Iterator[str]:
     control = [programs / "pg_ctl", *words]
     try:
         _run([programs / "initdb", "--pgdata", data, *_INIT], folder, user)
-        options = {"port": str(port), "unix_socket_directories": str(folder), **_OPTIONS}
-        settings = " ".join(f"-c {name}={value}" for name, value in options.items())
-        _run([*control, "--log", folder / "log", "--options", settings, "start"], folder, user)
+        own = {"listen_addresses": LOCAL, "port": str(port), "unix_socket_directories": str(folder)}
+        words_of = " ".join(f"-c {name}={value}" for name, value in {**own, **settings}.items())
+        _run([*control, "--log", folder / "log", "--options", words_of, "start"], folder, user)
         try:
             yield f"{DRIVER}{OWNER}@{LOCAL}:{port}/postgres"
         finally:

@@ -13,9 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
 from domain.verdict import RUNNER_LOST
+from models import job_offers
 from models.clock import Clock
 from models.columns import Record
-from models.notifications import JOBS, OUTBOX, Notifications
+from models.notifications import OUTBOX, Notifications
 from models.repositories import leases, verdicts, waiting_jobs
 from models.repositories.job_rows import stuck_canceling
 from models.session import Database
@@ -107,7 +108,7 @@ class Sweeper:
             back = await leases.put_back(connection, rows, self._clock())
         if back:
             log.warning("nobody took up these jobs; they are pending again", jobs=back)
-            await self._notifications.notify(JOBS, count=len(back))
+            await job_offers.tell(self._database, self._notifications, back)
 
     async def _give_up(self, share: Share) -> None:
         """Jobs whose runner was silent for too long end as `runner_lost`."""

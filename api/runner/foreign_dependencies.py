@@ -40,7 +40,7 @@ def asks_beyond(hand_out: HandOut) -> bool:
 
 async def gone_dependencies(connection: AsyncConnection, services: Services, hand_out: HandOut) -> Found:
     """What is not there any more of the archives of the job's own pipeline."""
-    names = await foreign_archives.gone(connection, hand_out.pipeline, hand_out.dependencies, services.clock())
+    names = await foreign_archives.gone(connection, hand_out.pipeline.id, hand_out.dependencies, services.clock())
     return Found(missing=tuple(f"the artifacts of job {name} have expired; run that job again" for name in names))
 
 
@@ -55,24 +55,13 @@ async def foreign_dependencies(
         found = await _find(connection, hand_out, need)
         fault = _fault(need, found)
         if not fault and found is not None and found.filename:
-            of_pipeline = _Pipeline(found.pipeline_id, found.project_id, found.ref, found.tag)
-            if await foreign_archives.gone(connection, of_pipeline, [found], services.clock()):
+            if await foreign_archives.gone(connection, found.pipeline_id, [found], services.clock()):
                 fault = f"the artifacts of {_words(need)} have expired; run that job again"
             else:
                 archives.append(found)
         if fault and not need.optional:
             missing.append(fault)
     return Found(tuple(archives), tuple(missing))
-
-
-@dataclass(frozen=True, slots=True)
-class _Pipeline:
-    """What `foreign_archives.gone` asks of a pipeline."""
-
-    id: int
-    project_id: int
-    ref: str
-    tag: bool
 
 
 def _needs(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Iterable[ForeignNeed]:

@@ -20,6 +20,7 @@ _CALLS: Final[tuple[tuple[str, str, Endpoint], ...]] = (
     ("POST", "/jobs/request", requests.request_job),
     ("PUT", "/jobs/{job_id:int}", updates.update_job),
     ("PATCH", "/jobs/{job_id:int}/trace", traces.append_trace),
+    ("POST", "/jobs/{job_id:int}/artifacts/authorize", artifacts.authorize),
     ("POST", "/jobs/{job_id:int}/artifacts", artifacts.upload),
     ("GET", "/jobs/{job_id:int}/artifacts", artifacts.download),
     ("POST", "/runners/verify", registration.verify),

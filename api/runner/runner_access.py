@@ -1,7 +1,6 @@
 """Calls with a runner token, and the contacts that they leave behind."""
 
-from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Request
 
@@ -9,33 +8,56 @@ from api.runner.body import text
 from api.services import Services
 from auth.secret_token import digest
 from domain.errors import Forbidden
+from domain.runner_info import kept_info
 from models.columns import Record
+from models.notifications import RUNNERS
 from models.repositories import runners
+from models.repositories.candidates import KnownRunner
+from models.repositories.contacts import Contact
 
 LEGACY_SYSTEM_ID = "<legacy>"
-CONTACT_EVERY = timedelta(seconds=30)
-"""A contact is written at most so often: polls shall cost no write."""
+
+_UNKNOWN: Final = "403 Forbidden: no runner has this token; register it again."
+
+
+async def polling_runner(services: Services, request: Request, body: dict[str, Any]) -> KnownRunner:
+    """The runner that asks for a job, as this process knows it (`api.runner.known_runners`). Raises `Forbidden`."""
+    known = await services.runners.by_hash(digest(shown_token(request, body)))
+    if known is None:
+        raise Forbidden(_UNKNOWN)
+    return known
 
 
 async def authenticated_runner(services: Services, request: Request, body: dict[str, Any]) -> Record:
-    """The runner of a call: its token is in the body or in the header. Raises `Forbidden`."""
-    token = text(body, "token") or request.headers.get("runner-token", "")
+    """The runner of a call as the database has it now. Raises `Forbidden`."""
+    shown = digest(shown_token(request, body))
     async with services.database.read() as connection:
-        row = await runners.by_token(connection, digest(token)) if token else None
+        row = await runners.by_token(connection, shown)
     if row is None:
-        raise Forbidden("403 Forbidden: no runner has this token; register it again.")
+        raise Forbidden(_UNKNOWN)
+    if row.previous_token_hash is not None and row.token_hash == shown:
+        async with services.database.write() as connection:
+            await runners.retire_previous_token(connection, row.id, shown)
+        await services.notifications.tell(RUNNERS)
     return row
 
 
-async def note_contact(services: Services, request: Request, runner: Record, body: dict[str, Any]) -> None:
-    """Remember which process of the runner called, from where, and what it can; seldom enough to be cheap."""
-    now: datetime = services.clock()
+def shown_token(request: Request, body: dict[str, Any]) -> str:
+    """The token that a runner shows, in the body or in the header; empty without one."""
+    return text(body, "token") or request.headers.get("runner-token", "")
+
+
+async def note_contact(
+    services: Services, request: Request, runner: Record, body: dict[str, Any], *, always: bool = False
+) -> None:
+    """Remember which process of the runner called, from where, and what it can; seldom enough to be cheap.
+
+    `always` is for calls that are rare themselves: theirs is written at once.
+    """
     system_id = text(body, "system_id") or LEGACY_SYSTEM_ID
-    last = services.contacts.get((runner.id, system_id))
-    if last is not None and now - last < CONTACT_EVERY:
+    if not always and not services.contacts.is_due(runner.id, system_id):
         return
-    services.contacts[runner.id, system_id] = now
-    info = body.get("info")
     address = request.client.host if request.client else ""
-    async with services.database.write() as connection:
-        await runners.contact(connection, runner.id, system_id, info if isinstance(info, dict) else {}, address, now)
+    services.contacts.note(Contact(runner.id, system_id, kept_info(body.get("info")), address))
+    if always:
+        await services.contacts.flush()

@@ -23,13 +23,17 @@ def given(model: type[Model]) -> Callable[[Request, ServicesDep], Awaitable[Mode
     """A dependency that reads the parameters of a call into `model`. Raises `Invalid` with every fault."""
 
     async def read(request: Request, services: ServicesDep) -> Model:
-        values = await parameters(request, services.settings.sizes.json_bytes)
-        try:
-            return model.model_validate(values)
-        except ValidationError as error:
-            raise Invalid(", ".join(_fault(fault) for fault in error.errors())) from error
+        return validated(model, await parameters(request, services.settings.sizes.json_bytes))
 
     return read
+
+
+def validated(model: type[Model], values: dict[str, Any]) -> Model:
+    """The model that these values make. Raises `Invalid` with every fault."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise Invalid(", ".join(_fault(fault) for fault in error.errors())) from error
 
 
 def _fault(fault: Any) -> str:

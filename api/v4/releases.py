@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from api.deps import ProjectAccess, ServicesDep, caller_of, token_of
 from api.releasing import NewRelease, moment_of, prepare_release
-from api.runner.job_access import claims_for, held
+from api.runner.job_access import claims_for, held, holder, require_running
 from api.services import Services
 from api.v4.access import project_of
 from api.v4.encoded_paths import decoded
@@ -80,17 +80,19 @@ def _link(link: Link) -> dict[str, str]:
 
 async def access_of(project: str, request: Request, services: ServicesDep) -> ProjectAccess:
     """The project of a path, for a person, or for a running job of that project in the name of its user."""
-    token = request.headers.get("job-token", "") or token_of(request)
-    if not token.startswith(PREFIX):
+    token = request.headers.get("job-token", "")
+    if not token and not (token := token_of(request)).startswith(PREFIX):
         return await project_of(project, services, await caller_of(request, services))
     claims = claims_for(services, token, Scope.RELEASES)
-    async with services.database.write() as connection:
-        await held(connection, claims)
+    async with services.database.read() as connection:
+        require_running(await holder(connection, claims))
         row = await job_row(connection, claims.job_id, claims.project_id)
         user = await accounts.get(connection, row.user_id)
     access = await project_of(project, services, Caller(user.id, user.username, user.is_admin))
     if access.row.id != claims.project_id:
         raise Forbidden("403 Forbidden: this job token is for another project.")
+    async with services.database.write() as connection:
+        await held(connection, claims)
     return access
 
 

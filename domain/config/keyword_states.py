@@ -19,9 +19,6 @@ def _rows(state: str, keywords: str) -> dict[str, str]:
 
 
 REFUSED: Final = (
-    "artifacts:access",
-    "artifacts:reports:dotenv",
-    "id_tokens",
     "identity",
     "run",
     "secrets",
@@ -29,16 +26,15 @@ REFUSED: Final = (
 """Keywords without which a job would not be what was written; a pipeline that has one is not made.
 
 A job with `run` is one of them as long as it may be handed to a runner that knows no steps: such a runner would do
-nothing and report a success. `artifacts:access`, also as
-`public: false`, is one where it keeps somebody out.
+nothing and report a success.
 """
 
 STATES: Final[Mapping[str, str]] = {
     **_rows(
         RUNS,
         "after_script allow_failure artifacts before_script cache default dependencies environment except extends hooks"
-        " image include inherit interruptible needs only parallel release resource_group retry rules script services"
-        " spec stage stages start_in tags timeout trigger variables when workflow",
+        " id_tokens image include inherit interruptible needs only parallel release resource_group retry rules script"
+        " services spec stage stages start_in tags timeout trigger variables when workflow",
     ),
     **_rows(
         CARRIED,

@@ -30,7 +30,8 @@ trace = table_of(Trace)
 class Claim:
     """Who asks for a job. `request_id` names the request: its repetition gets the same job again.
 
-    `features` are those that the runner says it has, None if it says nothing of them.
+    `features` are those that the runner says it has, None if it says nothing of them. `token_hash` is that of the token
+    that was shown: if it is the runner's no more, there is no job.
     """
 
     runner_id: int
@@ -38,6 +39,7 @@ class Claim:
     request_id: str = ""
     cancel_gracefully: bool = False
     features: frozenset[str] | None = None
+    token_hash: str | None = None
 
 
 _SAME_REQUEST: Final = (
@@ -76,7 +78,7 @@ _FRESH_TRACE: Final = (
     .values(generation=trace.c.generation + 1, size=0, crc=0, frozen=False, resent=False)
 )
 _HOLD_STAGE: Final = (
-    select(stage.c.id).where(stage.c.id == bindparam("b_stage")).with_for_update(read=True, key_share=True)
+    select(stage.c.status).where(stage.c.id == bindparam("b_stage")).with_for_update(read=True, key_share=True)
 )
 """Against a decision that folds the stage at this moment; claims do not wait for each other."""
 _LIFT_STAGE: Final = (
@@ -95,14 +97,6 @@ _LIFT_PIPELINE: Final = (
 )
 
 
-async def any_for(connection: AsyncConnection, claim: Claim) -> bool:
-    """Whether there is a job for this runner, or one that it was given already: a look that locks nothing."""
-    row = await queue.runner_of(connection, claim.runner_id)
-    if row is None:
-        return False
-    return bool(await queue.demands_for(connection, row)) or await _same_request(connection, claim) is not None
-
-
 async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Record | None:
     """Hand out the next job: its row, or None when there is nothing for this runner.
 
@@ -111,7 +105,7 @@ async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Reco
     and the next one is looked at.
     """
     row = await queue.runner_of(connection, claim.runner_id)
-    if row is None:
+    if row is None or claim.token_hash not in {None, row.token_hash, row.previous_token_hash}:
         return None
     again = await _same_request(connection, claim)
     if again is not None:
@@ -158,15 +152,16 @@ async def _same_request(connection: AsyncConnection, claim: Claim) -> Record | N
 async def lift(connection: AsyncConnection, hand_out: HandOut, now: datetime) -> None:
     """Stage and pipeline run as soon as one of their jobs does.
 
-    Where transactions run side by side, a status that was just read may be lowered before this one ends: there the
-    stage is held until then, also if it runs already.
+    Where transactions run side by side, the stage's status that was just read may be lowered before this one ends:
+    there the stage is held until then, and its status is the one that it has when it is. A pipeline that runs is never
+    lowered while one of its jobs is open.
     """
-    alone = connection.dialect.name == "sqlite"
-    if not alone:
-        await connection.execute(_HOLD_STAGE, {"b_stage": hand_out.job.stage_id})
-    if not (alone and hand_out.stage_status == Status.RUNNING):
+    status = hand_out.stage_status
+    if connection.dialect.name != "sqlite":
+        status = (await connection.execute(_HOLD_STAGE, {"b_stage": hand_out.job.stage_id})).scalar_one()
+    if status != Status.RUNNING:
         await connection.execute(_LIFT_STAGE, {"b_stage": hand_out.job.stage_id})
-    if not (alone and hand_out.pipeline.status == Status.RUNNING and hand_out.pipeline.started_at):
+    if not (hand_out.pipeline.status == Status.RUNNING and hand_out.pipeline.started_at):
         await connection.execute(_LIFT_PIPELINE, {"b_pipeline": hand_out.job.pipeline_id, "b_now": now})
 
 

@@ -1,30 +1,40 @@
 """What a runner is told of a job: read in the transaction of the claim, so that a poison payload never leaves it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Artifact, Pipeline, Stage
+from models.pipelines import Lease, Pipeline, QueueEntry, Stage
+from models.repositories.artifacts import ARCHIVE, artifact
 from models.repositories.job_rows import job
-from models.tables import Project, User
+from models.repositories.reports import DOTENV, report
+from models.tables import Installation, Project, User
 
 pipeline = table_of(Pipeline)
 project = table_of(Project)
 user = table_of(User)
-artifact = table_of(Artifact)
 stage = table_of(Stage)
+installation = table_of(Installation)
+lease = table_of(Lease)
+waiting = table_of(QueueEntry)
 
-ARCHIVE = "archive"
+MOST_COUNTED: Final = 100
+"""Runners are told of so many waiting jobs and no more: the figure is for their metrics, and counting has a price."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandOut:
-    """Rows behind a job: the job itself, its pipeline, project and owner, and the archives it may read."""
+    """Rows behind a job: the job itself, its pipeline, project and owner, and what jobs before it hand it.
+
+    `dependencies` are archives, `dotenv` variables (`key` and `value` of each), the last one of a key counts.
+    `running_elsewhere` counts the other jobs of its project that instance runners hold, `waiting` those that wait for
+    the same runners as it did, up to `MOST_COUNTED`.
+    """
 
     job: Any
     pipeline: Any
@@ -32,14 +42,31 @@ class HandOut:
     user: Any
     dependencies: Sequence[Any]
     stage_status: str
+    installation_id: str = ""
+    running_elsewhere: int = 0
+    waiting: int = 0
+    dotenv: Sequence[Mapping[str, str]] = ()
 
 
+_RUNNING_ELSEWHERE: Final = (
+    select(func.count())
+    .where(lease.c.load_of == job.c.project_id, lease.c.job_id != job.c.id)
+    .correlate(job)
+    .scalar_subquery()
+)
+_ALIKE: Final = (
+    select(waiting.c.job_id).where(waiting.c.demand_id == job.c.demand_id).correlate(job).limit(MOST_COUNTED)
+)
+_WAITING: Final = select(func.count()).select_from(_ALIKE.subquery()).scalar_subquery()
 _AROUND: Final = (
     select(
         *(column.label(f"pipeline_{column.name}") for column in pipeline.c),
         *(column.label(f"project_{column.name}") for column in project.c),
         *(column.label(f"user_{column.name}") for column in user.c),
         stage.c.status.label("stage_status"),
+        select(installation.c.installation_id).scalar_subquery().label("installation_id"),
+        _RUNNING_ELSEWHERE.label("running_elsewhere"),
+        _WAITING.label("waiting"),
     )
     .select_from(
         job.join(pipeline, pipeline.c.id == job.c.pipeline_id)
@@ -58,8 +85,24 @@ _ARCHIVES: Final = (
     .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, artifact.c.file_type == ARCHIVE)
     .order_by(job.c.stage_position, job.c.position)
 )
-_ARCHIVES_OF: Final = _ARCHIVES.where(job.c.name.in_(bindparam("b_names", expanding=True)))
-_ARCHIVES_BEFORE: Final = _ARCHIVES.where(job.c.stage_position < bindparam("b_stage"))
+_VARIABLES: Final = (
+    select(report.c.entries)
+    .join(job, job.c.id == report.c.job_id)
+    .where(report.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, report.c.kind == DOTENV)
+    .order_by(job.c.stage_position, job.c.position)
+)
+
+
+def _by_choice(statement: Select[Any]) -> tuple[Select[Any], Select[Any]]:
+    """Two statements: of the jobs with certain names, and of all jobs of earlier stages."""
+    return (
+        statement.where(job.c.name.in_(bindparam("b_names", expanding=True))),
+        statement.where(job.c.stage_position < bindparam("b_stage")),
+    )
+
+
+_ARCHIVES_CHOSEN: Final = _by_choice(_ARCHIVES)
+_VARIABLES_CHOSEN: Final = _by_choice(_VARIABLES)
 
 
 async def read(connection: AsyncConnection, job_row: Record) -> HandOut:
@@ -67,25 +110,32 @@ async def read(connection: AsyncConnection, job_row: Record) -> HandOut:
     row = (await connection.execute(_AROUND, {"b_job": job_row.id})).one()
     values = iter(row)
     of_pipeline, of_project, of_user = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
-    archives = await dependencies(connection, job_row)
-    return HandOut(job_row, of_pipeline, of_project, of_user, archives, row.stage_status)
+    archives = await _chosen(connection, job_row, _ARCHIVES_CHOSEN)
+    figures = (row.installation_id, row.running_elsewhere, row.waiting)
+    variables = await dotenv(connection, job_row)
+    return HandOut(job_row, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables)
 
 
-async def dependencies_of(connection: AsyncConnection, job_id: int) -> Sequence[Record]:
-    """The archives that a job may download."""
-    return await dependencies(connection, (await connection.execute(select(job).where(job.c.id == job_id))).one())
+async def dotenv(connection: AsyncConnection, job_row: Record) -> Sequence[Mapping[str, str]]:
+    """The variables that jobs before this one hand it."""
+    return [entry for row in await _chosen(connection, job_row, _VARIABLES_CHOSEN) for entry in row.entries]
 
 
-async def dependencies(connection: AsyncConnection, job_row: Record) -> Sequence[Record]:
-    """The archives that a job may download: of its `dependencies`, else its needs, else all earlier stages."""
-    plan = job_row.plan
+async def _chosen(
+    connection: AsyncConnection, job_row: Record, statements: tuple[Select[Any], Select[Any]]
+) -> Sequence[Record]:
+    """What a job gets of others: of its `dependencies`, else its needs, else all earlier stages."""
+    plan, (of_names, of_earlier) = job_row.plan, statements
     names = plan.get("dependencies")
     if names is None and plan.get("needs") is not None:
         names = [need["job"] for need in plan["needs"] if need.get("artifacts", True)]
     if (names is not None and not names) or (names is None and not job_row.stage_position):
         return ()
     if names is None:
-        values = {"b_pipeline": job_row.pipeline_id, "b_stage": job_row.stage_position}
-        return (await connection.execute(_ARCHIVES_BEFORE, values)).all()
-    values = {"b_pipeline": job_row.pipeline_id, "b_names": list(names)}
-    return (await connection.execute(_ARCHIVES_OF, values)).all()
+        found = await connection.execute(
+            of_earlier, {"b_pipeline": job_row.pipeline_id, "b_stage": job_row.stage_position}
+        )
+    else:
+        found = await connection.execute(of_names, {"b_pipeline": job_row.pipeline_id, "b_names": list(names)})
+    rows: Sequence[Record] = found.all()
+    return rows

@@ -9,21 +9,23 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
-from models.repositories import artifacts
-from models.tables import Organisation, Runner, User
+from models.repositories import artifacts, runner_listings
+from models.tables import Organisation, Project, Runner, User
 
 user = table_of(User)
 runner = table_of(Runner)
 pipeline = table_of(Pipeline)
 organisation = table_of(Organisation)
+project = table_of(Project)
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The rows behind a list of jobs, by id; artifacts by job id."""
+    """The rows behind a list of jobs, by id; artifacts by job id. `busy` are the runners that hold a job now."""
 
     users: Mapping[int, Record]
     runners: Mapping[int, Record]
+    busy: frozenset[int]
     pipelines: Mapping[int, Record]
     artifacts: Mapping[int, Sequence[Record]]
 
@@ -33,9 +35,11 @@ async def of_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> Relati
     by_job: defaultdict[int, list[Record]] = defaultdict(list)
     for row in await artifacts.of_jobs(connection, [row.id for row in rows]):
         by_job[row.job_id].append(row)
+    runners = await _by_id(connection, runner, (row.runner_id for row in rows))
     return Relations(
         users=await users(connection, (row.user_id for row in rows)),
-        runners=await _by_id(connection, runner, (row.runner_id for row in rows)),
+        runners=runners,
+        busy=await runner_listings.busy(connection, runners),
         pipelines=await _by_id(connection, pipeline, (row.pipeline_id for row in rows)),
         artifacts=by_job,
     )
@@ -44,6 +48,11 @@ async def of_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> Relati
 async def users(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
     """People by id."""
     return await _by_id(connection, user, ids)
+
+
+async def projects(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
+    """Projects by id."""
+    return await _by_id(connection, project, ids)
 
 
 async def organisations(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:

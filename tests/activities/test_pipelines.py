@@ -4,8 +4,9 @@ import pytest
 
 from activities.pipelines import PipelineActivities
 from domain.messages import Decision
+from models import job_offers
 from models.notifications import JOBS, Notifications
-from models.repositories import claims
+from models.repositories import pending
 from tests.models.world import World
 
 THREE = "one: {script: x, parallel: 3}\n"
@@ -21,16 +22,15 @@ class Heard(Notifications):
         self.broken = False
         self.world: World | None = None
 
-    async def notify(self, topic: str, count: int = 1) -> None:
+    async def tell(self, topic: str, text: str = "") -> None:
         """Remember."""
-        if topic != JOBS:
-            return
+        assert topic == JOBS
         if self.broken:
             raise ConnectionResetError("on purpose")
-        self.counts.append(count)
+        self.counts += job_offers.read(text).values()
         assert self.world is not None
         async with self.world.database.read() as connection:
-            self.visible.append(await claims.any_for(connection, self.world.runner()))
+            self.visible.append(set(job_offers.read(text)) == await pending.present(connection))
 
 
 async def offering(world: World) -> tuple[PipelineActivities, Heard, Decision]:

@@ -20,20 +20,18 @@ from domain.config.plan import (
 from domain.errors import ConfigInvalid
 
 REFUSED_FIELDS = {
-    "artifacts:access": {"artifacts": Artifacts(paths=("a",), access="developer")},
-    "artifacts:reports:dotenv": {"artifacts": Artifacts(reports={"dotenv": ("vars.env",)})},
-    "id_tokens": {"id_tokens": {"TOKEN": ("https://example.com",)}},
     "identity": {"identity": "google_cloud"},
     "run": {"run": ({"name": "hello", "script": "echo"},)},
     "secrets": {"secrets": {"PASSWORD": {"vault": "x"}}},
 }
 CARRIED_FIELDS = {
+    "id_tokens": {"TOKEN": ("https://example.com",)},
     "needs": (Need("a"),),
     "trigger": Trigger(project="group/other"),
     "foreign_needs": (ForeignNeed(job="a", pipeline="$UPSTREAM"), ForeignNeed(job="a", project="g/app", ref="main")),
     "release": {"tag_name": "v1", "description": "one"},
     "environment": Environment("production"),
-    "artifacts": Artifacts(paths=("a",), reports={"junit": ("a.xml",)}),
+    "artifacts": Artifacts(paths=("a",), reports={"dotenv": ("a.env",)}, access="developer"),
     "pages": Pages(),
     "resource_group": "production",
     "interruptible": True,
@@ -66,11 +64,11 @@ def test_each_refused_keyword_is_named_with_its_job(keyword: str):
 
 
 def test_all_of_them_are_told_at_once():
-    both = job("both", **REFUSED_FIELDS["secrets"], **REFUSED_FIELDS["id_tokens"])
+    both = job("both", **REFUSED_FIELDS["secrets"], **REFUSED_FIELDS["identity"])
     with pytest.raises(ConfigInvalid) as caught:
         refuse_what_cannot_run(plan_of(both, job("one", **REFUSED_FIELDS["identity"])))
     assert [issue.path for issue in caught.value.issues] == [
-        "jobs:both:id_tokens",
+        "jobs:both:identity",
         "jobs:both:secrets",
         "jobs:one:identity",
     ]

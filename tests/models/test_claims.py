@@ -8,7 +8,7 @@ import pytest
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, Trace
-from models.repositories import claims
+from models.repositories import pending
 from tests.models.world import World, hand_out, job, pipeline, touch
 
 lease = table_of(Lease)
@@ -87,8 +87,6 @@ async def test_a_runner_gets_jobs_whose_tags_it_has_all(world: World, runner: di
     await world.begin(TAGGED)
     await world.set_runner(**runner)
     taken = set()
-    async with world.database.read() as connection:
-        assert await claims.any_for(connection, world.runner()) is bool(names)
     while found := await world.claim():
         taken.add((await world.row(job, id=found[0])).name)
     assert taken == names
@@ -115,11 +113,12 @@ async def test_the_same_request_gets_the_same_job_again_until_it_is_taken_up(wor
     first = await world.claim(request_id="r-1")
     assert first is not None
     async with world.database.read() as connection:
-        assert await claims.any_for(connection, world.runner(request_id="r-1"))
+        assert await pending.repeated(connection, ["r-1", "r-2"]) == {"r-1"}
     assert await world.claim(request_id="r-1") == first
     assert await world.claim(request_id="r-2") != first
     async with world.database.write() as connection:
         assert await touch(connection, *first)
+        assert not await pending.repeated(connection, ["r-1"])
     assert await world.claim(request_id="r-1") != first
 
 

@@ -14,7 +14,7 @@ from domain.places import Place
 from domain.status import Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
-from models.repositories import deployments, environment_lifecycle, environments, pipelines, projects
+from models.repositories import deployments, environment_lifecycle, environments, pipelines, projects, reports
 from models.repositories.deployments import DeploymentFilter
 from tests.compiling import plan_of
 from tests.models.world import World, job
@@ -149,6 +149,16 @@ async def test_a_successful_deployment_makes_the_environment_available(world: Wo
     finished = (await world.row(job, id=job_id)).finished_at
     assert (row.state, row.external_url) == ("available", f"https://review.example/{job_id}")
     assert row.auto_stop_at == finished + timedelta(hours=1)
+
+
+async def test_a_deployment_may_report_its_own_address(world: World) -> None:
+    pipeline_id = await begin(world, "a: {script: x, environment: {name: review, url: 'https://$HOST.example/'}}")
+    job_id = (await world.row(job, pipeline_id=pipeline_id)).id
+    async with world.database.write() as connection:
+        entries = [{"key": "HOST", "value": "blue-7"}]
+        await reports.put(connection, job_id=job_id, pipeline_id=pipeline_id, kind="dotenv", entries=entries)
+    await run(world, pipeline_id)
+    assert (await the_environment(world)).external_url == "https://blue-7.example/"
 
 
 async def test_a_failed_deployment_changes_nothing(world: World) -> None:

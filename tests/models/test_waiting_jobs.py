@@ -5,7 +5,8 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from models.repositories import leases, projects, runners, standings, waiting_jobs
+from models.repositories import contacts, leases, projects, runners, standings, waiting_jobs
+from models.repositories.contacts import Contact
 from models.repositories.leases import clock
 from settings import TimeLimits
 from tests.models import waiting
@@ -25,7 +26,7 @@ async def reasons(world: World, silence: float = LONG) -> dict[str, str]:
 async def call(world: World) -> None:
     """The runner asks for work."""
     async with world.database.write() as connection:
-        await runners.contact(connection, world.runner_id, "s_1", {}, "", world.now())
+        await contacts.write(connection, [Contact(world.runner_id, "s_1", {}, "")], world.now())
 
 
 async def test_a_job_is_stuck_as_soon_as_it_is_pending(world: World) -> None:

@@ -6,7 +6,8 @@ from sqlalchemy import select, update
 
 from models.columns import table_of
 from models.pipelines import QueueEntry
-from models.repositories import database_time, runners
+from models.repositories import contacts, database_time
+from models.repositories.contacts import Contact
 from models.tables import Runner
 from tests.models.world import World, job
 
@@ -30,4 +31,5 @@ async def wait(world: World, seconds: float) -> None:
 async def call(world: World, runner_id: int) -> None:
     """A runner asks for work, at this moment of the database."""
     async with world.database.write() as connection:
-        await runners.contact(connection, runner_id, "s_1", {}, "", await database_time.moment(connection))
+        called = Contact(runner_id, "s_1", {}, "")
+        await contacts.write(connection, [called], await database_time.moment(connection))

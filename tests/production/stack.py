@@ -73,6 +73,7 @@ async def production(folder: Path, postgres: str) -> AsyncIterator[Production]:
             "pod_number": POD_NUMBER,
             # Waits for jobs stay as long as they are in production: a lost notification is then noticed.
             "trace_interval": 1,
+            "trace_interval_unwatched": 1,
             "reconcile_every": 5,
         }
         api = Server(

@@ -10,8 +10,9 @@ from sqlalchemy import func, select, text
 from models.clock import system_clock
 from models.columns import table_of
 from models.migrate import migrate
-from models.notifications import JOBS, PostgresNotifications
-from models.repositories import installations, runners
+from models.notifications import OUTBOX, PostgresNotifications
+from models.repositories import contacts, installations, runners
+from models.repositories.contacts import Contact
 from models.session import Database
 from models.tables import RunnerManager
 from tests.postgres import fresh_database
@@ -53,7 +54,7 @@ async def test_the_first_calls_of_a_runner_process_make_one_row(databases: list[
     async def call(database: Database) -> None:
         async with database.write() as connection:
             await all_are_there.wait()
-            await runners.contact(connection, runner_id, "s_0123456789ab", {}, "10.0.0.1", system_clock())
+            await contacts.write(connection, [Contact(runner_id, "s_0123456789ab", {}, "10.0.0.1")], system_clock())
 
     await asyncio.gather(*(call(database) for database in databases))
     async with databases[0].read() as connection:
@@ -77,10 +78,10 @@ async def _hears(sender: PostgresNotifications, listener: PostgresNotifications)
     """Return when a notification of `sender` wakes `listener`."""
 
     async def woken() -> bool:
-        waiter = listener.subscribe(JOBS)
-        await sender.notify(JOBS)
+        waiter = listener.subscribe(OUTBOX)
+        await sender.notify(OUTBOX)
         done, _ = await asyncio.wait([waiter], timeout=0.2)
-        listener.leave(JOBS, waiter)
+        listener.leave(OUTBOX, waiter)
         return bool(done)
 
     await eventually(woken, "a notification of one process wakes the other")
@@ -112,10 +113,10 @@ async def test_a_notification_sent_while_its_connection_is_lost_does_not_fail(
     for _ in range(20):
         ending = asyncio.create_task(_end_other_connections(databases[0]))
         while not ending.done():
-            await listeners[0].notify(JOBS)
+            await listeners[0].notify(OUTBOX)
             await asyncio.sleep(0)  # a notification that finds no connection waits for nothing
         for _ in range(50):  # the server's last word and the end of the connection arrive one after the other
-            await listeners[0].notify(JOBS)
+            await listeners[0].notify(OUTBOX)
             await asyncio.sleep(0)
         await _hears(listeners[0], listeners[0])
 
@@ -123,7 +124,7 @@ async def test_a_notification_sent_while_its_connection_is_lost_does_not_fail(
 async def test_a_process_that_stops_does_not_break_its_last_notifications(
     listeners: list[PostgresNotifications],
 ) -> None:
-    sending = [asyncio.create_task(listeners[0].notify(JOBS)) for _ in range(20)]
+    sending = [asyncio.create_task(listeners[0].notify(OUTBOX)) for _ in range(20)]
     await asyncio.sleep(0)  # they are under way now
     await listeners[0].stop()
     await asyncio.gather(*sending)

@@ -49,7 +49,7 @@ def job(
         "project": {"ci_job_token_scope_enabled": True},
         "artifacts": kept,
         "artifacts_expire_at": moment(archive.expire_at) if archive is not None else None,
-        "runner": None if holder is None else runner(holder, now),
+        "runner": None if holder is None else runner(holder, now, busy=holder.id in relations.busy),
         "tag_list": list(row.tags),
         "source": pipeline.source,
         "archived": False,

@@ -14,6 +14,7 @@ from settings import Settings
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SHA = "0123456789abcdef0123456789abcdef01234567"
+INSTALLATION = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 RUNNER = SimpleNamespace(id=9, description="box", tags=["docker"], maximum_timeout=None)
 
 
@@ -52,6 +53,7 @@ def handed_out(
         source="push",
         ref=ref,
         tag=False,
+        ref_protected=ref == "main",
         sha=SHA,
         before_sha="0" * 40,
         commit={},
@@ -65,7 +67,7 @@ def handed_out(
         id=7, name="Shop", path="shop", full_path="acme/shop", default_branch="main", organisation_id=2
     )
     user = SimpleNamespace(id=5, username="ann", name="Ann", email="ann@example.com")
-    return HandOut(job, pipeline, project, user, dependencies, "pending")
+    return HandOut(job, pipeline, project, user, dependencies, "pending", INSTALLATION, 2, 6)
 
 
 def payload_of(hand_out: HandOut) -> dict[str, Any]:

@@ -1,12 +1,18 @@
-"""`/jobs/:id/artifacts`."""
+"""`/jobs/:id/artifacts`: how files go from one job to another."""
 
-import gzip
 import io
 import zipfile
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
-from sqlalchemy import select
+import pytest
+from sqlalchemy import func, select, update
 
-from models.repositories.artifacts import artifact, test_report
+from api.stored_file import stored_file
+from domain.errors import Unavailable
+from models.repositories.artifacts import artifact, pipeline
+from storage.objects import CHUNK
 from tests.api.runner.world import World
 
 
@@ -46,63 +52,92 @@ async def test_an_archive_is_for_jobs_that_depend_on_it(world: World) -> None:
     alone = await world.job()
     assert alone["dependencies"] == []
     headers = {"JOB-TOKEN": alone["token"]}
-    assert (await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)).status_code == 403
-    assert (await world.client.get("/api/v4/jobs/999999/artifacts", headers=headers)).status_code == 404
+    for job_id in (build["id"], 999_999):
+        assert (await world.client.get(f"/api/v4/jobs/{job_id}/artifacts", headers=headers)).status_code == 403
 
 
-async def test_a_file_that_is_too_large_leaves_nothing_and_names_the_setting(world: World) -> None:
-    await world.pipeline()
-    job = await world.job()
-    answer = await world.upload(job, b"x" * 100_001)
-    assert answer.status_code == 413
-    assert "PERDURE_ARTIFACT_BYTES" in answer.json()["message"]
-    async with world.services.database.read() as connection:
-        assert (await connection.execute(select(artifact))).all() == []
-
-
-async def test_a_repeated_upload_replaces_the_first(world: World) -> None:
-    await world.pipeline()
-    job = await world.job()
-    first, second = archive(out="one"), archive(out="two")
-    for packed in (first, second):
-        assert (await world.upload(job, packed)).status_code == 201
-    async with world.services.database.read() as connection:
-        (row,) = (await connection.execute(select(artifact))).all()
-    content = b"".join([part async for part in world.services.store.read(row.object_key)])
-    assert content == second
-
-
-async def test_a_junit_report_is_kept_in_its_table(world: World) -> None:
+async def test_an_archive_is_read_in_ranges(world: World) -> None:
+    """As runners do that load several parts at once: they ask for the first byte to learn of the size."""
     pipeline_id = await world.pipeline()
-    job = await world.job()
-    cases = b'<testcase name="a" time="0.5"/><testcase name="b"><failure>no</failure></testcase>'
-    xml = b'<testsuite name="s">' + cases + b"</testsuite>"
-    answer = await world.upload(job, gzip.compress(xml), artifact_type="junit", artifact_format="gzip")
-    assert answer.status_code == 201
-    async with world.services.database.read() as connection:
-        row = (await connection.execute(select(test_report))).one()
-    assert (row.pipeline_id, row.total, row.failed, row.error) == (pipeline_id, 2, 1, "")
-    assert [case["name"] for case in row.cases] == ["a", "b"]
+    build = await world.job()
+    content = archive(out="42" * 50)
+    await world.upload(build, content)
+    await world.put(build, "success", b"")
+    await world.settle(pipeline_id)
+    check = await world.job()
+    address, size = f"/api/v4/jobs/{build['id']}/artifacts", len(content)
+    for asked, said, part in (
+        ("bytes=0-0", f"bytes 0-0/{size}", content[:1]),
+        ("bytes=5-", f"bytes 5-{size - 1}/{size}", content[5:]),
+        ("bytes=-7", f"bytes {size - 7}-{size - 1}/{size}", content[-7:]),
+        ("bytes=3-999999", f"bytes 3-{size - 1}/{size}", content[3:]),
+    ):
+        answer = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": asked})
+        assert (answer.status_code, answer.headers["content-range"], answer.content) == (206, said, part), asked
+    beyond = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": f"bytes={size}-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
+    several = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": "bytes=0-1,3-4"})
+    assert (several.status_code, several.content) == (200, content)
 
 
-async def test_a_broken_report_is_kept_with_its_fault_and_fails_nothing(world: World) -> None:
+async def test_an_expired_archive_is_not_found_once_the_ref_has_a_newer_success(world: World) -> None:
+    check, build = await ready_to_download(world)
+    async with world.services.database.write() as connection:
+        past = world.services.clock() - timedelta(days=1)
+        await connection.execute(update(artifact).values(expire_at=past))
+    address, headers = f"/api/v4/jobs/{build['id']}/artifacts", {"JOB-TOKEN": check["token"]}
+    assert (await world.client.get(address, headers=headers)).status_code == 200
     await world.pipeline()
-    job = await world.job()
-    answer = await world.upload(job, gzip.compress(b"<testsuite>"), artifact_type="junit", artifact_format="gzip")
-    assert answer.status_code == 201
-    async with world.services.database.read() as connection:
-        row = (await connection.execute(select(test_report))).one()
-    assert row.total == 0
-    assert row.error
+    async with world.services.database.write() as connection:
+        newest = select(func.max(pipeline.c.id)).scalar_subquery()
+        await connection.execute(update(pipeline).where(pipeline.c.id == newest).values(status="success"))
+    assert (await world.client.get(address, headers=headers)).status_code == 404
 
 
-async def test_a_body_without_a_file_is_a_clear_error(world: World) -> None:
-    await world.pipeline()
-    job = await world.job()
-    headers = {"JOB-TOKEN": job["token"]}
-    for content in (b"", b"PK"):
-        answer = await world.client.post(f"/api/v4/jobs/{job['id']}/artifacts", content=content, headers=headers)
-        assert answer.status_code == 400
-        assert "named file" in answer.json()["message"]
-    other = await world.client.post(f"/api/v4/jobs/{job['id']}/artifacts", files={"other": b"x"}, headers=headers)
-    assert other.status_code == 400
+async def ready_to_download(world: World, content: bytes = b"") -> tuple[dict[str, Any], dict[str, Any]]:
+    """A job that may download the archive of another one; both as their runners see them."""
+    pipeline_id = await world.pipeline()
+    build = await world.job()
+    assert (await world.upload(build, content or archive(out="42"))).status_code == 201
+    await world.put(build, "success", b"")
+    await world.settle(pipeline_id)
+    return await world.job(), build
+
+
+@pytest.mark.parametrize("size", [1_000, 90_000])
+async def test_a_file_that_has_rotted_in_the_store_is_an_error(world: World, size: int) -> None:
+    check, build = await ready_to_download(world, b"x" * size)
+    (file,) = (world.services.settings.home / "objects" / "projects").rglob("archive-*")
+    file.write_bytes(b"y" * size)
+    headers = {"JOB-TOKEN": check["token"]}
+    answer = await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)
+    assert answer.status_code == 503
+
+
+async def test_a_file_that_is_missing_in_the_store_is_an_error(world: World) -> None:
+    check, build = await ready_to_download(world)
+    (file,) = (world.services.settings.home / "objects" / "projects").rglob("archive-*")
+    file.unlink()
+    headers = {"JOB-TOKEN": check["token"]}
+    answer = await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)
+    assert answer.status_code == 404
+
+
+async def test_a_large_file_that_has_rotted_never_comes_to_its_end(world: World) -> None:
+    """The status is sent by then, so the connection breaks before the last bytes."""
+    size = 3 * CHUNK
+    key = "projects/1/jobs/1/archive-rotten"
+    stored = await world.services.store.put(key, b"x" * size)
+    (world.services.settings.home / "objects" / key).write_bytes(b"x" * (size - 1) + b"y")
+    row = SimpleNamespace(object_key=key, size=size, sha256=stored.sha256, filename="a.zip")
+    answer = await stored_file(world.services.store, row, "application/zip")
+    got = bytearray()
+
+    async def read() -> None:
+        async for part in answer.body_iterator:
+            got.extend(part)
+
+    with pytest.raises(Unavailable, match="damaged"):
+        await read()
+    assert 0 < len(got) < size
+    assert answer.headers["content-length"] == str(size)

@@ -61,7 +61,7 @@ async def other_project(world: World, *, user_id: int | None = None) -> tuple[in
 async def log_of(world: World, job_id: int) -> str:
     async with world.services.database.read() as connection:
         head = await traces.head(connection, job_id)
-        return b"".join(await traces.read(connection, job_id, head.generation, 0, head.size)).decode()
+        return (await traces.read(connection, job_id, head.generation, 0, head.size)).decode()
 
 
 async def failed(world: World, pipeline_id: int) -> str:

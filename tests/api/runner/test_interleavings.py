@@ -76,9 +76,10 @@ async def test_a_log_that_stays_wrong_ends_its_job_while_a_sweep_would(
     side_by_side(world.services.database)
     job = await taken(world)
     assert (await world.put(job, "success", b"THE LOG")).status_code == 412
+    assert (await world.patch(job, 0, b"no log")).status_code == 202
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"THE LOG")
-    async with swept_beside(monkeypatch, traces, "keep_longest", put, sweeper, behind=True) as answer:
+    async with swept_beside(monkeypatch, traces, "settle", put, sweeper, behind=True) as answer:
         assert (answer.result().status_code, await status(world, job)) == (200, "success")
     assert (await world.row(job["id"])).log_incomplete
 

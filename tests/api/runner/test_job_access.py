@@ -1,17 +1,23 @@
 """Job tokens at every door: only the hand-out that holds the job gets in."""
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import jwt
 import pytest
 from sqlalchemy import update
 
-from auth.job_token import PREFIX, JobClaims, Scope
+from auth.job_token import PREFIX, Scope, scope_of
 from domain.status import Status
 from models.repositories.job_rows import job as job_table
 from tests.api.runner.world import World
 
 DOORS = ("update", "trace", "upload")
+FAULTS = (
+    *("another job", "another attempt", "another hand-out", "another project", "another organisation", "another pod"),
+    *("no scope", "expired", "not ours", "none"),
+)
 
 
 async def knock(world: World, door: str, job: dict[str, object]) -> int:
@@ -30,21 +36,25 @@ async def test_the_right_token_opens(world: World, door: str) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize(
-    "fault", ["another job", "another hand-out", "another pod", "no scope", "expired", "not ours", "none"]
-)
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_every_other_token_is_403(world: World, door: str, fault: str) -> None:
     await world.pipeline("one: {script: a}\ntwo: {script: b}\n")
     job, other = await world.job(), await world.job()
     services, now = world.services, world.services.clock()
     claims = services.job_tokens.read(job["token"])
-    right = {"pod": claims.pod, "job_id": claims.job_id, "attempt": 1, "hand_out": 1, "project_id": claims.project_id}
+
+    def issued(**changed: Any) -> str:
+        return services.job_tokens.issue(replace(claims, **changed), 60, now)
+
     tokens = {
         "another job": other["token"],
-        "another hand-out": services.job_tokens.issue(JobClaims(**{**right, "hand_out": 2}), 60, now),
-        "another pod": services.job_tokens.issue(JobClaims(**{**right, "pod": "elsewhere"}), 60, now),
-        "no scope": services.job_tokens.issue(JobClaims(**right, scopes=(Scope.GIT_READ,)), 60, now),
-        "expired": services.job_tokens.issue(JobClaims(**right), 60, now - timedelta(days=2)),
+        "another attempt": issued(attempt=2),
+        "another hand-out": issued(hand_out=2),
+        "another project": issued(project_id=claims.project_id + 1),
+        "another organisation": issued(organisation_id=claims.organisation_id + 1),
+        "another pod": issued(pod="elsewhere"),
+        "no scope": issued(scopes=(scope_of(Scope.GIT_READ, claims.project_id),)),
+        "expired": services.job_tokens.issue(claims, 60, now - timedelta(days=2)),
         "not ours": PREFIX + jwt.encode({"sub": str(job["id"])}, "secret" * 8, algorithm="HS256"),
         "none": "",
     }

@@ -1,6 +1,7 @@
 """`release`: made by the server when the runner reports the job's success."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from sqlalchemy import update
 from api import tagging
 from api.push import finish_abandoned
 from api.runner import job_release, updates
-from auth.job_token import ALL_SCOPES, MAKES_RELEASE, JobClaims
 from domain.errors import Unavailable
 from models.repositories import outbox, pipelines, releases, traces
 from models.repositories.cancellation import cancel_jobs
@@ -83,7 +83,7 @@ async def log_of(site: Site, job_id: int) -> str:
     async with site.services.database.read() as connection:
         head = await traces.head(connection, job_id)
         assert head.frozen
-        return b"".join(await traces.read(connection, job_id, head.generation, 0, head.size)).decode()
+        return (await traces.read(connection, job_id, head.generation, 0, head.size)).decode()
 
 
 async def fails(site: Site, config: str, **request: Any) -> str:
@@ -139,15 +139,15 @@ async def test_a_further_attempt_of_the_job_finds_its_release_and_succeeds(site:
     async with site.services.database.write() as connection:
         statement = update(job_table).where(job_table.c.pipeline_id == other)
         await connection.execute(statement.values(first_id=job["id"], attempt=2))
-    token = {**second, "token": await token_of_attempt(site, second["id"])}
+    token = {**second, "token": await token_of_attempt(site, second)}
     assert (await site.world.put(token, "success", b"")).status_code == 200
     assert (await site.world.row(second["id"])).status == "success"
 
 
-async def token_of_attempt(site: Site, job_id: int) -> str:
-    services = site.services
-    claims = JobClaims(services.settings.pod, job_id, 2, 1, site.world.project_id, (*ALL_SCOPES, MAKES_RELEASE))
-    return services.job_tokens.issue(claims, 60, services.clock())
+async def token_of_attempt(site: Site, job: dict[str, Any]) -> str:
+    """The token that the job would have as its second attempt."""
+    tokens = site.services.job_tokens
+    return tokens.issue(replace(tokens.read(job["token"]), attempt=2), 60, site.services.clock())
 
 
 async def test_the_description_may_be_a_file_of_the_commit(site: Site) -> None:

@@ -40,7 +40,9 @@ CALLS: dict[str, Call] = {
     "sign of life": lambda world, job: world.put(job, "running"),
     "log": lambda world, job: world.patch(job, 0, b"x"),
     "upload": lambda world, job: world.upload(job, b"PK"),
-    "download": lambda world, job: world.client.get(f"/api/v4/jobs/{job['id']}/artifacts", headers=header(job)),
+    "download": lambda world, job: world.client.get(
+        f"/api/v4/jobs/{job['dependencies'][0]['id']}/artifacts", headers=header(job)
+    ),
     "verdict with another log": lambda world, job: world.put(job, "success", b"another"),
     "git refs": lambda world, job: repository(world, job, "GET", "/info/refs?service=git-upload-pack"),
     "git fetch": lambda world, job: repository(world, job, "POST", "/git-upload-pack"),
@@ -65,7 +67,11 @@ async def set_ticks(world: World, ticks: int) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 async def test_any_call_with_the_job_token_renews_the_lease(world: World, name: str) -> None:
-    await world.pipeline("one: {script: x}\n")
+    pipeline_id = await world.pipeline()
+    build = await world.job()
+    assert (await world.upload(build, b"PK")).status_code == 201
+    await world.put(build, "success", b"")
+    await world.settle(pipeline_id)
     job = await world.job()
     await set_ticks(world, LATER)
     before = await the_lease(world)

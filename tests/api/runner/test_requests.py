@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from sqlalchemy import update
 
-from models.notifications import JOBS
 from models.repositories.job_rows import job as job_table
 from models.repositories.runners import runner as runner_table
 from tests.api.runner.world import World
@@ -85,34 +84,6 @@ async def test_a_runner_needs_every_tag_of_a_job(
         await connection.execute(update(runner_table).values(tags=tags, run_untagged=run_untagged))
     await world.pipeline(f"one: {{script: a, tags: {wanted}}}\n")
     assert (await world.request()).status_code == (201 if taken else 204)
-
-
-async def test_a_waiting_runner_is_woken_by_a_new_job(world: World) -> None:
-    asking = asyncio.create_task(world.request(last_update="waiting"))
-    while not world.services.notifications._waiters.get(JOBS):
-        await asyncio.sleep(0.01)
-    await world.pipeline()
-    await world.services.notifications.notify(JOBS, 1)
-    answer = await asyncio.wait_for(asking, 5)
-    assert answer.status_code == 201
-
-
-async def test_whoever_is_woken_for_nothing_wakes_the_next(world: World) -> None:
-    async with world.services.database.write() as connection:
-        await connection.execute(update(runner_table).values(tags=["other"], run_untagged=False))
-    unfit = asyncio.create_task(world.request(last_update="waiting"))
-    while not world.services.notifications._waiters.get(JOBS):
-        await asyncio.sleep(0.01)
-    async with world.services.database.write() as connection:
-        await connection.execute(update(runner_table).values(tags=[], run_untagged=True))
-    fit = asyncio.create_task(world.request(last_update="waiting"))
-    while len(world.services.notifications._waiters.get(JOBS, ())) < 2:
-        await asyncio.sleep(0.01)
-    await world.pipeline()
-    await world.services.notifications.notify(JOBS, 1)
-    assert (await asyncio.wait_for(fit, 5)).status_code == 201
-    unfit.cancel()
-    await asyncio.gather(unfit, return_exceptions=True)
 
 
 async def test_twenty_runners_never_get_the_same_job(world: World) -> None:

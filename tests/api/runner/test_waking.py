@@ -13,13 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.app import create_app
 from api.runner import requests
 from api.startup import close_services, open_services
+from auth.secret_token import digest
 from models.clock import system_clock
-from models.notifications import JOBS
-from models.repositories import claims
-from models.repositories.claims import Claim
+from models.notifications import RUNNERS
+from models.repositories import candidates, contacts, pending, runners
 from settings import Settings, TimeLimits
 from tests.api.runner.world import RUNNER_TOKEN, World, make_world
-from tests.fault_point import held_at, side_by_side
+from tests.fault_point import held_at, is_blocked, side_by_side
 from tests.waiting import eventually
 
 SOON = 6.0
@@ -40,44 +40,39 @@ async def hasty(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
         await close_services(services)
 
 
-async def held(world: World, polls: int) -> list["asyncio.Task[httpx.Response]"]:
-    """So many polls that are held."""
-    asking = [asyncio.create_task(world.request(last_update="waiting")) for _ in range(polls)]
-
-    async def wait() -> bool:
-        return len(world.services.notifications._waiters.get(JOBS, ())) == polls
-
-    await eventually(wait, f"{polls} polls are held")
-    return asking
-
-
 async def test_a_held_poll_finds_a_job_of_which_nobody_told(hasty: World) -> None:
-    (asking,) = await held(hasty, 1)
+    (asking,) = await hasty.held(1)
     await hasty.pipeline(ONE)
     assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+
+
+async def offered_after_the_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job is offered when the next look has found nothing; what it asks for is known before."""
+    await world.pipeline(ONE)
+    await world.job()
+    assert (await world.request()).status_code == 204
+    look = pending.present
+
+    async def offered(connection: AsyncConnection) -> set[int]:
+        monkeypatch.setattr(pending, "present", look)
+        found = await look(connection)
+        await world.offer(ONE)
+        return found
+
+    monkeypatch.setattr(pending, "present", offered)
 
 
 async def test_a_job_that_is_offered_between_the_look_and_the_wait_is_not_missed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = claims.any_for
-
-    async def offered_after(connection: AsyncConnection, claim: Claim) -> bool:
-        monkeypatch.setattr(claims, "any_for", look)
-        found = await look(connection, claim)
-        await world.pipeline(ONE)
-        await world.services.notifications.notify(JOBS, 1)
-        return found
-
-    monkeypatch.setattr(claims, "any_for", offered_after)
+    await offered_after_the_look(world, monkeypatch)
     answer = await asyncio.wait_for(world.request(last_update="waiting"), SOON)
     assert answer.status_code == 201
 
 
 async def test_an_offer_of_two_jobs_serves_two_of_three_that_wait(world: World) -> None:
-    asking = await held(world, 3)
-    await world.pipeline("many: {script: x, parallel: 2}\n")
-    await world.services.notifications.notify(JOBS, 2)
+    asking = await world.held(3)
+    await world.offer("many: {script: x, parallel: 2}\n")
     served, waiting = await asyncio.wait(asking, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
     while len(served) < 2:
         more, waiting = await asyncio.wait(waiting, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
@@ -130,9 +125,9 @@ async def test_a_job_is_not_given_to_a_client_that_is_gone(world: World) -> None
 
 
 async def test_a_process_that_is_about_to_stop_lets_held_polls_go(world: World) -> None:
-    asking = await held(world, 2)
+    asking = await world.held(2)
     world.services.drain.begun = True
-    await world.services.notifications.stop()
+    world.services.polls.let_go()
     for answer in await asyncio.wait_for(asyncio.gather(*asking), SOON):
         assert answer.status_code == 204
     late = await asyncio.wait_for(world.request(last_update="waiting"), SOON)
@@ -164,13 +159,12 @@ async def let_go(tasks: Iterable["asyncio.Task[httpx.Response]"]) -> None:
 
 
 async def test_one_job_makes_one_of_twenty_held_polls_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking = await held(world, 20)
+    asking = await world.held(20)
     looks = Looks(monkeypatch)
-    await world.pipeline(ONE)
-    await world.services.notifications.notify(JOBS, 1)
+    await world.offer(ONE)
     served, waiting = await asyncio.wait(asking, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
     assert [task.result().status_code for task in served] == [201]
-    assert (looks.all, len(world.services.notifications._waiters[JOBS])) == (1, 19)
+    assert (looks.all, len(world.services.polls._everybody())) == (1, 19)
     await let_go(waiting)
 
 
@@ -179,14 +173,14 @@ async def test_a_claim_that_is_rolled_back_calls_whoever_looked_past_it(
 ) -> None:
     """The job is in the hands of a client that is about to be gone, when the only runner that waits is called."""
     side_by_side(world.services.database)
-    (asking,) = await held(world, 1)
-    await world.pipeline(ONE)
+    (asking,) = await world.held(1)
+    pipeline_id = await world.pipeline(ONE)
     async with held_at(monkeypatch, requests, "_prepared", hang_up(world)) as leaving:
         looks = Looks(monkeypatch)
-        await world.services.notifications.notify(JOBS, 1)
+        await world.tell_of_jobs(pipeline_id)
 
         async def is_called_in_vain() -> bool:
-            return looks.in_vain == 1 and len(world.services.notifications._waiters[JOBS]) == 1
+            return looks.in_vain == 1 and len(world.services.polls._everybody()) == 2
 
         await eventually(is_called_in_vain, "the waiting runner has looked past the claim")
     assert leaving.result()[0]["status"] == 499
@@ -200,18 +194,177 @@ async def test_a_call_for_another_job_than_the_one_that_was_found_is_passed_on(
     side_by_side(world.services.database)
     await world.pipeline(ONE)
     async with held_at(monkeypatch, requests, "_prepared", world.request(last_update="waiting")) as first:
-        asking = asyncio.create_task(world.request(last_update="waiting"))
-
-        async def both_wait() -> bool:
-            return len(world.services.notifications._waiters.get(JOBS, ())) == 2 and not world.services.queue.is_busy
-
-        await eventually(both_wait, "the second runner has looked and waits")
-        await world.pipeline(ONE)
-        await world.services.notifications.notify(JOBS, 1)
+        (asking,) = await world.held(1)
+        await world.offer(ONE)
 
         async def is_called() -> bool:
-            return len(world.services.notifications._waiters.get(JOBS, ())) == 1
+            return len(world.services.polls._everybody()) == 1
 
         await eventually(is_called, "the first runner is called")
     assert first.result().status_code == 201
     assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+
+
+async def change_runner(world: World, **values: Any) -> None:
+    """Change the runner of tests, and tell of it."""
+    async with world.services.database.write() as connection:
+        await runners.change(connection, world.runner_id, **values)
+    await world.services.notifications.tell(RUNNERS)
+
+
+async def test_a_job_wakes_only_runners_that_may_take_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that waits longest has not its tag."""
+    (plain,) = await world.held(1)
+    tagged = await another_runner(world, tags=["gpu"])
+    (asking,) = await world.held(1, token=tagged)
+    looks = Looks(monkeypatch)
+    await world.offer("one: {script: x, tags: [gpu]}\n")
+    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert looks.all == 1
+    await let_go([plain])
+
+
+async def another_runner(world: World, **values: Any) -> str:
+    """The token of a second runner."""
+    token = f"glrt-another-{world.runner_id}"
+    async with world.services.database.write() as connection:
+        await runners.create(connection, digest(token), world.services.clock(), **values)
+    return token
+
+
+async def test_a_waiting_runner_that_may_take_more_is_called_for_what_waits(world: World) -> None:
+    await change_runner(world, paused=True)
+    (asking,) = await world.held(1)
+    await world.offer(ONE)
+    assert await is_blocked(asking, 0.2)
+    await change_runner(world, paused=False)
+    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+
+
+async def test_a_change_of_which_nobody_told_is_seen_by_the_next_look(hasty: World) -> None:
+    await change_runner(hasty, paused=True)
+    (asking,) = await hasty.held(1)
+    await hasty.pipeline(ONE)
+    async with hasty.services.database.write() as connection:
+        await runners.change(connection, hasty.runner_id, paused=False)
+    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+
+
+async def ticket_of(world: World) -> str:
+    """What a runner is given that has found nothing."""
+    answer = await world.request()
+    assert answer.status_code == 204
+    return answer.headers["X-GitLab-Last-Update"]
+
+
+async def test_a_runner_whose_ticket_is_up_to_date_is_held_without_a_look(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket = await ticket_of(world)
+
+    async def nobody(*given: Any) -> set[int]:
+        raise AssertionError(f"the queue is looked at: {given}")
+
+    monkeypatch.setattr(pending, "present", nobody)
+    (asking,) = await world.held(1, last_update=ticket)
+    await world.offer(ONE)
+    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+
+
+async def test_a_job_that_came_while_the_runner_was_away_is_found_at_once(world: World) -> None:
+    await world.pipeline(ONE)
+    await world.job()  # what it asks for is known from now on
+    ticket = await ticket_of(world)
+    await world.offer(ONE)
+    assert (await asyncio.wait_for(world.request(last_update=ticket), SOON)).status_code == 201
+
+
+async def test_a_job_that_came_during_the_look_is_found_by_the_next_request(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner without a ticket is not held: the call that it gets during its look goes to nobody."""
+    await offered_after_the_look(world, monkeypatch)
+    ticket = await ticket_of(world)
+    assert (await asyncio.wait_for(world.request(last_update=ticket), SOON)).status_code == 201
+
+
+@pytest.mark.parametrize("ticket", ["waiting", "q1.0.00000000.99999.AAAAAAAAAAAAAAAAAAAAAA", "é" * 300])
+async def test_a_ticket_that_is_none_costs_a_look_and_no_error(world: World, ticket: str) -> None:
+    await world.pipeline(ONE)
+    assert (await world.request(last_update=ticket)).status_code == 201
+
+
+async def test_the_ticket_of_another_runner_costs_a_look(world: World) -> None:
+    """Nothing happened since for that one, for it has not the tag."""
+    ticket = await ticket_of(world)
+    tagged = await another_runner(world, tags=["gpu"])
+    await world.offer("one: {script: x, tags: [gpu]}\n")
+    (asking,) = await world.held(1, last_update=ticket)
+    assert (await asyncio.wait_for(world.request(token=tagged, last_update=ticket), SOON)).status_code == 201
+    await let_go([asking])
+
+
+async def test_a_removed_runner_is_refused_although_it_was_known(world: World) -> None:
+    assert (await world.request()).status_code == 204
+    async with world.services.database.write() as connection:
+        await runners.remove(connection, world.runner_id)
+    await world.services.notifications.tell(RUNNERS)
+
+    async def refused() -> bool:
+        return (await world.request()).status_code == 403
+
+    await eventually(refused, "the runner is refused", SOON)
+
+
+async def test_a_runner_with_a_token_that_was_replaced_gets_no_job_even_if_nobody_told(world: World) -> None:
+    assert (await world.request()).status_code == 204
+    await world.pipeline(ONE)
+    async with world.services.database.write() as connection:
+        await runners.rotate_token(connection, world.runner_id, digest("glrt-new"), None)
+    assert (await world.request()).status_code == 204
+    assert (await world.request(token="glrt-new")).status_code == 201
+
+
+async def test_a_bad_token_that_was_shown_before_costs_no_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await world.request(token="glrt-bad")).status_code == 403
+
+    async def nobody(*given: Any) -> None:
+        raise AssertionError(f"the database is asked: {given}")
+
+    monkeypatch.setattr(candidates, "by_tokens", nobody)
+    assert (await world.request(token="glrt-bad")).status_code == 403
+
+
+async def test_contacts_of_many_polls_are_one_write(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        await world.request(system_id=f"s_{number}")
+        await world.request(system_id=f"s_{number}")
+    written = contacts.write
+    sizes = []
+
+    async def counted(connection: AsyncConnection, given: Any, *more: Any) -> None:
+        sizes.append(len(given))
+        await written(connection, given, *more)
+
+    monkeypatch.setattr(contacts, "write", counted)
+    await world.services.contacts.flush()
+    await world.services.contacts.flush()
+    assert sizes == [3]
+    async with world.services.database.read() as connection:
+        managers = await runners.managers_of(connection, world.runner_id)
+        runner = await runners.get(connection, world.runner_id)
+    assert {row.system_id for row in managers} == {"s_0", "s_1", "s_2"}
+    assert runner is not None
+    assert {row.contacted_at for row in managers} == {runner.contacted_at}
+
+
+async def test_after_a_start_runners_come_back_at_different_moments(world: World) -> None:
+    longest = world.services.settings.times.long_poll
+    foreign = [requests._patience(world.services, "of-another-process", is_ours=False) for _ in range(500)]
+    assert min(foreign) < longest / 4
+    assert max(foreign) > longest * 3 / 4
+    own = [requests._patience(world.services, "of-this-process", is_ours=True) for _ in range(500)]
+    assert min(own) >= longest * (1 - requests._SPREAD)
+    assert max([*own, *foreign]) <= longest
+    assert len(set(own)) > 1
+    assert requests._patience(world.services, "", is_ours=False) == 0

@@ -1,19 +1,25 @@
 """A server without Temporal: its SQL and routes are real, and decisions are recorded as a workflow would."""
 
+import asyncio
 import zlib
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import httpx
+from sqlalchemy import select
 
 from api.services import Services
 from auth.secret_token import digest
 from domain.decisions import decide
 from domain.messages import Decision
+from domain.runner_features import REQUIREMENTS
+from models import job_offers
 from models.repositories import accounts, decisions, loading, pipelines, projects, runners
+from models.repositories.job_rows import job
 from models.repositories.pipelines import PipelineRequest
 from tests.compiling import plan_of
+from tests.waiting import eventually
 
 SHA = "5e1f0d0c0ffee0ddba11ca5cade5ba5eba11ad00"
 RUNNER_TOKEN = "glrt-a-runner-of-tests"
@@ -61,11 +67,34 @@ class World:
             await decisions.record(connection, decision, now)
         return decision
 
+    async def offer(self, config: str) -> None:
+        """A pipeline whose first jobs are pending, and every process is told of them."""
+        await self.tell_of_jobs(await self.pipeline(config))
+
+    async def tell_of_jobs(self, pipeline_id: int) -> None:
+        """Tell of the jobs of a pipeline that wait, as whoever made them pending does."""
+        async with self.services.database.read() as connection:
+            jobs = await connection.execute(select(job.c.id).where(job.c.pipeline_id == pipeline_id))
+            ids = jobs.scalars().all()
+        await job_offers.tell(self.services.database, self.services.notifications, ids)
+
+    async def held(self, polls: int, **body: Any) -> list["asyncio.Task[httpx.Response]"]:
+        """So many polls that have looked in vain, and are held."""
+        row = self.services.polls
+        before = len(row._everybody())
+        asking = [asyncio.create_task(self.request(**{"last_update": "waiting", **body})) for _ in range(polls)]
+
+        async def wait() -> bool:
+            return len(row._everybody()) == before + polls and row._looks._reading is None
+
+        await eventually(wait, f"{polls} polls are held")
+        return asking
+
     async def request(
         self, token: str = RUNNER_TOKEN, headers: dict[str, str] | None = None, **body: Any
     ) -> httpx.Response:
         """Ask for a job."""
-        features = {"features": {"cancel_gracefully": True}}
+        features = {"features": {"cancel_gracefully": True, **dict.fromkeys(REQUIREMENTS, True)}}
         document = {"token": token, "system_id": "s_tests", "info": features, **body}
         return await self.client.post("/api/v4/jobs/request", json=document, headers=headers or {})
 
@@ -95,10 +124,6 @@ class World:
 
     async def row(self, job_id: int) -> Any:
         """The row of a job."""
-        from sqlalchemy import select
-
-        from models.repositories.job_rows import job
-
         async with self.services.database.read() as connection:
             return (await connection.execute(select(job).where(job.c.id == job_id))).one()
 

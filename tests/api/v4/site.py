@@ -116,6 +116,10 @@ class Site:
         """Let commands be answered."""
         self.services.temporal.connected = Clockwork(self.services)  # type: ignore[assignment]
 
+    async def polls(self, number: int) -> bool:
+        """Whether so many runners wait for a job."""
+        return len(self.services.polls._everybody()) == number
+
     async def set_project(self, **values: Any) -> None:
         """Write columns of the project."""
         async with self.services.database.write() as connection:
@@ -125,11 +129,12 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site(folder: Path, database_url: str) -> AsyncIterator[Site]:
-    """An installation in `folder`."""
+async def open_site(folder: Path, database_url: str, **more: Any) -> AsyncIterator[Site]:
+    """An installation in `folder`, with `more` settings."""
     port = free_port()
     home = folder / "home"
-    settings = Settings(home=home, database_url=database_url, external_url=f"http://{LOCAL}:{port}", api_port=port)
+    url = f"http://{LOCAL}:{port}"
+    settings = Settings(home=home, database_url=database_url, external_url=url, api_port=port, **more)
     opened = await open_services(settings, system_clock)
     # Compiling in a thread gives the same plans without a new process for each test.
     services = replace(opened, compilers=ThreadPoolExecutor(1))

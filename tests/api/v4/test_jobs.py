@@ -1,8 +1,4 @@
-"""Jobs, their logs and their artifacts over the REST API."""
-
-import io
-import zipfile
-from datetime import timedelta
+"""Jobs and their logs over the REST API."""
 
 from activities.loops.archiver import Archiver
 
@@ -135,55 +131,6 @@ async def test_a_log_that_is_moved_while_it_is_read_is_read_to_its_end(site):
     first = await anext(chunks)
     await Archiver(site.services.database, site.services.store, site.services.notifications).move()
     assert first + b"".join([chunk async for chunk in chunks]) == log
-
-
-def archive(files: dict[str, str]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target:
-        for name, text in files.items():
-            target.writestr(name, text)
-    return packed.getvalue()
-
-
-async def test_artifacts_come_whole_or_file_by_file_and_never_as_a_page(site):
-    await site.world.pipeline()
-    job = await site.world.job()
-    content = archive({"out/page.html": "<script>alert(1)</script>", "a b": "1"})
-    answer = await site.world.upload(job, content, artifact_format="zip", artifact_type="archive")
-    assert answer.status_code == 201, answer.text
-    async with site.client(site.root) as client:
-        whole = await client.get(address(site, f"/{job['id']}/artifacts"))
-        page = await client.get(address(site, f"/{job['id']}/artifacts/out/page.html"))
-        spaced = await client.get(address(site, f"/{job['id']}/artifacts/a%20b"))
-        missing = await client.get(address(site, f"/{job['id']}/artifacts/out/none"))
-        outside = await client.get(address(site, f"/{job['id']}/artifacts/..%2Fpage"))
-        shown = (await client.get(address(site, f"/{job['id']}"))).json()
-    assert whole.content == content
-    assert whole.headers["content-length"] == str(len(content))
-    assert page.text == "<script>alert(1)</script>"
-    for download in (whole, page):
-        assert download.headers["content-disposition"].startswith("attachment; ")
-        assert download.headers["x-content-type-options"] == "nosniff"
-        assert "html" not in download.headers["content-type"]
-    assert spaced.text == "1"
-    assert (missing.status_code, outside.status_code) == (404, 404)
-    assert shown["artifacts_file"]["size"] == len(content)
-    assert [item["file_type"] for item in shown["artifacts"]] == ["archive"]
-
-
-async def test_artifacts_that_are_missing_or_expired_are_not_found(site):
-    from models.repositories import artifacts
-
-    await site.world.pipeline()
-    job = await site.world.job()
-    async with site.client(site.root) as client:
-        none = await client.get(address(site, f"/{job['id']}/artifacts"))
-        await site.world.upload(job, archive({"a": "b"}), artifact_format="zip", artifact_type="archive")
-        async with site.services.database.write() as connection:
-            past = site.services.clock() - timedelta(seconds=1)
-            await connection.execute(artifacts.artifact.update().values(expire_at=past))
-        expired = await client.get(address(site, f"/{job['id']}/artifacts"))
-    assert (none.status_code, expired.status_code) == (404, 404)
 
 
 async def test_ids_that_cannot_be_are_refused_politely(site):

@@ -8,6 +8,8 @@ CALLS = [
     ("GET", "/pipelines/{pipeline}", REPORTER, None),
     ("GET", "/pipelines/{pipeline}/jobs", REPORTER, None),
     ("GET", "/pipelines/{pipeline}/test_report", REPORTER, None),
+    ("GET", "/pipelines/{pipeline}/test_report_summary", REPORTER, None),
+    ("GET", "/pipelines/{pipeline}/reports", REPORTER, None),
     ("GET", "/pipelines/{pipeline}/variables", DEVELOPER, None),
     ("GET", "/jobs", REPORTER, None),
     ("GET", "/jobs/{job}", REPORTER, None),

@@ -122,10 +122,10 @@ async def test_a_test_report_has_one_suite_for_each_job(site):
     pipeline = await site.world.pipeline()
     job = await site.world.job()
     case = {"name": "adds", "classname": "Calc", "file": "", "seconds": 0.5, "status": "failed", "message": "1 != 2"}
-    from models.repositories import artifacts
+    from models.repositories import reports
 
     async with site.services.database.write() as connection:
-        await artifacts.put_report(
+        await reports.put_tests(
             connection,
             job_id=job["id"],
             pipeline_id=pipeline,
@@ -139,8 +139,38 @@ async def test_a_test_report_has_one_suite_for_each_job(site):
         )
     async with site.client(site.root) as client:
         report = (await client.get(address(site, f"/pipelines/{pipeline}/test_report"))).json()
+        summary = (await client.get(address(site, f"/pipelines/{pipeline}/test_report_summary"))).json()
     assert (report["total_count"], report["success_count"], report["failed_count"]) == (3, 1, 1)
     (suite,) = report["test_suites"]
     assert (suite["name"], suite["skipped_count"], suite["suite_error"]) == ("build", 1, None)
     assert suite["test_cases"][0]["system_output"] == "1 != 2"
     assert suite["test_cases"][0]["execution_time"] == 0.5
+    total = {"time": 0.75, "count": 3, "success": 1, "failed": 1, "skipped": 1, "error": 0, "suite_error": None}
+    assert summary["total"] == total
+    (suite,) = summary["test_suites"]
+    assert (suite["name"], suite["build_ids"], "test_cases" in suite) == ("build", [job["id"]], False)
+
+
+async def test_reports_of_all_kinds_are_counted_by_kind(site):
+    from models.repositories import reports
+
+    pipeline = await site.world.pipeline()
+    job = await site.world.job()
+    of_job = {"job_id": job["id"], "pipeline_id": pipeline}
+    async with site.services.database.write() as connection:
+        await reports.put_tests(connection, **of_job, total=3, failed=1, errored=0, skipped=0, seconds=1.0, cases=[])
+        await reports.put(connection, **of_job, kind="dotenv", total=1, entries=[{"key": "A", "value": "secret"}])
+        await reports.put(connection, **of_job, kind="sast", total=2, summary={"high": 2}, entries=[{}, {}])
+        await reports.put(connection, **of_job, kind="dast", error="The security report is not JSON.")
+    async with site.client(site.root) as client:
+        answer = await client.get(address(site, f"/pipelines/{pipeline}/reports"))
+    shown = answer.json()
+    assert [(item["kind"], item["total"], item["summary"]) for item in shown] == [
+        ("junit", 3, {"failed": 1, "errored": 0, "skipped": 0, "success": 2}),
+        ("dast", 0, {}),
+        ("dotenv", 1, {}),
+        ("sast", 2, {"high": 2}),
+    ]
+    assert shown[1]["jobs"][0]["error"] == "The security report is not JSON."
+    assert [job["name"] for item in shown for job in item["jobs"]] == ["build"] * 4
+    assert "secret" not in answer.text

@@ -35,14 +35,14 @@ async def test_a_pipeline_that_the_rules_do_not_want_is_not_made(site):
 
 async def test_what_the_engine_cannot_run_yet_is_refused_and_not_dropped(site):
     await site.commit(
-        {".gitlab-ci.yml": "a: {script: x, identity: google_cloud}\nb: {script: x, id_tokens: {T: {aud: x}}}\n"}
+        {".gitlab-ci.yml": "a: {script: x, identity: google_cloud}\nb: {script: y, identity: google_cloud}\n"}
     )
     async with site.client(site.root) as client:
         answer = await client.post(f"/api/v4/projects/{site.world.project_id}/pipeline", json={"ref": "main"})
     assert answer.status_code == 400
     assert [issue.split(": ", 1)[1] for issue in answer.json()["message"]["base"]] == [
         "a job: identity is valid, but this version of Perdure cannot run it yet",
-        "b job: id_tokens is valid, but this version of Perdure cannot run it yet",
+        "b job: identity is valid, but this version of Perdure cannot run it yet",
     ]
 
 

@@ -1,0 +1,66 @@
+"""Registered runners as matching sees them, found by what they show."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.matching import Candidate, RunnerType
+from models.columns import Record, table_of
+from models.repositories import database_time
+from models.tables import Runner, RunnerProject
+
+runner = table_of(Runner)
+runner_project = table_of(RunnerProject)
+
+_LINKS: Final = select(runner_project).where(runner_project.c.runner_id.in_(bindparam("b_runners", expanding=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRunner:
+    """A runner's row and what matching sees of it; `token_hash` is that of the token by which it was found."""
+
+    token_hash: str
+    row: Record
+    candidate: Candidate
+
+
+@cache
+def _by_tokens(dialect: str) -> Select[Any]:
+    hashes: Any = bindparam("b_hashes", expanding=True)
+    shown = or_(runner.c.token_hash.in_(hashes), runner.c.previous_token_hash.in_(hashes))
+    return select(runner, database_time.seconds_of(dialect).label("now")).where(shown)
+
+
+async def by_tokens(connection: AsyncConnection, hashes: Collection[str]) -> dict[str, KnownRunner]:
+    """The runners behind these token hashes; those that nobody has, or that have expired, are left out."""
+    rows = (await connection.execute(_by_tokens(connection.dialect.name), {"b_hashes": list(hashes)})).all()
+    good = [row for row in rows if row.token_expires_at is None or row.token_expires_at.timestamp() > row.now]
+    linked = [row.id for row in good if row.runner_type == RunnerType.PROJECT]
+    projects: defaultdict[int, set[int]] = defaultdict(set)
+    for link in (await connection.execute(_LINKS, {"b_runners": linked})).all() if linked else ():
+        projects[link.runner_id].add(link.project_id)
+    wanted = set(hashes)
+    return {
+        token_hash: KnownRunner(token_hash, row, candidate(row, projects[row.id]))
+        for row in good
+        for token_hash in {row.token_hash, row.previous_token_hash} & wanted
+    }
+
+
+def candidate(row: Record, projects: Iterable[int], *, online: bool = True) -> Candidate:
+    """A runner's row with the projects that it is linked to."""
+    return Candidate(
+        runner_type=RunnerType(row.runner_type),
+        organisation_id=row.organisation_id,
+        projects=frozenset(projects),
+        tags=frozenset(row.tags),
+        run_untagged=row.run_untagged,
+        ref_protected=row.ref_protected,
+        paused=row.paused,
+        online=online,
+    )

@@ -1,0 +1,46 @@
+"""Runners that are sent to the object store for their downloads, where it is S3 and the settings permit it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.app import create_app
+from api.startup import close_services, open_services
+from models.clock import system_clock
+from settings import Settings
+from tests.api.runner.test_artifacts import archive, ready_to_download
+from tests.api.runner.world import World, make_world
+from tests.storage.test_objects import BUCKET, bucket, s3_address  # noqa: F401  # fixtures
+
+DIRECT = {"direct_download": "true"}
+
+
+@pytest.fixture(params=[True, False], ids=["permitted", "not permitted"])
+async def world(tmp_path: Path, bucket: object, request: pytest.FixtureRequest) -> AsyncIterator[World]:  # noqa: F811
+    """A world whose objects lie on S3."""
+    settings = Settings(home=tmp_path, object_store=f"s3://{BUCKET}/pod", direct_download=request.param)
+    services = await open_services(settings, system_clock)
+    transport = httpx.ASGITransport(create_app(services))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
+            yield await make_world(services, client)
+    finally:
+        await close_services(services)
+
+
+async def test_a_runner_that_asks_for_it_is_sent_to_the_store(world: World) -> None:
+    content = archive(out="42")
+    check, build = await ready_to_download(world, content)
+    address, headers = f"/api/v4/jobs/{build['id']}/artifacts", {"JOB-TOKEN": check["token"]}
+    plain = await world.client.get(address, headers=headers)
+    assert (plain.status_code, plain.content) == (200, content)
+    answer = await world.client.get(address, headers=headers, params=DIRECT)
+    if not world.services.settings.direct_download:
+        assert (answer.status_code, answer.content) == (200, content)
+        return
+    assert answer.status_code == 302
+    async with httpx.AsyncClient() as store:
+        there = await store.get(answer.headers["location"], headers={**headers, "Range": "bytes=0-0"})
+    assert (there.status_code, there.content) == (206, content[:1])

@@ -1,0 +1,142 @@
+"""Variables that a job reports (`artifacts:reports:dotenv`) reach those that need them, and no others.
+
+Reference: CI YAML, section 10.
+"""
+
+import gzip
+from typing import Any
+
+import pytest
+
+from api.bridges.scope import scope_of
+from domain.bridges import forwarded
+from models.repositories import bridges
+from models.repositories.reports import report
+from tests.api.runner.world import World
+
+BUILD = "build: {stage: build, script: x, artifacts: {reports: {dotenv: build.env}}}\n"
+
+
+async def hand_in(world: World, job: dict[str, Any], *texts: str) -> Any:
+    """Upload dotenv files."""
+    content = b"".join(gzip.compress(text.encode()) for text in texts)
+    return await world.upload(job, content, artifact_type="dotenv", artifact_format="gzip")
+
+
+async def after_build(world: World, config: str, text: str, **request: Any) -> dict[str, Any]:
+    """The variables of the second job, after the first one reported `text`."""
+    pipeline_id = await world.pipeline(BUILD + config, **request)
+    build = await world.job()
+    answer = await hand_in(world, build, text)
+    assert answer.status_code == 201, answer.text
+    await world.put(build, "success", b"")
+    await world.settle(pipeline_id)
+    return {item["key"]: item for item in (await world.job())["variables"]}
+
+
+@pytest.mark.parametrize(
+    ("test", "reaches"),
+    [
+        ("test: {stage: test, script: x}\n", True),
+        ("test: {stage: test, script: x, dependencies: [build]}\n", True),
+        ("test: {stage: test, script: x, dependencies: []}\n", False),
+        ("test: {stage: test, script: x, needs: [build]}\n", True),
+        ("test: {stage: test, script: x, needs: [{job: build, artifacts: false}]}\n", False),
+        ("test: {stage: test, script: x, needs: []}\n", False),
+    ],
+)
+async def test_they_go_where_artifacts_go(world: World, test: str, reaches: bool) -> None:
+    variables = await after_build(world, test, "BUILD_URL=https://x.example/1\n")
+    assert ("BUILD_URL" in variables) == reaches
+    if reaches:
+        found = variables["BUILD_URL"]
+        assert (found["value"], found["public"], found["masked"]) == ("https://x.example/1", False, False)
+
+
+async def test_they_win_over_the_configuration_and_lose_against_the_pipeline(world: World) -> None:
+    config = (
+        "variables: {A: yaml, B: yaml, C: yaml}\ntest: {stage: test, script: x, variables: {A: job, D: 'got $A'}}\n"
+    )
+    variables = await after_build(
+        world, config, "A=dotenv\nB=dotenv\nE=$CI_JOB_NAME\n", variables=({"key": "B", "value": "asked"},)
+    )
+    assert {key: variables[key]["value"] for key in "ABCDE"} == {
+        "A": "dotenv",
+        "B": "asked",
+        "C": "yaml",
+        "D": "got dotenv",
+        "E": "test",
+    }
+
+
+async def test_the_later_job_wins_over_the_earlier_one(world: World) -> None:
+    config = (
+        "stages: [one, two, three]\n"
+        "first: {stage: one, script: x}\nsecond: {stage: two, script: x}\nlast: {stage: three, script: x}\n"
+    )
+    pipeline_id = await world.pipeline(config)
+    for value in ("first", "second"):
+        job = await world.job()
+        await hand_in(world, job, f"WHO={value}\n{value.upper()}=1")
+        await world.put(job, "success", b"")
+        await world.settle(pipeline_id)
+    variables = {item["key"]: item["value"] for item in (await world.job())["variables"]}
+    assert (variables["WHO"], variables["FIRST"], variables["SECOND"]) == ("second", "1", "1")
+
+
+async def test_only_the_latest_attempt_counts(world: World) -> None:
+    pipeline_id = await world.pipeline(
+        BUILD + "retried: {stage: build, script: x, retry: 1}\nt: {stage: test, script: x}\n"
+    )
+    for _ in range(2):
+        job = await world.job()
+        is_build = job["job_info"]["name"] == "build"
+        await hand_in(world, job, "A=1" if is_build else "B=old")
+        await world.put(job, "success" if is_build else "failed", b"", failure_reason="script_failure")
+        await world.settle(pipeline_id)
+    await world.settle(pipeline_id)  # the new attempt is offered
+    again = await world.job()
+    assert again["job_info"]["name"] == "retried"
+    await world.put(again, "success", b"")
+    await world.settle(pipeline_id)
+    variables = {item["key"] for item in (await world.job())["variables"]}
+    assert "A" in variables
+    assert "B" not in variables
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A B\n", "Invalid Format"),
+        ("A=" + "x" * 6_000, "Dotenv Artifact Too Big. Maximum Allowable Size: 5120"),
+        ("".join(f"K{number}=1\n" for number in range(21)), "more than 20 variables"),
+    ],
+)
+async def test_a_wrong_file_is_refused_and_leaves_nothing(world: World, text: str, message: str) -> None:
+    await world.pipeline(BUILD)
+    job = await world.job()
+    answer = await hand_in(world, job, text)
+    assert answer.status_code == 400
+    assert message in answer.json()["message"]
+    async with world.services.database.read() as connection:
+        assert (await connection.execute(report.select())).all() == []
+    assert (await hand_in(world, job, "A=1")).status_code == 201
+
+
+async def test_a_bridge_hands_them_down_by_its_own_variables(world: World) -> None:
+    config = BUILD + "down: {stage: test, trigger: {include: child.yml}, variables: {UP: 'at $BUILD_URL'}}\n"
+    pipeline_id = await world.pipeline(config)
+    build = await world.job()
+    await hand_in(world, build, "BUILD_URL=https://x.example/1")
+    await world.put(build, "success", b"")
+    await world.settle(pipeline_id)
+    async with world.services.database.read() as connection:
+        down = next(row.id for row in await rows(connection) if row.name == "down")
+        bridge = await bridges.read(connection, down)
+    handed = {item.key: item.value for item in forwarded(scope_of(world.services, bridge))}
+    assert handed == {"UP": "at https://x.example/1"}
+
+
+async def rows(connection: Any) -> Any:
+    """All jobs."""
+    return (await connection.execute(bridges.job.select())).all()
