@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -27,11 +28,17 @@ def alembic_config() -> Config:
 
 
 def _upgrade(connection: Connection) -> None:
-    config = alembic_config()
-    if _version(connection) == ScriptDirectory.from_config(config).get_current_head():
+    if _version(connection) == _newest():
         return
+    config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+@cache
+def _newest() -> str | None:
+    """The version that the migrations lead to; they are all read for it."""
+    return ScriptDirectory.from_config(alembic_config()).get_current_head()
 
 
 def _version(connection: Connection) -> str | None:

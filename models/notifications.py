@@ -5,8 +5,9 @@ A notification is a hint, never the truth: whoever waits looks again after a whi
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import asyncpg
@@ -26,6 +27,7 @@ MOST_TEXT: Final = 7_900
 """Bytes of a text; PostgreSQL takes 8,000 with the topic."""
 
 _CHANNEL: Final = "perdure"
+_NOTIFY: Final = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
 _LOST = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a lost connection raises; an internal error between the server's last word and the end of the connection."""
@@ -111,6 +113,14 @@ class Notifications:
         return bool(done)
 
 
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """What is sent in one transaction."""
+
+    payloads: list[str] = field(default_factory=list)
+    is_sent: bool = False
+
+
 class PostgresNotifications(Notifications):
     """The same across processes; a lost connection is made again, and waiters look by themselves meanwhile."""
 
@@ -122,6 +132,7 @@ class PostgresNotifications(Notifications):
         self._keeper: asyncio.Task[None] | None = None
         self._gone = asyncio.Event()
         self._turn = asyncio.Lock()
+        self._batches: list[_Batch] = []
 
     async def start(self) -> None:
         """Listen from now on."""
@@ -146,12 +157,27 @@ class PostgresNotifications(Notifications):
             self._hear(topic, text)
 
     async def _sent(self, payload: str) -> bool:
+        """Send with whatever else is to be sent when the connection is free; false when there is no connection.
+
+        PostgreSQL delivers equal payloads of one transaction only once, so they go in different ones.
+        """
+        batch = next((batch for batch in self._batches if payload not in batch.payloads), None)
+        if batch is None:
+            batch = _Batch()
+            self._batches.append(batch)
+        batch.payloads.append(payload)
+        async with self._turn:
+            if batch in self._batches:
+                self._batches.remove(batch)
+                batch.is_sent = await self._sent_together(batch.payloads)
+        return batch.is_sent
+
+    async def _sent_together(self, payloads: Sequence[str]) -> bool:
         connection = self._connection
         if connection is None or connection.is_closed():
             return False
         try:
-            async with self._turn:
-                await connection.execute("SELECT pg_notify($1, $2)", _CHANNEL, payload)
+            await connection.execute(_NOTIFY, _CHANNEL, payloads)
         except _LOST:
             if connection.is_closed():
                 self._gone.set()  # asyncpg tells nobody of a connection that it gave up by itself

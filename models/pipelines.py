@@ -208,6 +208,15 @@ class Lease(SQLModel, table=True):
     `request_id` names the request that claimed it. `load_of` is the job's project when an instance runner holds it.
     """
 
+    __table_args__ = (
+        Index(
+            "lease_by_load",
+            "load_of",
+            sqlite_where=text("load_of IS NOT NULL"),
+            postgresql_where=text("load_of IS NOT NULL"),
+        ),
+    )
+
     job_id: int = reference("job.id", primary_key=True)
     load_of: int | None = Field(default=None, nullable=True, sa_type=BIG)
     hand_out: int

@@ -180,6 +180,12 @@ class Database:
             async with self._engine.begin() as asynchronous:
                 yield asynchronous
 
+    @asynccontextmanager
+    async def write_once(self) -> AsyncIterator[AsyncConnection]:
+        """For one statement that is a transaction of its own: it saves the words around it."""
+        async with self.write() if self.is_sqlite else self.read() as connection:
+            yield connection
+
     async def close(self) -> None:
         """Close every connection."""
         if self.is_sqlite:

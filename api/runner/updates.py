@@ -75,8 +75,10 @@ async def _alive(services: Services, claims: JobClaims) -> Response:
         row = await holder(connection, claims)
     require_running(row)
     if not held_jobs.is_renewed(row):
-        async with services.database.write() as connection:
-            if not await held_jobs.renew(connection, row):
+        async with services.database.write_once() as connection:
+            is_held = await held_jobs.renew(connection, row)
+        if not is_held:
+            async with services.database.write() as connection:
                 row = await held(connection, claims)
     return _answer(services, row)
 

@@ -75,7 +75,9 @@ _AROUND: Final = (
         .join(stage, stage.c.id == job.c.stage_id)
     )
     .where(job.c.id == bindparam("b_job"))
+    .with_for_update(of=stage, read=True, key_share=True)
 )
+"""The stage is held against a decision that folds it at this moment; claims do not wait for each other."""
 _PARTS: Final = tuple(tuple(column.name for column in table.c) for table in (pipeline, project, user))
 
 _ARCHIVES: Final = (

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Executable, Select, and_, bindparam, delete, exists, func, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
+from domain.status import Status, sources_of
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
 from models.repositories.job_rows import job
@@ -26,10 +27,16 @@ project = table_of(Project)
 runner = table_of(Runner)
 runner_project = table_of(RunnerProject)
 
+_GIVEN: Final = (
+    select(func.min(lease.c.job_id))
+    .join(job, job.c.id == lease.c.job_id)
+    .where(lease.c.request_id == bindparam("b_request"), ~lease.c.taken_up, job.c.runner_id == bindparam("b_runner"))
+    .scalar_subquery()
+)
 _RUNNER: Final = (
-    select(runner)
+    select(runner, _GIVEN.label("given"))
     .where(runner.c.id == bindparam("b_runner"), ~runner.c.paused)
-    .with_for_update(read=True, key_share=True)
+    .with_for_update(of=runner, read=True, key_share=True)
 )
 """Held until the claim ends: a runner is not removed while it is given a job."""
 
@@ -44,9 +51,13 @@ class _Shape:
     ref_protected: bool
 
 
-async def runner_of(connection: AsyncConnection, runner_id: int) -> Record | None:
-    """The runner as it is now; None when it is paused or gone."""
-    return (await connection.execute(_RUNNER, {"b_runner": runner_id})).first()
+async def runner_of(connection: AsyncConnection, runner_id: int, request_id: str = "") -> Record | None:
+    """The runner as it is now; None when it is paused or gone.
+
+    `given` is a job that this request was given already and for which nobody has called: its answer was lost.
+    """
+    asked = {"b_runner": runner_id, "b_request": request_id or None}
+    return (await connection.execute(_RUNNER, asked)).first()
 
 
 async def demands_for(connection: AsyncConnection, row: Record) -> list[int]:
@@ -61,14 +72,6 @@ async def demands_for(connection: AsyncConnection, row: Record) -> list[int]:
     if shape.runner_type is RunnerType.PROJECT:
         values["b_runner"] = row.id
     return list((await connection.execute(_turns(shape), values)).scalars())
-
-
-async def pick(connection: AsyncConnection, demand_id: int) -> int | None:
-    """Take the oldest job of a demand out of the queue; one that another transaction holds is passed over.
-
-    The job itself is locked first, as everybody does: who cancels it waits for neither or for both.
-    """
-    return (await connection.execute(_PICK, {"b_demand": demand_id})).scalar()
 
 
 def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
@@ -111,13 +114,16 @@ def _turns(shape: _Shape) -> Select[Any]:
     return statement.order_by(func.coalesce(held.c.jobs, 0), oldest)
 
 
-_FIRST: Final = (
+OLDEST: Final = (
     select(entry.c.job_id)
     .join(job, job.c.id == entry.c.job_id)
     .where(entry.c.demand_id == bindparam("b_demand"))
+    .where(or_(*(job.c.status == status for status in sources_of(Status.RUNNING))))
     .order_by(entry.c.job_id)
     .limit(1)
     .with_for_update(skip_locked=True, of=[job, entry])
-    .scalar_subquery()
 )
-_PICK: Final[Executable] = delete(entry).where(entry.c.job_id == _FIRST).returning(entry.c.job_id)
+"""The oldest job of a demand; one that another transaction holds is passed over.
+
+The job itself is locked with its entry: who cancels it waits for neither or for both.
+"""

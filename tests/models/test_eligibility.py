@@ -14,9 +14,11 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import Candidate, Demand, RunnerType, Waiting, next_job
+from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry
 from models.repositories import demands, projects, queue
+from models.repositories.job_rows import dequeue
 from models.tables import Project, Runner, RunnerProject
 from tests.models.world import BEGIN, World, job
 
@@ -85,6 +87,7 @@ class Ground:
         await self.world.create(f"job: {{script: x, parallel: {JOBS + 3}}}\n")
         self.jobs = [row.id for row in await self.world.rows(job)]
         async with self.world.database.write() as connection:
+            await connection.execute(update(job).values(status=Status.PENDING))
             for path in ("one", "two"):
                 await projects.create_organisation(connection, path, path, BEGIN)
                 owner = await projects.organisation_by(connection, path=path)
@@ -164,7 +167,11 @@ class Ground:
         """What SQL gives to the runner."""
         row = await queue.runner_of(connection, self.world.runner_id)
         found = [] if row is None else await queue.demands_for(connection, row)
-        return await queue.pick(connection, found[0]) if found else None
+        if not found:
+            return None
+        oldest: int = (await connection.execute(queue.OLDEST, {"b_demand": found[0]})).scalar_one()
+        await dequeue(connection, [oldest])
+        return oldest
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.slow)])

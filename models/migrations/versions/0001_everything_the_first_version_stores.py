@@ -429,6 +429,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table('lease', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_lease_request_id'), ['request_id'], unique=False)
+        batch_op.create_index('lease_by_load', ['load_of'], unique=False, sqlite_where=sa.text('load_of IS NOT NULL'), postgresql_where=sa.text('load_of IS NOT NULL'))
 
     op.create_table('outbox',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -577,6 +578,7 @@ def downgrade() -> None:
 
     op.drop_table('outbox')
     with op.batch_alter_table('lease', schema=None) as batch_op:
+        batch_op.drop_index('lease_by_load', sqlite_where=sa.text('load_of IS NOT NULL'), postgresql_where=sa.text('load_of IS NOT NULL'))
         batch_op.drop_index(batch_op.f('ix_lease_request_id'))
 
     op.drop_table('lease')
