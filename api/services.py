@@ -1,7 +1,10 @@
 """Everything a route may need, made once by the composition root and passed down."""
 
+import math
+import time
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import Final
 
 from api.holders import Holders
 from api.plan_cache import PlanCache
@@ -20,6 +23,9 @@ from settings import Settings
 from storage.objects import ObjectStore
 from workflows.handles import Pipelines
 
+_RECENT: Final = 1.0
+"""Seconds after which the job that was taken last says nothing of the queue any more."""
+
 
 @dataclass(slots=True)
 class TemporalLink:
@@ -37,9 +43,18 @@ class TemporalLink:
 
 @dataclass(slots=True)
 class Queue:
-    """What the last claim found."""
+    """When a claim last found a job (monotonic seconds); polls that wait claim nothing."""
 
-    is_busy: bool = False
+    found: float = -math.inf
+
+    def found_a_job(self) -> None:
+        """A claim was not in vain."""
+        self.found = time.monotonic()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether jobs are being taken now: what can wait is done later."""
+        return time.monotonic() - self.found < _RECENT
 
 
 @dataclass(slots=True)

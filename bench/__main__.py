@@ -10,6 +10,7 @@ from rich.console import Console
 
 from bench import compile as compiling
 from bench import engine, latency, logs, queue, whole
+from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
 from bench.rows import Row, all_hold, print_table
@@ -18,6 +19,7 @@ from bench.shapes import SHAPES
 BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "compile": compiling.rows,
     "engine": engine.rows,
+    "front": attacked_front.rows,
     "latency": latency.rows,
     "logs": logs.rows,
     "queue": queue.rows,

@@ -130,10 +130,10 @@ async def _take(services: Services, request: Request, place: Place, claim: Claim
         poison = 0
         async with _claiming(services) as connection:
             taken = await claims.take(connection, claim, services.clock())
-            services.queue.is_busy = taken is not None
             if taken is None:
                 services.polls.found_nothing()
                 return None
+            services.queue.found_a_job()
             try:
                 rows = await hand_outs.read(connection, taken)
                 document = await _prepared(connection, services, runner, rows, claim)

@@ -1,10 +1,8 @@
 """A pod whose server kills itself where a test says, and is started again at once; runners speak to it by its front."""
 
-import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from pods.front import serving
 from settings import FrontLimits, Settings
 from storage.objects import ObjectStore
 from tests.faults.kill_points import KillPoint
-from tests.faults.killed_server import ARMED, Trap
+from tests.faults.killed_server import ARMED, DIED, Trap
 from tests.faults.stock_runner import Acknowledged, StockRunner
 from tests.git.serving import git
 from tests.ports import LOCAL, free_port
@@ -53,7 +51,7 @@ _PATIENCE = 90.0
 
 
 class KilledPod:
-    """One installation and its front. `outages` are the seconds from each death to the next answer."""
+    """One installation and its front."""
 
     def __init__(self, folder: Path, temporal: str, **settings: object) -> None:
         """`folder` takes everything; `temporal` is `host:port`."""
@@ -73,7 +71,6 @@ class KilledPod:
         self._front = Settings(front_port=front_port, api_port=self.server.port, external_url=url, front=quick)
         self._url = url
         self.database = Database(str(settings.get("database_url") or f"sqlite:///{self.server.home / 'perdure.db'}"))
-        self.outages: list[float] = []
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["KilledPod"]:
@@ -94,38 +91,27 @@ class KilledPod:
     @asynccontextmanager
     async def dying_at(self, point: KillPoint) -> AsyncIterator[None]:
         """Die at this point within the block, and come back; fails if the point was not reached."""
-        deaths = len(self.outages)
+        if not self.server.program.running:  # the test before this one may have left it so
+            await self.server.start()
+        expected = self._deaths() + sum(step.fatal for step in point.steps)
+
+        async def is_back() -> bool:
+            return not self._trap.armed() and self._deaths() >= expected
+
         self._trap.arm(point)
-        keeper = asyncio.create_task(self._keep())
         try:
             yield
-            await eventually(self._has_fired, f"the server has come to {point.steps}", _PATIENCE)
+            await eventually(is_back, f"the server has come to {point.steps}", _PATIENCE)
             await self.server.ready()
         except BaseException:
-            sys.stderr.write(f"--- server ---\n{self.server.program.log.read_text()[-8000:]}\n")
+            sys.stderr.write(f"--- server ---\n{self.server.program.output()[-8000:]}\n")
             raise
         finally:
-            keeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await keeper
-            await self._alive()
-        assert len(self.outages) - deaths == sum(step.fatal for step in point.steps)
+            self._trap.disarm()
+        assert self._deaths() == expected
 
-    async def _has_fired(self) -> bool:
-        return not self._trap.armed() and self.server.program.running
-
-    async def _keep(self) -> None:
-        """Start the server again whenever it has been killed."""
-        while True:
-            assert await self.server.program.wait(3600) == -9, self.server.program.output()[-4000:]
-            died = time.monotonic()
-            await self.server.start()
-            self.outages.append(time.monotonic() - died)
-
-    async def _alive(self) -> None:
-        """A test that failed leaves a server to the next one."""
-        if not self.server.program.running:
-            await self.server.start()
+    def _deaths(self) -> int:
+        return self.server.program.output().count(DIED)
 
     def runner(self, said: Acknowledged, token: str = "") -> StockRunner:
         """A runner; without a token it has to be registered."""

@@ -1,7 +1,10 @@
-"""`python -m tests.faults.killed_server`: the server process, which kills itself at the point for which it is armed.
+"""`python -m tests.faults.killed_server`: a server process that kills itself at the point for which it is armed.
 
 It reads the steps of that point from the file that `ARMED` names, each time that it comes to one of the known places,
-and takes out those that are over: a process that is started again goes on with the rest.
+and takes out those that are over: the next process goes on with the rest.
+
+The processes are made one after the other by a parent that opens nothing and has imported everything: to import it
+again after each death would take longer than the rest of the test.
 """
 
 import functools
@@ -20,6 +23,8 @@ import orjson
 from tests.faults.kill_points import AFTER, BEFORE, POINTS, KillPoint, Step, owner_of
 
 ARMED = "KILL_POINT_FILE"
+DIED = "the server process was killed"
+"""A line of output for each death."""
 
 
 class Trap:
@@ -33,6 +38,10 @@ class Trap:
     def arm(self, point: KillPoint) -> None:
         """Let the process die at this point."""
         self._write(point.steps)
+
+    def disarm(self) -> None:
+        """Let no process die any more."""
+        self._write(())
 
     def armed(self) -> tuple[Step, ...]:
         """The steps that have not been reached."""
@@ -105,9 +114,22 @@ def forget_soon() -> None:
     )
 
 
+def serve_again_and_again() -> None:
+    """Run one server process after the other, until one ends by itself; SIGTERM is handed on to it."""
+    import worker
+
+    while True:
+        process = os.fork()
+        if process == 0:
+            worker.main()
+        signal.signal(signal.SIGTERM, lambda *_, to=process: os.kill(to, signal.SIGTERM))
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        if code != -signal.SIGKILL:
+            raise SystemExit(code)
+        print(DIED, flush=True)
+
+
 if __name__ == "__main__":
     lay(Trap(Path(os.environ[ARMED])))
     forget_soon()
-    import worker
-
-    worker.main()
+    serve_again_and_again()

@@ -22,8 +22,8 @@ Document = dict[str, Any]
 
 _PATIENCE = 90.0
 """Seconds for which a call is repeated."""
-_TRIES = 5
-"""So often one request is sent; then comes a new one with an id of its own."""
+_TRIES = 40
+"""So often one request is sent, which is longer than a restart takes; then comes a new one with an id of its own."""
 _AGAIN = 0.1
 _PIECE = 64 * 1024
 

@@ -25,21 +25,21 @@ FLOODING = 20
 
 _POLL = b"POST /api/v4/jobs/request HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 _UPLOAD = b"POST /api/v4/jobs/1/artifacts HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
-TRICKLES = (
-    (b"GET / HTTP/1.1\r\n", b"X: 1\r\n"),
-    (_POLL % 5_000, b" "),
-    (_UPLOAD, b"1\r\na\r\n"),
-)
+TRICKLES = {
+    "header": (b"GET / HTTP/1.1\r\n", b"X: 1\r\n"),
+    "body": (_POLL % 5_000, b" "),
+    "upload": (_UPLOAD, b"1\r\na\r\n"),
+}
 """How each kind of slow sender begins, and what it sends each two seconds."""
 _FLOOD = b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % number for number in range(5_000)) + b"\r\n"
 
 
 @dataclass
 class Outcome:
-    """`lives` are the seconds that slow senders' connections lived, `statuses` what was answered how often."""
+    """`lives`: seconds that connections of each kind of slow sender lived; `statuses`: what was answered how often."""
 
     refused: int = 0
-    lives: list[float] = field(default_factory=list)
+    lives: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in TRICKLES})
     statuses: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
@@ -88,7 +88,8 @@ class Attack:
 
     async def _trickle(self, number: int) -> None:
         reader, writer = await asyncio.open_connection(LOCAL, self._port)
-        begin, piece = TRICKLES[number % len(TRICKLES)]
+        kind = tuple(TRICKLES)[number % len(TRICKLES)]
+        begin, piece = TRICKLES[kind]
         started = time.monotonic()
         reading = asyncio.create_task(reader.read())
         try:
@@ -101,7 +102,7 @@ class Attack:
             pass
         finally:
             writer.close()
-            self.outcome.lives.append(time.monotonic() - started)
+            self.outcome.lives[kind].append(time.monotonic() - started)
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
 
