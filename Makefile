@@ -6,6 +6,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down status check test test-slow bench fuzz clean
 
+# Tests start many servers: each starts faster when what it runs is compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.synced
@@ -46,7 +49,8 @@ test: check ## check, then all tests but the slow ones
 	$(BIN)/pytest -n logical --dist worksteal -m "not slow"
 
 test-slow: setup ## long fault runs, foreign runners, the production stack
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n logical --dist loadfile -m "slow and not alone"
+	$(BIN)/pytest -m alone
 
 bench: setup ## measure, each figure as a ratio against something
 	$(BIN)/python -m bench

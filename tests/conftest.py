@@ -15,6 +15,7 @@ import structlog
 
 from models.session import Database
 from tests.models.database import migrated
+from tests.one_dialect import one_dialect
 from tests.postgres import DRIVER, postgres_server
 
 # Without it a traceback is drawn with all local variables, which takes minutes where one of them is the application.
@@ -53,6 +54,13 @@ DO $$ DECLARE name text; counter record; BEGIN
   END LOOP;
 END $$
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_statements() -> Iterator[None]:
+    """Databases of one kind share what was compiled for them."""
+    with one_dialect():
+        yield
 
 
 @pytest.fixture(scope="session")

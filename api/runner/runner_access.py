@@ -52,12 +52,12 @@ async def note_contact(
 ) -> None:
     """Remember which process of the runner called, from where, and what it can; seldom enough to be cheap.
 
-    `always` is for calls that are rare themselves: theirs is written at once.
+    The first one is written at once; `always` is for calls that are rare themselves: theirs are, too.
     """
     system_id = text(body, "system_id") or LEGACY_SYSTEM_ID
     if not always and not services.contacts.is_due(runner.id, system_id):
         return
     address = request.client.host if request.client else ""
-    services.contacts.note(Contact(runner.id, system_id, kept_info(body.get("info")), address))
+    await services.contacts.note(Contact(runner.id, system_id, kept_info(body.get("info")), address))
     if always:
         await services.contacts.flush()

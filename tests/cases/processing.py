@@ -42,10 +42,11 @@ async def run_files(paths: Sequence[Path], open_engine: OpenEngine) -> Report:
             async with places:
                 return await run_file(path, begin)
 
-        results = await asyncio.gather(*map(play, paths))
+        async with asyncio.TaskGroup() as plays:  # none goes on when the engine has ended
+            results = [plays.create_task(play(path)) for path in paths]
     report = Report()
-    for name, faults in results:
-        report.note(name, faults)
+    for result in results:
+        report.note(*result.result())
     return report
 
 

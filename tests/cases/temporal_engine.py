@@ -29,7 +29,7 @@ from domain.status import Status
 from domain.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import installations, pipelines, projects, verdicts
+from models.repositories import installations, pipelines, projects, runners, verdicts
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings
@@ -140,12 +140,14 @@ class TemporalEngine:
             await self._answer_of(one.result(rpc_timeout=ANSWERS_WITHIN), name)
 
     async def _run(self, names: Sequence[str]) -> None:
-        """A runner that has only the tag of one job takes that job."""
+        """Each job is taken by a runner of its own, which has only the tag of that job."""
         world = self._pod.world
         for name in names:
             row = await world.row(job, pipeline_id=self._pipeline_id, name=name, retried=False)
             async with world.database.write() as connection:
-                taken = await hand_out(connection, world.runner(tags=tuple(row.tags), run_untagged=False), world.now())
+                values = {"tags": row.tags, "run_untagged": False}
+                runner_id = await runners.create(connection, str(uuid4()), world.now(), **values)
+                taken = await hand_out(connection, world.runner(runner_id=runner_id), world.now())
                 assert taken is not None, f"no runner was given {name}, which is {row.status}"
                 assert await touch(connection, *taken)
             assert taken[0] == row.id

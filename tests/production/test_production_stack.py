@@ -109,9 +109,13 @@ async def _logs_become_objects(stack: Production, project: Project, pipeline: Do
 
 async def _reports_become_rows(stack: Production, pipeline: Document) -> int:
     """The JUnit reports of the three nodes are in the database; how many tests they hold."""
-    rows = await _rows(
-        stack, "SELECT total, failed, errored, error, cases FROM test_report WHERE pipeline_id = $1", pipeline
-    )
+    statement = "SELECT total, failed, errored, error, cases FROM test_report WHERE pipeline_id = $1"
+
+    async def read() -> list[Any] | None:
+        rows = await _rows(stack, statement, pipeline)
+        return rows if len(rows) == 3 else None
+
+    rows = await eventually(read, "the reports are read, a moment after their upload", 60)
     assert [(row["failed"], row["errored"], row["error"]) for row in rows] == [(0, 0, "")] * 3
     assert all(len(json.loads(row["cases"])) == row["total"] > 0 for row in rows)
     return sum(row["total"] for row in rows)

@@ -14,10 +14,6 @@ from models.repositories.job_rows import job as job_table
 from tests.api.runner.world import World
 
 DOORS = ("update", "trace", "upload")
-FAULTS = (
-    *("another job", "another attempt", "another hand-out", "another project", "another organisation", "another pod"),
-    *("no scope", "expired", "not ours", "none"),
-)
 
 
 async def knock(world: World, door: str, job: dict[str, object]) -> int:
@@ -36,8 +32,7 @@ async def test_the_right_token_opens(world: World, door: str) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_every_other_token_is_403(world: World, door: str, fault: str) -> None:
+async def test_every_other_token_is_403(world: World, door: str) -> None:
     await world.pipeline("one: {script: a}\ntwo: {script: b}\n")
     job, other = await world.job(), await world.job()
     services, now = world.services, world.services.clock()
@@ -58,8 +53,9 @@ async def test_every_other_token_is_403(world: World, door: str, fault: str) -> 
         "not ours": PREFIX + jwt.encode({"sub": str(job["id"])}, "secret" * 8, algorithm="HS256"),
         "none": "",
     }
-    assert await knock(world, door, {**job, "token": tokens[fault]}) == 403
-    assert (await world.row(job["id"])).status == Status.RUNNING
+    for fault, token in tokens.items():
+        assert await knock(world, door, {**job, "token": token}) == 403, fault
+        assert (await world.row(job["id"])).status == Status.RUNNING, fault
 
 
 @pytest.mark.parametrize("door", DOORS)

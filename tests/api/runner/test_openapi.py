@@ -25,7 +25,7 @@ from settings import TimeLimits
 from tests.api.v4.site import Site, open_site, serving
 from tests.postgres import fresh_database
 
-EXAMPLES = 20
+EXAMPLES = (8, pytest.param(60, marks=pytest.mark.slow))
 """Calls of each operation, with good and with bad input."""
 SCHEMA = schemathesis.openapi.from_dict(
     merged({"openapi": "3.1.0", "info": {"title": "Runner protocol", "version": "4"}, "paths": {}})
@@ -103,14 +103,15 @@ def test_each_route_is_described_and_nothing_else() -> None:
     assert described == found
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda word: word)
-def test_nothing_is_answered_but_what_the_document_says(tried: Tried, method: str, path: str) -> None:
+def test_nothing_is_answered_but_what_the_document_says(tried: Tried, method: str, path: str, examples: int) -> None:
     operation = SCHEMA[f"/api/v4{path}"][method]
     modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     known: list[Fresh] = []
 
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         deadline=None,
         database=None,
         phases=[Phase.generate],

@@ -12,8 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.app import create_app
 from api.runner import requests
+from api.runner.contacts import EVERY
 from api.startup import close_services, open_services
 from auth.secret_token import digest
+from domain.errors import Unavailable
 from models.clock import system_clock
 from models.notifications import RUNNERS
 from models.repositories import candidates, contacts, pending, runners
@@ -66,7 +68,8 @@ async def test_a_job_that_is_offered_between_the_look_and_the_wait_is_not_missed
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await offered_after_the_look(world, monkeypatch)
-    answer = await asyncio.wait_for(world.request(last_update="waiting"), SOON)
+    ticket = await world.old_ticket()
+    answer = await asyncio.wait_for(world.request(last_update=ticket), SOON)
     assert answer.status_code == 201
 
 
@@ -335,18 +338,58 @@ async def test_a_bad_token_that_was_shown_before_costs_no_query(world: World, mo
     assert (await world.request(token="glrt-bad")).status_code == 403
 
 
-async def test_contacts_of_many_polls_are_one_write(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(3):
-        await world.request(system_id=f"s_{number}")
-        await world.request(system_id=f"s_{number}")
+def counted_writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many contacts each write has from now on."""
     written = contacts.write
-    sizes = []
+    sizes: list[int] = []
 
     async def counted(connection: AsyncConnection, given: Any, *more: Any) -> None:
         sizes.append(len(given))
         await written(connection, given, *more)
 
     monkeypatch.setattr(contacts, "write", counted)
+    return sizes
+
+
+def called(world: World, seconds: float) -> None:
+    """Let the last contacts be so long ago."""
+    noted = world.services.contacts._noted
+    noted.update({key: moment - seconds for key, moment in noted.items()})
+
+
+async def test_a_contact_after_a_long_silence_is_written_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = counted_writes(monkeypatch)
+    await world.request()
+    called(world, 3600)
+    await world.request()
+    assert sizes == [1, 1]
+
+
+async def test_a_contact_that_cannot_be_written_comes_again_with_the_next_poll(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*given: Any) -> None:
+        raise Unavailable("the database is away")
+
+    with monkeypatch.context() as fault:
+        fault.setattr(contacts, "write", broken)
+        assert (await world.request()).status_code == 204
+    sizes = counted_writes(monkeypatch)
+    await world.request()
+    assert sizes == [1]
+
+
+async def test_contacts_of_many_polls_are_one_write(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is due again is collected; what is heard for the first time during a write is the next one."""
+    sizes = counted_writes(monkeypatch)
+    await asyncio.gather(*(world.request(system_id=f"s_{number % 3}") for number in range(6)))
+    assert sum(sizes) == 3
+    assert world.services.database.is_sqlite or len(sizes) <= 2  # there a write is over before the next poll is read
+    sizes.clear()
+    called(world, EVERY)
+    for number in range(6):
+        await world.request(system_id=f"s_{number % 3}")
+    assert sizes == []
     await world.services.contacts.flush()
     await world.services.contacts.flush()
     assert sizes == [3]
