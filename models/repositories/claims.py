@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
 from domain.places import START
-from domain.status import COMPLETE, Status
+from domain.status import COMPLETE, Status, sources_of
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, Stage, Trace
 from models.repositories import deployments, queue, verdicts
@@ -48,6 +48,7 @@ _GIVEN: Final = select(job).where(job.c.id == bindparam("b_job"))
 _START: Final = (
     update(job)
     .where(job.c.id == queue.OLDEST.scalar_subquery())
+    .where(or_(*(job.c.status == status for status in sources_of(Status.RUNNING))))
     .values(
         status=str(Status.RUNNING),
         started_at=bindparam("b_now"),

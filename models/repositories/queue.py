@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
-from domain.status import Status, sources_of
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
 from models.repositories.job_rows import job
@@ -118,7 +117,6 @@ OLDEST: Final = (
     select(entry.c.job_id)
     .join(job, job.c.id == entry.c.job_id)
     .where(entry.c.demand_id == bindparam("b_demand"))
-    .where(or_(*(job.c.status == status for status in sources_of(Status.RUNNING))))
     .order_by(entry.c.job_id)
     .limit(1)
     .with_for_update(skip_locked=True, of=[job, entry])
