@@ -40,6 +40,7 @@ class PlayedPod:
         self.temporal = TemporalServer(self.temporal_folder)
         self.server = Server(folder / "server", self.temporal.address, **TIMES)
         self.ledger = Ledger(self.server.home)
+        self._played: set[int] = set()
 
     async def start(self, files: Mapping[str, str], runners: int) -> None:
         """Start both, make a project of these files, and register so many runners."""
@@ -93,13 +94,25 @@ class PlayedPod:
                     await task
 
     async def _play_manual_jobs(self) -> None:
+        """Once each: a command that was taken is carried out, and a second one would retry a job that has ended."""
         async with self.server.client() as client:
             while True:
                 waiting = self.ledger.rows("SELECT id FROM job WHERE status = 'manual' AND name LIKE 'play%'")
                 for row in waiting:
-                    with suppress(httpx.TransportError):
-                        await client.post(f"/api/v4/projects/{self.project.id}/jobs/{row['id']}/play")
+                    if row["id"] in self._played:
+                        continue
+                    self._played.add(row["id"])
+                    if not await self._play(client, row["id"]):
+                        self._played.discard(row["id"])
                 await asyncio.sleep(0.3)
+
+    async def _play(self, client: httpx.AsyncClient, job_id: int) -> bool:
+        """Whether the command was taken."""
+        try:
+            answer = await client.post(f"/api/v4/projects/{self.project.id}/jobs/{job_id}/play")
+        except httpx.TransportError:
+            return False
+        return answer.is_success
 
     async def over(self, *pipelines: int, within: float = 120.0) -> None:
         """Wait until these pipelines are over; an error shows what is left."""
