@@ -1,7 +1,7 @@
 """Registered runners as matching sees them, found by what they show."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -17,7 +17,8 @@ from models.tables import Runner, RunnerProject
 runner = table_of(Runner)
 runner_project = table_of(RunnerProject)
 
-_LINKS: Final = select(runner_project).where(runner_project.c.runner_id.in_(bindparam("b_runners", expanding=True)))
+_LINKS: Final = select(runner_project)
+_LINKS_OF: Final = _LINKS.where(runner_project.c.runner_id.in_(bindparam("b_runners", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,25 @@ async def by_tokens(connection: AsyncConnection, hashes: Collection[str]) -> dic
     rows = (await connection.execute(_by_tokens(connection.dialect.name), {"b_hashes": list(hashes)})).all()
     good = [row for row in rows if row.token_expires_at is None or row.token_expires_at.timestamp() > row.now]
     linked = [row.id for row in good if row.runner_type == RunnerType.PROJECT]
-    projects: defaultdict[int, set[int]] = defaultdict(set)
-    for link in (await connection.execute(_LINKS, {"b_runners": linked})).all() if linked else ():
-        projects[link.runner_id].add(link.project_id)
+    projects = _by_runner((await connection.execute(_LINKS_OF, {"b_runners": linked})).all() if linked else ())
     wanted = set(hashes)
     return {
-        token_hash: KnownRunner(token_hash, row, candidate(row, projects[row.id]))
+        token_hash: KnownRunner(token_hash, row, candidate(row, projects.get(row.id, ())))
         for row in good
         for token_hash in {row.token_hash, row.previous_token_hash} & wanted
     }
+
+
+async def linked_projects(connection: AsyncConnection) -> Mapping[int, set[int]]:
+    """The projects that each project runner is linked to, by runner id."""
+    return _by_runner((await connection.execute(_LINKS)).all())
+
+
+def _by_runner(links: Iterable[Record]) -> Mapping[int, set[int]]:
+    projects: defaultdict[int, set[int]] = defaultdict(set)
+    for link in links:
+        projects[link.runner_id].add(link.project_id)
+    return projects
 
 
 def candidate(row: Record, projects: Iterable[int], *, online: bool = True) -> Candidate:

@@ -14,9 +14,9 @@ lease = table_of(Lease)
 
 _first = select(func.min(entry.c.demand_id).label("id")).cte("present", recursive=True)
 _next = select(func.min(entry.c.demand_id)).where(entry.c.demand_id > _first.c.id).scalar_subquery()
-_present = _first.union_all(select(_next).where(_first.c.id.is_not(None)))
-_PRESENT: Final = select(_present.c.id).where(_present.c.id.is_not(None))
-"""From each demand to the next one by the index, never over the jobs of one."""
+DEMANDS: Final = _first.union_all(select(_next).where(_first.c.id.is_not(None)))
+"""The demands of which jobs wait: from each to the next one by the index, never over the jobs of one. NULL ends it."""
+_PRESENT: Final = select(DEMANDS.c.id).where(DEMANDS.c.id.is_not(None))
 
 _COUNTED: Final = select(entry.c.demand_id, func.count().label("jobs")).group_by(entry.c.demand_id)
 _COUNTED_OF: Final = _COUNTED.where(entry.c.job_id.in_(bindparam("b_jobs", expanding=True)))

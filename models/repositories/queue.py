@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.matching import RunnerType
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
+from models.repositories import pending
 from models.repositories.job_rows import job
 from models.tables import Project, Runner, RunnerProject
 
@@ -93,10 +94,7 @@ def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
 
 @cache
 def _turns(shape: _Shape) -> Select[Any]:
-    """From each demand of which a job waits to the next one by the index, never over the jobs of one."""
-    present = select(func.min(entry.c.demand_id).label("id")).cte("present", recursive=True)
-    following = select(func.min(entry.c.demand_id)).where(entry.c.demand_id > present.c.id).scalar_subquery()
-    present = present.union_all(select(following).where(present.c.id.is_not(None)))
+    present = pending.DEMANDS
     oldest = select(func.min(entry.c.job_id)).where(entry.c.demand_id == demand.c.id).scalar_subquery()
     statement = (
         select(demand.c.id)

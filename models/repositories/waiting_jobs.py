@@ -3,7 +3,6 @@
 Jobs are grouped by what they ask for, and each group is held against all runners: never one query for each job.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,20 +11,20 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import Candidate, RunnerType
+from domain.matching import Candidate
 from domain.status import Status
 from domain.stuck import why_stuck
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueEntry
 from models.repositories import database_time, demands
+from models.repositories.candidates import candidate, linked_projects
 from models.repositories.job_rows import job
-from models.tables import Runner, RunnerProject
+from models.tables import Runner
 from settings import TimeLimits
 
 queue = table_of(QueueEntry)
 lease = table_of(Lease)
 runner = table_of(Runner)
-runner_project = table_of(RunnerProject)
 
 _RUNNERS: Final = select(
     runner.c.id,
@@ -38,7 +37,6 @@ _RUNNERS: Final = select(
     runner.c.contacted_at,
 )
 _HOLDERS: Final = select(job.c.runner_id).join(lease, lease.c.job_id == job.c.id).distinct()
-_LINKS: Final = select(runner_project)
 _OLD: Final = (
     select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
     .join(queue, queue.c.job_id == job.c.id)
@@ -96,18 +94,11 @@ async def candidates(connection: AsyncConnection, now: datetime, online: float) 
     """Every registered runner. One that holds a job is online, however long ago it asked for another."""
     holders = set((await connection.execute(_HOLDERS)).scalars())
     since = now - timedelta(seconds=online)
-    links: defaultdict[int, set[int]] = defaultdict(set)
-    for link in (await connection.execute(_LINKS)).all():
-        links[link.runner_id].add(link.project_id)
+    projects = await linked_projects(connection)
     return [
-        Candidate(
-            runner_type=RunnerType(row.runner_type),
-            organisation_id=row.organisation_id,
-            projects=frozenset(links[row.id]),
-            tags=frozenset(row.tags),
-            run_untagged=row.run_untagged,
-            ref_protected=row.ref_protected,
-            paused=row.paused,
+        candidate(
+            row,
+            projects.get(row.id, ()),
             online=row.id in holders or (row.contacted_at is not None and row.contacted_at >= since),
         )
         for row in (await connection.execute(_RUNNERS)).all()

@@ -6,7 +6,8 @@ protocol, section 6.1 (several reports come as concatenated gzip members).
 
 import io
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError
@@ -122,6 +123,17 @@ def require_few(entries: list[Any], what: str) -> None:
     """Raise TooLarge above the limit."""
     if len(entries) > ENTRY_LIMIT:
         raise TooLarge(f"The {what} has more than {ENTRY_LIMIT} entries; split it.")
+
+
+def counted(entries: Iterable[Mapping[str, Any]], name: str, order: Iterable[str]) -> dict[str, int | float]:
+    """How many entries have each of these values of `name`, in this order; those that none has are left out."""
+    counts = Counter(entry[name] for entry in entries)
+    return {value: counts[value] for value in order if counts[value]}
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """A JSON object of a report; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def text(value: Any) -> str:

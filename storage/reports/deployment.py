@@ -12,6 +12,7 @@ from storage.reports.content import (
     Content,
     documents,
     json_document,
+    object_of,
     objects_in,
     require_few,
     text,
@@ -67,8 +68,7 @@ def parse_annotations(data: bytes) -> Content:
 
 
 def _link(group: str, item: dict[str, Any]) -> dict[str, str]:
-    link = item.get("external_link")
-    link = link if isinstance(link, dict) else {}
+    link = object_of(item.get("external_link"))
     label, url = text(link.get("label")), text(link.get("url"))
     try:
         address = urlsplit(url)

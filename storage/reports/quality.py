@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from storage.reports.content import (
     Content,
+    counted,
     documents,
     json_document,
+    object_of,
     objects_in,
     require_few,
     text,
@@ -30,13 +32,11 @@ def parse_code_quality(data: bytes) -> Content:
     for document in documents(data, _QUALITY):
         entries += [_issue(item) for item in objects_in(json_document(document, list, _QUALITY), _QUALITY)]
         require_few(entries, _QUALITY)
-    counts = Counter(entry["severity"] for entry in entries)
-    return Content({severity: counts[severity] for severity in SEVERITIES if counts[severity]}, entries)
+    return Content(counted(entries, "severity", SEVERITIES), entries)
 
 
 def _issue(item: Mapping[str, Any]) -> dict[str, Any]:
-    location = item.get("location")
-    location = location if isinstance(location, dict) else {}
+    location = object_of(item.get("location"))
     severity = text(item.get("severity")).lower()
     return {
         "fingerprint": text(item.get("fingerprint")),

@@ -6,7 +6,6 @@ counts findings by severity.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,8 +14,10 @@ import orjson
 from domain.errors import Invalid
 from storage.reports.content import (
     Content,
+    counted,
     documents,
     json_document,
+    object_of,
     objects_in,
     require_few,
     text,
@@ -40,13 +41,11 @@ def parse_security(data: bytes) -> Content:
             raise Invalid(f"The {_WHAT} has no list `vulnerabilities`.")
         entries += [_finding(item) for item in objects_in(report["vulnerabilities"], _WHAT)]
         require_few(entries, _WHAT)
-    counts = Counter(entry["severity"] for entry in entries)
-    return Content({severity: counts[severity] for severity in SEVERITIES if counts[severity]}, entries)
+    return Content(counted(entries, "severity", SEVERITIES), entries)
 
 
 def _finding(item: Mapping[str, Any]) -> dict[str, Any]:
-    location = item.get("location")
-    location = location if isinstance(location, dict) else {}
+    location = object_of(item.get("location"))
     identifiers = _identifiers(item.get("identifiers"))
     severity = text(item.get("severity")).lower()
     return {
@@ -73,10 +72,8 @@ def _first_name(identifiers: list[dict[str, str]]) -> str:
 
 def _place(location: Mapping[str, Any]) -> str:
     words = [text(location.get(name)) for name in _PLACE]
-    dependency = location.get("dependency")
-    if isinstance(dependency, dict):
-        package = dependency.get("package")
-        words += [text(package.get("name")) if isinstance(package, dict) else "", text(dependency.get("version"))]
+    dependency = object_of(location.get("dependency"))
+    words += [text(object_of(dependency.get("package")).get("name")), text(dependency.get("version"))]
     return " ".join(word for word in words if word)
 
 

@@ -19,6 +19,23 @@ async def nothing() -> None:
     """Where a transaction can be held."""
 
 
+async def recorded_beside_a_claim(world: World, decision: Decision) -> None:
+    """A claim has not committed when the decision is recorded, which must wait for it; both are over then."""
+    commits = FaultPoint(nothing, behind=False)
+
+    async def claim() -> None:
+        async with world.database.write() as connection:
+            assert await hand_out(connection, world.runner(), world.now()) is not None
+            await commits()
+
+    claiming = asyncio.create_task(claim())
+    await asyncio.wait_for(commits.is_there.wait(), WITHIN)
+    deciding = asyncio.create_task(world.record(world.numbered(decision)))
+    assert await is_blocked(deciding)
+    commits.may_go_on.set()
+    await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
+
+
 async def test_a_decision_that_is_overtaken_between_its_check_and_its_last_write_changes_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,19 +90,7 @@ async def test_a_stage_is_not_lowered_by_a_decision_that_a_claim_comes_between(
     assert offer is not None
     await world.record(replace(offer, transitions=offer.transitions[:1]))
 
-    async def claim() -> None:
-        async with world.database.write() as connection:
-            await hand_out(connection, world.runner(), world.now())
-            await commits()
-
-    commits = FaultPoint(nothing, behind=False)
-    claiming = asyncio.create_task(claim())
-    await asyncio.wait_for(commits.is_there.wait(), WITHIN)
-    rest = world.numbered(Decision(pipeline_id, transitions=offer.transitions[1:]))
-    deciding = asyncio.create_task(world.record(rest))
-    assert await is_blocked(deciding)
-    commits.may_go_on.set()
-    await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
+    await recorded_beside_a_claim(world, Decision(pipeline_id, transitions=offer.transitions[1:]))
     assert await world.statuses(pipeline_id) == {"a": "running", "b": "pending"}
     assert await world.stages(pipeline_id) == {"test": "running"}
     assert await world.status(pipeline_id) == "running"
@@ -98,19 +103,7 @@ async def test_a_stage_that_ran_is_not_lowered_below_a_row_that_runs(world: Worl
     async with world.database.write() as connection:
         rows = await leases.silent(connection, -1, taken_up=False)
         await leases.put_back(connection, rows, world.now())
-    commits = FaultPoint(nothing, behind=False)
-
-    async def claim() -> None:
-        async with world.database.write() as connection:
-            assert await hand_out(connection, world.runner(), world.now()) is not None
-            await commits()
-
-    claiming = asyncio.create_task(claim())
-    await asyncio.wait_for(commits.is_there.wait(), WITHIN)
-    deciding = asyncio.create_task(world.record(world.numbered(Decision(pipeline_id))))
-    assert await is_blocked(deciding)
-    commits.may_go_on.set()
-    await asyncio.wait_for(asyncio.gather(claiming, deciding), WITHIN)
+    await recorded_beside_a_claim(world, Decision(pipeline_id))
     assert await world.stages(pipeline_id) == {"test": "running"}
 
 
@@ -141,18 +134,24 @@ async def test_the_pipeline_ends_when_an_attempt_that_was_retried_has_stopped(wo
     assert await world.status(pipeline_id) == "success"
 
 
+async def cancel_of_one(world: World) -> Decision:
+    """The decision that cancels the one job of a pipeline, which waits for a runner; not recorded yet."""
+    pipeline_id = await world.begin(ONE)
+    one = (await world.row(job, name="one")).id
+    cancel = await world.decision(pipeline_id, Command("cancel_job", "c", one))
+    assert cancel is not None
+    return cancel
+
+
 async def test_a_job_that_is_being_canceled_is_passed_over_by_claims(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cancel has the job and has not taken it out of the queue yet: nobody waits for anybody."""
     side_by_side(world.database)
-    pipeline_id = await world.begin(ONE)
-    one = (await world.row(job, name="one")).id
-    cancel = await world.decision(pipeline_id, Command("cancel_job", "c", one))
-    assert cancel is not None
+    cancel = await cancel_of_one(world)
     async with held_at(monkeypatch, cancellation, "dequeue", world.record(cancel)):
         assert await asyncio.wait_for(world.claim(), WITHIN) is None
-    assert await world.statuses(pipeline_id) == {"one": "canceled"}
+    assert await world.statuses(cancel.pipeline_id) == {"one": "canceled"}
 
 
 async def test_a_job_that_is_being_handed_out_is_canceled_afterwards(
@@ -160,13 +159,10 @@ async def test_a_job_that_is_being_handed_out_is_canceled_afterwards(
 ) -> None:
     """The claim has the job and its place in the queue and has not committed: the cancel waits for both at once."""
     side_by_side(world.database)
-    pipeline_id = await world.begin(ONE)
-    one = (await world.row(job, name="one")).id
-    cancel = await world.decision(pipeline_id, Command("cancel_job", "c", one))
-    assert cancel is not None
+    cancel = await cancel_of_one(world)
     async with held_at(monkeypatch, claims, "_open_hand_out", world.claim(cancel_gracefully=True)) as claiming:
         canceling = asyncio.create_task(world.record(cancel))
         assert await is_blocked(canceling)
-    assert claiming.result() == (one, 1)
+    assert claiming.result() == ((await world.row(job, name="one")).id, 1)
     await asyncio.wait_for(canceling, WITHIN)
-    assert await world.statuses(pipeline_id) == {"one": "canceling"}
+    assert await world.statuses(cancel.pipeline_id) == {"one": "canceling"}

@@ -17,11 +17,8 @@ from typing import Any
 import aiohttp
 import httpx
 
-from api.app import create_app
-from api.startup import close_services, open_services
-from models.clock import system_clock
 from settings import Settings
-from tests.api.runner.world import RUNNER_TOKEN, make_world
+from tests.api.runner.world import RUNNER_TOKEN, opened_world
 from tests.deploy.front import front as nginx
 from tests.pods.test_front_streaming import front_process
 from tests.ports import LOCAL, free_port
@@ -98,14 +95,8 @@ class Good:
 @asynccontextmanager
 async def api_with_a_job(folder: Path) -> AsyncIterator[Server]:
     """A server without Temporal whose database has one job that waits for a runner."""
-    services = await open_services(Settings(home=folder / "home"), system_clock)
-    try:
-        transport = httpx.ASGITransport(create_app(services))
-        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-            world = await make_world(services, client)
-            await world.pipeline("build: {script: make}\n")
-    finally:
-        await close_services(services)
+    async with opened_world(Settings(home=folder / "home")) as world:
+        await world.pipeline("build: {script: make}\n")
     server = Server(folder, f"{LOCAL}:{free_port()}", api_role="api", log_level="ERROR")
     async with running_program(server.program):
         async with httpx.AsyncClient(trust_env=False) as client:

@@ -6,12 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.app import create_app
-from api.startup import close_services, open_services
-from models.clock import system_clock
 from settings import Settings
 from tests.api.runner.test_artifacts import archive, ready_to_download
-from tests.api.runner.world import World, make_world
+from tests.api.runner.world import World, opened_world
 from tests.storage.test_objects import BUCKET, bucket, s3_address  # noqa: F401  # fixtures
 
 DIRECT = {"direct_download": "true"}
@@ -21,13 +18,8 @@ DIRECT = {"direct_download": "true"}
 async def world(tmp_path: Path, bucket: object, request: pytest.FixtureRequest) -> AsyncIterator[World]:  # noqa: F811
     """A world whose objects lie on S3."""
     settings = Settings(home=tmp_path, object_store=f"s3://{BUCKET}/pod", direct_download=request.param)
-    services = await open_services(settings, system_clock)
-    transport = httpx.ASGITransport(create_app(services))
-    try:
-        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-            yield await make_world(services, client)
-    finally:
-        await close_services(services)
+    async with opened_world(settings) as world:
+        yield world
 
 
 async def test_a_runner_that_asks_for_it_is_sent_to_the_store(world: World) -> None:

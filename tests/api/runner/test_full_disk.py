@@ -5,15 +5,11 @@ import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
-from api.app import create_app
-from api.startup import close_services, open_services
-from models.clock import system_clock
 from settings import Settings
 from tests.api.runner.test_artifacts import archive
-from tests.api.runner.world import World, make_world
+from tests.api.runner.world import World, opened_world
 
 
 @pytest.fixture
@@ -31,13 +27,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 async def world(tmp_path: Path, small_disk: Path) -> AsyncIterator[World]:
     """A world whose object store is there."""
-    services = await open_services(Settings(home=tmp_path, object_store=small_disk.as_uri()), system_clock)
-    transport = httpx.ASGITransport(create_app(services))
-    try:
-        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-            yield await make_world(services, client)
-    finally:
-        await close_services(services)
+    async with opened_world(Settings(home=tmp_path, object_store=small_disk.as_uri())) as world:
+        yield world
 
 
 async def test_an_upload_is_refused_with_503_and_taken_when_there_is_room(world: World, tmp_path: Path) -> None:

@@ -1,22 +1,17 @@
 """T7 (reference: reliability, section 2): the key changes while jobs run, and nobody notices but the old key."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from api.app import create_app
-from api.startup import close_services, open_services
 from auth.job_token import PREFIX, JobTokens
 from auth.key_ring import KeyRing, Purpose, Turns
 from auth.session_token import COOKIE, issue_session
 from auth.signed_token import key_of
-from models.clock import system_clock
 from settings import Settings
-from tests.api.runner.world import World, make_world
+from tests.api.runner.world import World, opened_world
 from tests.auth.rings import Time
 
 TURNS = Turns(lead=10, overlap=31 * 86400)
@@ -35,15 +30,10 @@ def time() -> Time:
 @pytest.fixture
 async def world(tmp_path: Path, database_url: str, time: Time) -> AsyncIterator[World]:
     """A world whose keys follow the time of the test."""
-    opened = await open_services(Settings(home=tmp_path, database_url=database_url), system_clock)
     keys = ring(tmp_path / "keys", time)
-    services = replace(opened, key=keys, job_tokens=JobTokens(keys))
-    transport = httpx.ASGITransport(create_app(services))
-    try:
-        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-            yield await make_world(services, client)
-    finally:
-        await close_services(services)
+    settings = Settings(home=tmp_path, database_url=database_url)
+    async with opened_world(settings, key=keys, job_tokens=JobTokens(keys)) as world:
+        yield world
 
 
 async def alive(world: World, jobs: list[dict[str, Any]], session: str) -> set[int]:

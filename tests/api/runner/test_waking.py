@@ -13,14 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.app import create_app
 from api.runner import requests
 from api.runner.contacts import EVERY
-from api.startup import close_services, open_services
 from auth.secret_token import digest
 from domain.errors import Unavailable
-from models.clock import system_clock
 from models.notifications import RUNNERS
 from models.repositories import candidates, contacts, pending, runners
 from settings import Settings, TimeLimits
-from tests.api.runner.world import RUNNER_TOKEN, World, make_world
+from tests.api.runner.world import RUNNER_TOKEN, World, opened_world
 from tests.fault_point import held_at, is_blocked, side_by_side
 from tests.waiting import eventually
 
@@ -33,13 +31,8 @@ ONE = "one: {script: x}\n"
 async def hasty(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
     """A world whose polls are held for very long, and look again very soon."""
     times = TimeLimits(long_poll=600, queue_rescan=0.1)
-    services = await open_services(Settings(home=tmp_path, database_url=database_url, times=times), system_clock)
-    transport = httpx.ASGITransport(create_app(services))
-    try:
-        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-            yield await make_world(services, client)
-    finally:
-        await close_services(services)
+    async with opened_world(Settings(home=tmp_path, database_url=database_url, times=times)) as world:
+        yield world
 
 
 async def test_a_held_poll_finds_a_job_of_which_nobody_told(hasty: World) -> None:

@@ -2,22 +2,28 @@
 
 import asyncio
 import zlib
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 import httpx
 from sqlalchemy import select
 
+from api.app import create_app
 from api.services import Services
+from api.startup import close_services, open_services
 from auth.secret_token import digest
 from domain.decisions import decide
 from domain.messages import Decision
 from domain.runner_features import REQUIREMENTS
 from models import job_offers
+from models.clock import system_clock
 from models.repositories import accounts, decisions, loading, pipelines, projects, runners
 from models.repositories.job_rows import job
 from models.repositories.pipelines import PipelineRequest
+from settings import Settings
 from tests.compiling import plan_of
 from tests.waiting import eventually
 
@@ -137,6 +143,18 @@ class World:
         """The row of a job."""
         async with self.services.database.read() as connection:
             return (await connection.execute(select(job).where(job.c.id == job_id))).one()
+
+
+@asynccontextmanager
+async def opened_world(settings: Settings, **parts: Any) -> AsyncIterator[World]:
+    """A world on services of its own; `parts` take the place of some of them."""
+    services = replace(await open_services(settings, system_clock), **parts)
+    transport = httpx.ASGITransport(create_app(services))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
+            yield await make_world(services, client)
+    finally:
+        await close_services(services)
 
 
 async def make_world(services: Services, client: httpx.AsyncClient) -> World:
