@@ -256,9 +256,12 @@ class PipelineWorkflow(Operations, Queries):
         return not self._is_asked()
 
     async def _may_leave(self) -> bool:
-        """Wait until no handler runs; false when something has come in that the next run would not find in SQL."""
-        await workflow.wait_condition(lambda: workflow.all_handlers_finished() or self._is_told())
-        return not self._is_told()
+        """Wait until no handler runs; false when something has come in that the next run would not find in SQL.
+
+        An update that waits for SQL to be read again waits for this run, so it is read before.
+        """
+        await workflow.wait_condition(lambda: workflow.all_handlers_finished() or self._is_told() or self._reload)
+        return workflow.all_handlers_finished() and not self._is_told()
 
     def _is_told(self) -> bool:
         """Whether this run alone knows something: a command, or a verdict that somebody gave by hand."""

@@ -18,6 +18,7 @@ from domain.messages import Answer, Operation
 from domain.status import Status
 from models.clock import system_clock
 from models.repositories import decisions, loading, pipelines
+from tests.fault_point import held_at
 from tests.models.world import job, outbox_table, pipeline
 from tests.temporal import new_namespace
 from tests.waiting import eventually
@@ -213,6 +214,33 @@ async def test_an_update_is_answered_by_the_run_that_is_left_behind(pod: Pod) ->
     pod.start_relay()
     await pod.run("b")
     assert await pod.ended(pipeline_id) == "canceled"
+
+
+@pytest.mark.usefixtures("short_histories")
+async def test_an_update_in_progress_is_answered_before_its_run_is_left_behind(
+    pod: Pod, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for SQL to be read again, while the decision is recorded after which the run would leave."""
+    await pod.stop_worker()
+    pipeline_id = await pod.create("a: {script: x}\n")
+    handle = pod.handle(pipeline_id)
+
+    async def started() -> bool:
+        return await pod.state(pipeline_id) is WorkflowExecutionStatus.RUNNING
+
+    async def accepted() -> bool:
+        events = (await handle.fetch_history()).events
+        return any(event.HasField("workflow_execution_update_accepted_event_attributes") for event in events)
+
+    await eventually(started, "the workflow is started")
+    first = (await handle.describe()).run_id
+    async with held_at(monkeypatch, decisions, "record_or_read", pod.start_worker()):
+        asking = asyncio.create_task(handle.execute_update("reconcile", Operation("read")))
+        await eventually(accepted, "the update is accepted")
+    assert await asyncio.wait_for(asking, ANSWERED_WITHIN) == "read"
+    await pod.run("a")
+    assert await pod.ended(pipeline_id) == "success"
+    assert (await handle.describe()).run_id != first
 
 
 FOUR = "".join(f"a{n}: {{script: x}}\nb{n}: {{stage: deploy, needs: [a{n}], script: y}}\n" for n in range(4))
