@@ -4,11 +4,15 @@ import math
 import time
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from api.holders import Holders
+from api.log_reads import LogReads
 from api.plan_cache import PlanCache
+from api.refusals import Refusals
+from api.runner.asked_together import AskedTogether
 from api.runner.contacts import Contacts
+from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
 from api.runner.waiting_polls import WaitingPolls
 from auth.job_token import JobTokens
@@ -22,6 +26,10 @@ from models.session import Database
 from settings import Settings
 from storage.objects import ObjectStore
 from workflows.handles import Pipelines
+
+if TYPE_CHECKING:
+    from api.runner.claimed_together import Answer, Asking
+    from api.runner.trace_writer import TraceWriter
 
 _RECENT: Final = 1.0
 """Seconds after which the job that was taken last says nothing of the queue any more."""
@@ -82,6 +90,11 @@ class Services:
     contacts: Contacts
     polls: WaitingPolls
     tickets: QueueTickets
+    refusals: Refusals
+    claims: "AskedTogether[Asking, Answer]"
+    calls: HeldCalls
+    trace_writer: "TraceWriter"
+    log_reads: LogReads
     temporal: TemporalLink = field(default_factory=TemporalLink)
     plans: PlanCache = field(default_factory=PlanCache)
     holders: Holders = field(default_factory=Holders)

@@ -6,9 +6,15 @@ from typing import Any
 
 import orjson
 
-from api.compiling import compiler_pool
+from api.compiler_pool import compiler_pool
+from api.log_reads import LogReads
+from api.refusals import Refusals
+from api.runner.asked_together import AskedTogether
+from api.runner.claimed_together import AT_ONCE, hand_out_jobs
 from api.runner.contacts import Contacts
+from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
+from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
 from auth.job_token import JobTokens
@@ -53,6 +59,11 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         contacts=Contacts(database),
         polls=WaitingPolls(database, notifications, runners, settings.times.queue_rescan),
         tickets=QueueTickets(key, settings.pod_number),
+        refusals=Refusals(settings.refusals),
+        claims=AskedTogether(hand_out_jobs, AT_ONCE),
+        calls=HeldCalls(database),
+        trace_writer=TraceWriter(database),
+        log_reads=LogReads(database),
     )
     if settings.api_role != "worker":
         services.polls.start()

@@ -1,7 +1,8 @@
 """Column types that mean the same on SQLite and PostgreSQL."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, Table
 from sqlalchemy.dialects.postgresql import JSONB
@@ -17,6 +18,9 @@ DOCUMENT: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 
 Record: TypeAlias = Any
 """A row of a result, read by column name; SQLAlchemy's own type of it lists the columns one by one."""
+
+
+Value = TypeVar("Value")
 
 
 class Moment(TypeDecorator[datetime]):
@@ -67,3 +71,9 @@ def table_of(model: type[SQLModel]) -> Table:
     """The table behind a model, for statements that need no objects."""
     table: Table = model.__table__  # type: ignore[attr-defined]
     return table
+
+
+def padded(values: Collection[Value]) -> list[Value]:
+    """For `IN`: the last one again up to a power of two, so that there are few statements to prepare."""
+    found = list(values)
+    return found + found[-1:] * ((1 << max(len(found) - 1, 0).bit_length()) - len(found))

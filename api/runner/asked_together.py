@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from itertools import islice
 from typing import Generic, TypeVar
 
 Question = TypeVar("Question")
@@ -15,9 +16,12 @@ class AskedTogether(Generic[Question, Answer]):
     answered by a statement that began after its question.
     """
 
-    def __init__(self, read: Callable[[Collection[Question]], Awaitable[Mapping[Question, Answer]]]) -> None:
-        """`read` answers many questions; what it leaves out is None."""
+    def __init__(
+        self, read: Callable[[Collection[Question]], Awaitable[Mapping[Question, Answer]]], most: int | None = None
+    ) -> None:
+        """`read` answers many questions, `most` at once; what it leaves out is None."""
         self._read = read
+        self._most = most
         self._asked: dict[Question, asyncio.Future[Answer | None]] = {}
         self._reading: asyncio.Task[None] | None = None
 
@@ -33,8 +37,8 @@ class AskedTogether(Generic[Question, Answer]):
     async def _read_all(self) -> None:
         try:
             while self._asked:
-                asked, self._asked = self._asked, {}
-                await self._answer(asked)
+                questions = list(islice(self._asked, self._most))
+                await self._answer({question: self._asked.pop(question) for question in questions})
         finally:
             self._reading = None
 

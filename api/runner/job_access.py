@@ -37,7 +37,16 @@ async def holder(connection: AsyncConnection, claims: JobClaims, *, writes: bool
     With `writes` nobody else changes the job before the transaction ends.
     """
     look = held_jobs.look_and_lock if writes else held_jobs.look
-    row = await look(connection, claims.job_id)
+    return named(await look(connection, claims.job_id), claims)
+
+
+async def holder_now(services: Services, claims: JobClaims) -> Record:
+    """The same without a transaction; calls that come together are one look."""
+    return named(await services.calls.look(claims.job_id), claims)
+
+
+def named(row: Record | None, claims: JobClaims) -> Record:
+    """The row, if there is one and it is the hand-out that the token names. Raises `Forbidden`."""
     if row is None or _identity(row) != (claims.organisation_id, claims.project_id, claims.attempt, claims.hand_out):
         raise Forbidden("403 Forbidden")
     return row

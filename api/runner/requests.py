@@ -6,45 +6,27 @@ Looking is a claim, so nothing can change between the two.
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import orjson
-import structlog
 from fastapi import Request, Response
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.runner import payload
 from api.runner.body import json_object, text
-from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies
-from api.runner.hand_out_tokens import archive_token, hand_out_token
-from api.runner.payload_artifacts import dependency
-from api.runner.payload_id_tokens import id_tokens
-from api.runner.payload_variables import job_variables
+from api.runner.claimed_together import Asking, ClientGone, ask_for_job
 from api.runner.place_in_row import Place
 from api.runner.runner_access import note_contact, polling_runner
-from api.runner.runner_features import fail_unsupported
 from api.services import Services
-from domain.errors import Unavailable
 from domain.runner_features import named_features
-from domain.status import Status
 from models.columns import Record
-from models.notifications import JOBS, OUTBOX, TRACES, pipeline_topic
-from models.repositories import claims, hand_outs, traces, verdicts
+from models.notifications import OUTBOX, TRACES, pipeline_topic
 from models.repositories.candidates import KnownRunner
 from models.repositories.claims import Claim
-
-log = structlog.get_logger()
+from models.repositories.hand_outs import HandOut
 
 _SPREAD: Final = 0.1
 """Share of the time for which polls are held by which it differs, so that they do not come back all at once."""
 
 _BODY_LIMIT = 32 * 1024
-
-
-class _ClientGone(Exception):
-    """Nobody would read the answer: the claim is rolled back."""
 
 
 async def request_job(request: Request, services: Services) -> Response:
@@ -54,7 +36,7 @@ async def request_job(request: Request, services: Services) -> Response:
     await note_contact(services, request, runner.row, body)
     try:
         return await _wait_for_job(services, request, runner, _claim(request, runner, body), text(body, "last_update"))
-    except _ClientGone:
+    except ClientGone:
         return Response(status_code=499)
 
 
@@ -106,13 +88,13 @@ def _patience(services: Services, ticket: str, *, is_ours: bool) -> float:
 
 
 async def _called(request: Request, waiter: "asyncio.Future[int | None]", timeout: float) -> bool:
-    """Whether the poll was called for a job within the time. Raises `_ClientGone`."""
+    """Whether the poll was called for a job within the time. Raises `ClientGone`."""
     gone = asyncio.create_task(_disconnected(request))
     both: list[asyncio.Future[Any]] = [waiter, gone]
     try:
         await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if gone.done():
-            raise _ClientGone
+            raise ClientGone
     finally:
         gone.cancel()
     return waiter.done() and waiter.result() is not None
@@ -124,86 +106,28 @@ async def _disconnected(request: Request) -> None:
 
 
 async def _take(services: Services, request: Request, place: Place, claim: Claim) -> dict[str, Any] | None:
-    """Claim the next job and build what the runner is told of it, in one transaction."""
+    """Claim the next job, with all who claim at this moment; what the runner is told of it, or None."""
     runner = place.runner.row
     while True:
-        poison = 0
-        async with _claiming(services) as connection:
-            taken = await claims.take(connection, claim, services.clock())
-            if taken is None:
-                services.polls.found_nothing()
-                return None
-            services.queue.found_a_job()
-            try:
-                rows = await hand_outs.read(connection, taken)
-                document = await _prepared(connection, services, runner, rows, claim)
-            except Exception:
-                log.exception("the payload of a job cannot be built; the job fails alone", job=taken.id)
-                poison = taken.id
-            else:
-                if document is not None and await request.is_disconnected():
-                    raise _ClientGone
-        if poison:
-            await _fail(services, poison)
-            continue
-        if document is not None:
-            place.found(taken.demand_id)
-            await _announce(services, runner, rows)
-            return document
-        await _tell_of_failure(services, rows)
+        found = await ask_for_job(services, Asking(services, request, runner, claim))
+        if found is None:
+            return None
+        if found.document is not None and found.rows is not None:
+            place.found(found.rows.job.demand_id)
+            await _announce(services, runner, found.rows)
+            return found.document
+        await _tell_of_failure(services, found.rows)
 
 
-@asynccontextmanager
-async def _claiming(services: Services) -> AsyncIterator[AsyncConnection]:
-    """The transaction of a claim. When it is rolled back everybody looks: who looked meanwhile passed the job by."""
-    try:
-        async with services.database.write() as connection:
-            yield connection
-    except Unavailable:
-        raise  # nobody could look now
-    except BaseException:
-        await services.notifications.tell(JOBS)
-        raise
-
-
-async def _prepared(
-    connection: AsyncConnection, services: Services, runner: Record, rows: hand_outs.HandOut, claim: Claim
-) -> dict[str, Any] | None:
-    """What the runner is told; None for a job that lacks a dependency or a feature of its runner: it has failed."""
-    if await fail_unsupported(connection, rows, claim.features, services.clock()):
-        return None
-    token = hand_out_token(services, runner, rows)
-    found = await gone_dependencies(connection, services, rows)
-    if not found.missing and asks_beyond(rows):
-        variables = job_variables(rows, runner, token, services.settings)
-        found = await foreign_dependencies(connection, services, rows, variables)
-    if found.missing:
-        await traces.add_words(connection, rows.job.id, f"This job cannot run: {'; '.join(found.missing)}.")
-        now, reason = services.clock(), "missing_dependency_failure"
-        await verdicts.end_jobs(connection, [rows.job.id], Status.FAILED, now, reason=reason)
-        return None
-    await claims.lift(connection, rows, services.clock())
-    issued = await id_tokens(connection, services, rows, runner, token)
-    document = payload.build(rows, runner, token, services.settings, issued)
-    for archive in found.archives:
-        narrow = archive_token(services, runner, rows, archive.id)
-        document["dependencies"].append(dependency(archive, narrow))
-    return document
-
-
-async def _fail(services: Services, job_id: int) -> None:
-    async with services.database.write() as connection:
-        await verdicts.end_jobs(connection, [job_id], Status.FAILED, services.clock(), reason="scheduler_failure")
+async def _tell_of_failure(services: Services, rows: HandOut | None) -> None:
+    """A job failed on its way to the runner; nothing more is known of one whose payload could not be built."""
     await services.notifications.notify(OUTBOX)
+    if rows is not None:
+        await services.notifications.notify(TRACES)
+        await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
 
 
-async def _tell_of_failure(services: Services, rows: hand_outs.HandOut) -> None:
-    await services.notifications.notify(OUTBOX)
-    await services.notifications.notify(TRACES)
-    await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
-
-
-async def _announce(services: Services, runner: Record, rows: hand_outs.HandOut) -> None:
+async def _announce(services: Services, runner: Record, rows: HandOut) -> None:
     """Tell watchers of the pipeline, and let the Temporal Web UI show who holds the job; both may fail."""
     await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
     holder = runner.description or f"runner {runner.id}"

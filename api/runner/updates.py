@@ -11,7 +11,7 @@ from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.runner.body import json_object, number, text
-from api.runner.job_access import claims_for, held, holder, in_grace, job_token, require_running
+from api.runner.job_access import claims_for, held, holder, holder_now, in_grace, job_token, require_running
 from api.runner.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
 from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
 from api.services import Services
@@ -71,15 +71,11 @@ async def update_job(job_id: int, request: Request, services: Services) -> Respo
 
 
 async def _alive(services: Services, claims: JobClaims) -> Response:
-    async with services.database.read() as connection:
-        row = await holder(connection, claims)
+    row = await holder_now(services, claims)
     require_running(row)
-    if not held_jobs.is_renewed(row):
-        async with services.database.write_once() as connection:
-            is_held = await held_jobs.renew(connection, row)
-        if not is_held:
-            async with services.database.write() as connection:
-                row = await held(connection, claims)
+    if not await services.calls.renew(row):
+        async with services.database.write() as connection:
+            row = await held(connection, claims)
     return _answer(services, row)
 
 

@@ -96,7 +96,7 @@ async def begin(connection: AsyncConnection, bridge: Bridge, downstream_id: int,
     locked = select(pipeline.c.id).where(pipeline.c.id == downstream_id).with_for_update(key_share=True)
     await connection.execute(locked)
     await set_status(connection, [bridge.job.id], Status.RUNNING, now, downstream_id=downstream_id)
-    await lift(connection, HandOut(bridge.job, bridge.pipeline, bridge.project, bridge.user, (), ""), now)
+    await lift(connection, [HandOut(bridge.job, bridge.pipeline, bridge.project, bridge.user, (), "")], now)
     if not bridge.job.strategy:
         await verdicts.end_jobs(connection, [bridge.job.id], Status.SUCCESS, now, queued=False)
 

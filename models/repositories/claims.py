@@ -3,6 +3,8 @@
 `FOR UPDATE SKIP LOCKED` on PostgreSQL, one writer on SQLite: a race never gives a job twice.
 """
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -13,12 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
 from domain.places import START
-from domain.status import COMPLETE, Status, sources_of
+from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, Stage, Trace
 from models.repositories import deployments, queue, verdicts
 from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job
+from models.repositories.queue import Kind
 
 entry = table_of(QueueEntry)
 lease = table_of(Lease)
@@ -44,20 +47,17 @@ class Claim:
     token_hash: str | None = None
 
 
-_GIVEN: Final = select(job).where(job.c.id == bindparam("b_job"))
 _START: Final = (
     update(job)
-    .where(job.c.id == queue.OLDEST.scalar_subquery())
-    .where(or_(*(job.c.status == status for status in sources_of(Status.RUNNING))))
+    .where(job.c.id == bindparam("b_job"))
     .values(
         status=str(Status.RUNNING),
         started_at=bindparam("b_now"),
-        hand_out=job.c.hand_out + 1,
+        hand_out=bindparam("b_hand_out"),
         runner_id=bindparam("b_runner"),
         system_id=bindparam("b_system"),
         cancel_gracefully=bindparam("b_graceful"),
     )
-    .returning(*job.c)
 )
 _DEQUEUE: Final = delete(entry).where(entry.c.job_id == bindparam("b_job"))
 _LEASE: Final = insert(lease).values(
@@ -86,6 +86,7 @@ _FRESH_TRACE: Final = (
     .where(trace.c.job_id == bindparam("b_job"))
     .values(generation=trace.c.generation + 1, size=0, crc=0, frozen=False, resent=False)
 )
+_DEPLOYING: Final = select(job).where(job.c.id.in_(bindparam("b_jobs", expanding=True))).order_by(job.c.id)
 _LIFT_STAGE: Final = (
     update(stage)
     .where(stage.c.id == bindparam("b_stage"), stage.c.status != Status.RUNNING)
@@ -102,71 +103,97 @@ _LIFT_PIPELINE: Final = (
 )
 
 
-async def take(connection: AsyncConnection, claim: Claim, now: datetime) -> Record | None:
-    """Hand out the next job: its row, or None when there is nothing for this runner.
+async def take(connection: AsyncConnection, asking: Sequence[Claim], now: datetime) -> list[int | None]:
+    """Hand out the next job to each claim: its id, or None where there is nothing for that runner.
 
-    The runner is looked at here: one that was paused or changed while it waited gets what it may have now. The lease is
-    not taken up yet; `lift` must follow in the same transaction. A job whose deployment is outdated fails on the way,
-    and the next one is looked at.
+    The runners are looked at here: one that was paused or changed while it waited gets what it may have now. The leases
+    are not taken up yet; `lift` must follow in the same transaction. A job whose deployment is outdated fails on the
+    way, and the next one is looked at.
     """
-    row = await queue.runner_of(connection, claim.runner_id, claim.request_id)
-    if row is None or claim.token_hash not in {None, row.token_hash, row.previous_token_hash}:
-        return None
-    if row.given is not None:
-        return (await connection.execute(_GIVEN, {"b_job": row.given})).one()
-    while True:
-        started = await _start(connection, row, claim, now)
-        if started is None:
-            return None
-        if not await _must_fail(connection, started, now):
-            await _open_hand_out(connection, started, claim, fair=row.runner_type == RunnerType.INSTANCE)
-            return started
+    rows = await queue.runners_of(connection, {claim.runner_id for claim in asking})
+    given = await queue.given(connection, {claim.request_id for claim in asking} - {""})
+    found: dict[int, int] = {}
+    named: dict[tuple[int, str], int] = {}
+    kinds: defaultdict[Kind, dict[int, Claim]] = defaultdict(dict)
+    for number, claim in enumerate(asking):
+        row, name = rows.get(claim.runner_id), (claim.runner_id, claim.request_id)
+        if row is None or claim.token_hash not in {None, row.token_hash, row.previous_token_hash}:
+            continue
+        if name in given:
+            found[number] = given[name]
+        elif not claim.request_id or named.setdefault(name, number) == number:
+            kinds[queue.kind_of(row)][number] = claim
+    for kind, waiting in kinds.items():
+        found |= await _serve(connection, kind, waiting, now)
+    repeated = [named.get((claim.runner_id, claim.request_id), number) for number, claim in enumerate(asking)]
+    return [found.get(number) for number in repeated]
 
 
-async def _start(connection: AsyncConnection, row: Record, claim: Claim, now: datetime) -> Record | None:
-    """Let the job run whose turn it is; it is still in the queue then."""
-    holder = {
-        "b_now": now,
-        "b_runner": claim.runner_id,
-        "b_system": claim.system_id,
-        "b_graceful": claim.cancel_gracefully,
-    }
-    for demand_id in await queue.demands_for(connection, row):
-        started = (await connection.execute(_START, {"b_demand": demand_id, **holder})).first()
-        if started is not None:
-            return started
-    return None
+async def _serve(connection: AsyncConnection, kind: Kind, waiting: dict[int, Claim], now: datetime) -> dict[int, int]:
+    """Give jobs to runners of one kind, who asks first is served first; by number, and only those who got one."""
+    served: dict[int, int] = {}
+    passed: set[int] = set()
+    while left := [number for number in waiting if number not in served]:
+        wanted = await queue.turns(connection, kind, len(left), passed)
+        held = await queue.hold(connection, wanted) if wanted else ()
+        short = Counter(row.demand_id for row in wanted) - Counter(row.demand_id for row in held)
+        passed |= short.keys()
+        taken = dict(zip(left, held, strict=False))
+        await _open(connection, [(waiting[number], row) for number, row in taken.items()], kind, now)
+        refused = await _fail_outdated(connection, taken.values(), now)
+        served |= {number: row.job_id for number, row in taken.items() if row.job_id not in refused}
+        if not short and not refused:
+            break
+    return served
 
 
-async def _must_fail(connection: AsyncConnection, row: Record, now: datetime) -> bool:
-    """Whether a job must not deploy any more; it has failed then. Jobs that deploy nothing cost no query."""
-    reason = await deployments.objection(connection, row) if row.environment_action == START else ""
-    if reason:
-        await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason)
-    return bool(reason)
+async def _fail_outdated(connection: AsyncConnection, taken: Iterable[Record], now: datetime) -> set[int]:
+    """Jobs that must not deploy any more, which have failed now. Jobs that deploy nothing cost no query."""
+    deploying = [row.job_id for row in taken if row.environment_action == START]
+    refused = set()
+    for row in (await connection.execute(_DEPLOYING, {"b_jobs": deploying})).all() if deploying else ():
+        if reason := await deployments.objection(connection, row):
+            await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason)
+            refused.add(row.id)
+    return refused
 
 
-async def lift(connection: AsyncConnection, hand_out: HandOut, now: datetime) -> None:
-    """Stage and pipeline run as soon as one of their jobs does.
+async def lift(connection: AsyncConnection, taken: Iterable[HandOut], now: datetime) -> None:
+    """Stages and pipelines run as soon as one of their jobs does; always in the same order, so that none waits in turn.
 
-    The stage is held since the hand-out was read, so its status is still what it was. A pipeline that runs is never
-    lowered while one of its jobs is open.
+    The stages are held since the hand-outs were read, so their status is still what it was. A pipeline that runs is
+    never lowered while one of its jobs is open.
     """
-    if hand_out.stage_status != Status.RUNNING:
-        await connection.execute(_LIFT_STAGE, {"b_stage": hand_out.job.stage_id})
-    if not (hand_out.pipeline.status == Status.RUNNING and hand_out.pipeline.started_at):
-        await connection.execute(_LIFT_PIPELINE, {"b_pipeline": hand_out.job.pipeline_id, "b_now": now})
+    taken = list(taken)
+    stages = {item.job.stage_id for item in taken if item.stage_status != Status.RUNNING}
+    if stages:
+        await connection.execute(_LIFT_STAGE, [{"b_stage": stage_id} for stage_id in sorted(stages)])
+    rows = (item.pipeline for item in taken)
+    begun = {row.id for row in rows if not (row.status == Status.RUNNING and row.started_at)}
+    if begun:
+        await connection.execute(_LIFT_PIPELINE, [{"b_pipeline": number, "b_now": now} for number in sorted(begun)])
 
 
-async def _open_hand_out(connection: AsyncConnection, row: Record, claim: Claim, *, fair: bool) -> None:
-    values = {
-        "b_job": row.id,
-        "b_load_of": row.project_id if fair else None,
-        "b_hand_out": row.hand_out,
-        "b_request": claim.request_id,
-    }
-    for statement in _opening(connection.dialect.name, is_first=row.hand_out == 1):
-        await connection.execute(statement, values)
+async def _open(connection: AsyncConnection, taken: Sequence[tuple[Claim, Record]], kind: Kind, now: datetime) -> None:
+    """Let the jobs run; they are locked."""
+    fair = kind.runner_type is RunnerType.INSTANCE
+    for is_first in (True, False):
+        values = [
+            {
+                "b_now": now,
+                "b_runner": claim.runner_id,
+                "b_system": claim.system_id,
+                "b_graceful": claim.cancel_gracefully,
+                "b_job": row.job_id,
+                "b_load_of": row.project_id if fair else None,
+                "b_hand_out": row.hand_out + 1,
+                "b_request": claim.request_id,
+            }
+            for claim, row in taken
+            if is_first is (row.hand_out == 0)
+        ]
+        for statement in _opening(connection.dialect.name, is_first=is_first) if values else ():
+            await connection.execute(statement, values)
 
 
 @cache
@@ -177,5 +204,5 @@ def _opening(dialect: str, *, is_first: bool) -> tuple[Executable, ...]:
     """
     log = _NEW_TRACE if is_first else _FRESH_TRACE
     if dialect == "sqlite":
-        return _DEQUEUE, _LEASE, log
-    return (log.add_cte(_DEQUEUE.cte("dequeued"), _LEASE.cte("leased")),)
+        return _START, _DEQUEUE, _LEASE, log
+    return (log.add_cte(_START.cte("started"), _DEQUEUE.cte("dequeued"), _LEASE.cte("leased")),)

@@ -1,6 +1,6 @@
 """What a runner is told of a job: read in the transaction of the claim, so that a poison payload never leaves it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import Record, padded, table_of
 from models.pipelines import Lease, Pipeline, QueueEntry, Stage
 from models.repositories.artifacts import ARCHIVE, artifact
 from models.repositories.job_rows import job
@@ -60,6 +60,7 @@ _ALIKE: Final = (
 _WAITING: Final = select(func.count()).select_from(_ALIKE.subquery()).scalar_subquery()
 _AROUND: Final = (
     select(
+        *(column.label(f"job_{column.name}") for column in job.c),
         *(column.label(f"pipeline_{column.name}") for column in pipeline.c),
         *(column.label(f"project_{column.name}") for column in project.c),
         *(column.label(f"user_{column.name}") for column in user.c),
@@ -74,11 +75,12 @@ _AROUND: Final = (
         .join(user, user.c.id == job.c.user_id)
         .join(stage, stage.c.id == job.c.stage_id)
     )
-    .where(job.c.id == bindparam("b_job"))
+    .where(job.c.id.in_(bindparam("b_jobs", expanding=True)))
+    .order_by(stage.c.id)
     .with_for_update(of=stage, read=True, key_share=True)
 )
-"""The stage is held against a decision that folds it at this moment; claims do not wait for each other."""
-_PARTS: Final = tuple(tuple(column.name for column in table.c) for table in (pipeline, project, user))
+"""The stages are held against decisions that fold them at this moment; claims do not wait for each other."""
+_PARTS: Final = tuple(tuple(column.name for column in table.c) for table in (job, pipeline, project, user))
 
 _ARCHIVES: Final = (
     select(job.c.id, job.c.name, artifact.c.filename, artifact.c.size, artifact.c.object_key, artifact.c.sha256)
@@ -107,15 +109,20 @@ _ARCHIVES_CHOSEN: Final = _by_choice(_ARCHIVES)
 _VARIABLES_CHOSEN: Final = _by_choice(_VARIABLES)
 
 
-async def read(connection: AsyncConnection, job_row: Record) -> HandOut:
-    """Everything that the payload of a job is made of."""
-    row = (await connection.execute(_AROUND, {"b_job": job_row.id})).one()
+async def read(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping[int, HandOut]:
+    """Everything that the payloads of these jobs are made of, by job id."""
+    rows = (await connection.execute(_AROUND, {"b_jobs": padded(job_ids)})).all()
+    return {hand_out.job.id: hand_out for hand_out in [await _hand_out(connection, row) for row in rows]}
+
+
+async def _hand_out(connection: AsyncConnection, row: Record) -> HandOut:
     values = iter(row)
-    of_pipeline, of_project, of_user = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
-    archives = await _chosen(connection, job_row, _ARCHIVES_CHOSEN)
+    parts = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
+    of_job, of_pipeline, of_project, of_user = parts
+    archives = await _chosen(connection, of_job, _ARCHIVES_CHOSEN)
     figures = (row.installation_id, row.running_elsewhere, row.waiting)
-    variables = await dotenv(connection, job_row)
-    return HandOut(job_row, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables)
+    variables = await dotenv(connection, of_job)
+    return HandOut(of_job, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables)
 
 
 async def dotenv(connection: AsyncConnection, job_row: Record) -> Sequence[Mapping[str, str]]:

@@ -64,12 +64,12 @@ _NOTIFY = Step("models.notifications:Notifications.notify models.notifications:P
 _VERDICT = "models.repositories.verdicts:end_jobs"
 _LIFE: dict[str, tuple[Step, ...]] = {
     "a pipeline is written, not committed": (Step("models.repositories.pipelines:create", AFTER),),
-    "before the claim commits": (Step("api.runner.requests:_prepared", AFTER),),
+    "before the claim commits": (Step("api.runner.claimed_together:_answers", AFTER),),
     "before an offer commits": (Step("models.repositories.decisions:record", AFTER),),
     "after the claim commits, before the answer": (_ANNOUNCE,),
     "while a lost answer's request is repeated": (_ANNOUNCE, _ANNOUNCE),
     "before the acceptance commits": (Step("models.repositories.held_jobs:renew", AFTER),),
-    "in the middle of a chunk's transaction": (Step("models.repositories.traces:append", AFTER),),
+    "in the middle of a chunk's transaction": (Step("models.repositories.trace_chunks:append", AFTER),),
     "after a chunk commits, before the answer": (Step("api.runner.traces:Response"),),
     "in the middle of an upload's body": (Step("storage.durable_file:DurableFile.write", call=3),),
     "after the object is stored, before its row": (Step("storage.objects:ObjectStore.put", AFTER),),
@@ -100,7 +100,7 @@ _OTHERS = (
         (_seen("models.repositories.leases:put_back"), Step("activities.loops.sweeper:job_offers.tell")),
     ),
     KillPoint("in a sweep between two jobs", Story.LOST, (Step(_VERDICT, AFTER),)),
-    KillPoint("during a poison payload's failure", Story.POISON, (Step("api.runner.requests:_fail"),)),
+    KillPoint("during a poison payload's failure", Story.POISON, (Step("api.runner.claimed_together:_fail"),)),
 )
 
 POINTS: tuple[KillPoint, ...] = (

@@ -40,13 +40,14 @@ tag_sets = st.frozensets(st.sampled_from(TAGS))
 class Fleet:
     """`asked` holds project, tags, protection of the first jobs; `switches` what each project lets in.
 
-    `held` are the projects of jobs that instance runners hold already.
+    `held` are the projects of jobs that instance runners hold already, `together` how many polls look at once.
     """
 
     asked: list[tuple[int, frozenset[str], bool]]
     switches: list[tuple[bool, bool]]
     runners: list[Candidate]
     held: list[int]
+    together: int
 
 
 places = st.integers(0, PROJECTS - 1)
@@ -66,6 +67,7 @@ fleets = st.builds(
     switches=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=PROJECTS, max_size=PROJECTS),
     runners=st.lists(candidates, min_size=1, max_size=4),
     held=st.lists(places, max_size=3),
+    together=st.integers(1, 4),
 )
 
 
@@ -152,26 +154,30 @@ class Ground:
         load = Counter(fleet.held)
         for one in fleet.runners:
             candidate = await self.become(connection, one)
-            while True:
-                wanted = next_job(waiting, candidate, load)
-                assert await self.pick(connection) == wanted, (fleet, one)
-                if wanted is None:
-                    break
-                (taken,) = (item for item in waiting if item.job_id == wanted)
-                waiting.remove(taken)
-                if one.runner_type is RunnerType.INSTANCE:
-                    load[taken.demand.project_id] += 1
-                    await self.hold(connection, wanted, taken.demand.project_id)
+            while wanted := self.wanted(waiting, candidate, load, fleet.together):
+                assert await self.pick(connection, fleet.together) == [item.job_id for item in wanted], (fleet, one)
+                await dequeue(connection, [item.job_id for item in wanted])
+                for item in wanted if one.runner_type is RunnerType.INSTANCE else ():
+                    await self.hold(connection, item.job_id, item.demand.project_id)
+            assert await self.pick(connection, fleet.together) == [], (fleet, one)
 
-    async def pick(self, connection: AsyncConnection) -> int | None:
-        """What SQL gives to the runner."""
-        row = await queue.runner_of(connection, self.world.runner_id)
-        found = [] if row is None else await queue.demands_for(connection, row)
-        if not found:
-            return None
-        oldest: int = (await connection.execute(queue.OLDEST, {"b_demand": found[0]})).scalar_one()
-        await dequeue(connection, [oldest])
-        return oldest
+    def wanted(self, waiting: list[Waiting], one: Candidate, load: Counter[int], together: int) -> list[Waiting]:
+        """What the model gives to so many polls of the runner, one after the other."""
+        found: list[Waiting] = []
+        while len(found) < together and (job_id := next_job(waiting, one, load)) is not None:
+            (taken,) = (item for item in waiting if item.job_id == job_id)
+            waiting.remove(taken)
+            found.append(taken)
+            if one.runner_type is RunnerType.INSTANCE:
+                load[taken.demand.project_id] += 1
+        return found
+
+    async def pick(self, connection: AsyncConnection, together: int) -> list[int]:
+        """What SQL gives to so many polls of the runner at once."""
+        rows = await queue.runners_of(connection, [self.world.runner_id])
+        return [
+            item.job_id for row in rows.values() for item in await queue.turns(connection, queue.kind_of(row), together)
+        ]
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.slow)])

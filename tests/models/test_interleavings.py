@@ -160,7 +160,7 @@ async def test_a_job_that_is_being_handed_out_is_canceled_afterwards(
     """The claim has the job and its place in the queue and has not committed: the cancel waits for both at once."""
     side_by_side(world.database)
     cancel = await cancel_of_one(world)
-    async with held_at(monkeypatch, claims, "_open_hand_out", world.claim(cancel_gracefully=True)) as claiming:
+    async with held_at(monkeypatch, claims, "_open", world.claim(cancel_gracefully=True)) as claiming:
         canceling = asyncio.create_task(world.record(cancel))
         assert await is_blocked(canceling)
     assert claiming.result() == ((await world.row(job, name="one")).id, 1)

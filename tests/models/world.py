@@ -106,7 +106,7 @@ class World:
 
     async def record(self, decision: Decision) -> Recorded:
         """Record a decision, or get the rows as they are if it is stale."""
-        return await decisions.record_or_read(self.database, decision, self.now())
+        return (await decisions.record_or_read(self.database, decision, self.now())).recorded
 
     async def turn(self, pipeline_id: int, *commands: Command) -> Recorded:
         """Decide and record once; there must be something to decide."""
@@ -179,11 +179,12 @@ class World:
 
 async def hand_out(connection: AsyncConnection, claim: Claim, now: datetime) -> tuple[int, int] | None:
     """Claim a job as the route does: (id, hand-out) or None."""
-    taken = await claims.take(connection, claim, now)
-    if taken is None:
+    (job_id,) = await claims.take(connection, [claim], now)
+    if job_id is None:
         return None
-    await claims.lift(connection, await hand_outs.read(connection, taken), now)
-    return taken.id, taken.hand_out
+    taken = await hand_outs.read(connection, [job_id])
+    await claims.lift(connection, taken.values(), now)
+    return job_id, taken[job_id].job.hand_out
 
 
 async def touch(connection: AsyncConnection, job_id: int, number: int) -> bool:

@@ -294,7 +294,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "a claim that is rolled back calls somebody",
-        "api/runner/requests.py",
+        "api/runner/claimed_together.py",
         "        await services.notifications.tell(JOBS)\n        raise\n",
         "        raise\n",
         "tests/api/runner/test_waking.py::test_a_claim_that_is_rolled_back_calls_whoever_looked_past_it",
@@ -310,9 +310,9 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "the client must be there before the claim commits",
-        "api/runner/requests.py",
-        "                if document is not None and await request.is_disconnected():",
-        "                if document is None and await request.is_disconnected():",
+        "api/runner/claimed_together.py",
+        "            if gone:",
+        "            if gone and not answers:",
         "tests/api/runner/test_waking.py::test_a_job_is_not_given_to_a_client_that_is_gone",
     ),
 )

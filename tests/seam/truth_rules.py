@@ -170,8 +170,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "A retry is a new row",
         "a job that was put back has another hand-out",
         "models/repositories/claims.py",
-        "hand_out=job.c.hand_out + 1,",
-        "hand_out=1,",
+        '"b_hand_out": row.hand_out + 1,',
+        '"b_hand_out": 1,',
         "tests/models/test_leases.py::test_a_hand_out_without_any_call_goes_back_to_the_queue",
     ),
     Removal(

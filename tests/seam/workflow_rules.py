@@ -186,8 +186,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Child pipelines",
         "followers are told of every change of status",
         "models/repositories/decisions.py",
-        "    if status is not before and (await",
-        "    if status is before and (await",
+        "    if status != before.status and await",
+        "    if status == before.status and await",
         "tests/api/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
     ),
     Removal(

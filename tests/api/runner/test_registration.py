@@ -251,7 +251,7 @@ async def test_a_runner_that_is_removed_in_the_middle_of_its_claim_gets_no_job(
 ) -> None:
     side_by_side(world.services.database)
     await world.pipeline()
-    async with held_at(monkeypatch, claims, "_start", world.request()) as poll:
+    async with held_at(monkeypatch, claims, "_serve", world.request()) as poll:
         gone = world.client.request("DELETE", "/api/v4/runners", json={"token": RUNNER_TOKEN})
         removal = asyncio.create_task(gone)
         await eventually(lambda: somebody_waits_for_a_lock(world.services.database), "the removal waits for the claim")

@@ -2,23 +2,25 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
-import orjson
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.app import create_app
-from api.runner import requests
+from api.runner import claimed_together, requests
+from api.runner.claimed_together import ClientGone
 from api.runner.contacts import EVERY
 from auth.secret_token import digest
 from domain.errors import Unavailable
 from models.notifications import RUNNERS
-from models.repositories import candidates, contacts, pending, runners
+from models.repositories import candidates, claims, contacts, pending, runners
+from models.repositories.claims import Claim
 from settings import Settings, TimeLimits
-from tests.api.runner.world import RUNNER_TOKEN, World, opened_world
+from tests.api.runner.hang_up import hang_up
+from tests.api.runner.world import World, opened_world
 from tests.fault_point import held_at, is_blocked, side_by_side
 from tests.waiting import eventually
 
@@ -80,36 +82,6 @@ async def test_an_offer_of_two_jobs_serves_two_of_three_that_wait(world: World) 
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def hang_up(world: World) -> list[dict[str, Any]]:
-    """Ask for a job, and be gone when the answer comes; what would have been sent."""
-    body = orjson.dumps({"token": RUNNER_TOKEN, "system_id": "s_gone"})
-    messages = [{"type": "http.request", "body": body, "more_body": False}]
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return messages.pop(0) if messages else {"type": "http.disconnect"}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": "http",
-        "path": "/api/v4/jobs/request",
-        "raw_path": b"/api/v4/jobs/request",
-        "query_string": b"",
-        "root_path": "",
-        "headers": [(b"host", b"perdure.test")],
-        "client": ("127.0.0.1", 1),
-        "server": ("perdure.test", 80),
-    }
-    await create_app(world.services)(scope, receive, send)  # type: ignore[arg-type]
-    return sent
-
-
 async def test_a_job_is_not_given_to_a_client_that_is_gone(world: World) -> None:
     """Nobody would read the answer: the job stays in the queue, and the next runner gets it in its first hand-out."""
     await world.pipeline(ONE)
@@ -167,19 +139,21 @@ async def test_one_job_makes_one_of_twenty_held_polls_look(world: World, monkeyp
 async def test_a_claim_that_is_rolled_back_calls_whoever_looked_past_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The job is in the hands of a client that is about to be gone, when the only runner that waits is called."""
+    """Another process has the job in its hands, and its client is gone, when the only runner that waits is called."""
     side_by_side(world.services.database)
     (asking,) = await world.held(1)
     pipeline_id = await world.pipeline(ONE)
-    async with held_at(monkeypatch, requests, "_prepared", hang_up(world)) as leaving:
-        looks = Looks(monkeypatch)
-        await world.tell_of_jobs(pipeline_id)
+    looks = Looks(monkeypatch)
 
-        async def is_called_in_vain() -> bool:
-            return looks.in_vain == 1 and len(world.services.polls._everybody()) == 2
+    async def is_called_in_vain() -> bool:
+        return looks.in_vain == 1 and len(world.services.polls._everybody()) == 1
 
-        await eventually(is_called_in_vain, "the waiting runner has looked past the claim")
-    assert leaving.result()[0]["status"] == 499
+    with suppress(ClientGone):
+        async with claimed_together._claiming(world.services) as connection:
+            assert await claims.take(connection, [Claim(world.runner_id)], world.services.clock()) != [None]
+            await world.tell_of_jobs(pipeline_id)
+            await eventually(is_called_in_vain, "the waiting runner has looked past the claim")
+            raise ClientGone
     assert (await asyncio.wait_for(asking, SOON)).status_code == 201
 
 
@@ -189,7 +163,7 @@ async def test_a_call_for_another_job_than_the_one_that_was_found_is_passed_on(
     """A poll finds a job at its first look; before it goes, it is called for a second one."""
     side_by_side(world.services.database)
     await world.pipeline(ONE)
-    async with held_at(monkeypatch, requests, "_prepared", world.request(last_update="waiting")) as first:
+    async with held_at(monkeypatch, claimed_together, "_answers", world.request(last_update="waiting")) as first:
         (asking,) = await world.held(1)
         await world.offer(ONE)
 

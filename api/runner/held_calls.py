@@ -1,0 +1,36 @@
+"""Calls of runners for the jobs that they hold: what needs no transaction of its own is done for many at once."""
+
+from collections.abc import Collection, Mapping
+
+from api.runner.asked_together import AskedTogether
+from models.columns import Record
+from models.repositories import held_jobs
+from models.session import Database
+
+_AT_ONCE = 64
+
+
+class HeldCalls:
+    """Looks at held jobs, and renewals of their leases, as they come."""
+
+    def __init__(self, database: Database) -> None:
+        """Ask this database."""
+        self._database = database
+        self._looks = AskedTogether(self._look, _AT_ONCE)
+        self._renewals = AskedTogether(self._renew, _AT_ONCE)
+
+    async def look(self, job_id: int) -> Record | None:
+        """A job as `held_jobs.look` has it."""
+        return await self._looks.ask(job_id)
+
+    async def renew(self, row: Record) -> bool:
+        """Note a call, once a tick; false when that hand-out does not hold its job any more."""
+        return held_jobs.is_renewed(row) or bool(await self._renewals.ask((row.id, row.hand_out)))
+
+    async def _look(self, job_ids: Collection[int]) -> Mapping[int, Record]:
+        async with self._database.read() as connection:
+            return await held_jobs.look_at(connection, job_ids)
+
+    async def _renew(self, held: Collection[tuple[int, int]]) -> Mapping[tuple[int, int], bool]:
+        async with self._database.write_once() as connection:
+            return await held_jobs.renew_all(connection, held)
