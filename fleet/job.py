@@ -81,7 +81,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything a runner is told about one job; `timeout` is seconds."""
+    """Everything a runner is told about one job; `timeout` is seconds, `inputs` are values as JSON has them."""
 
     id: int
     token: str
@@ -91,6 +91,7 @@ class Job:
     allow_git_fetch: bool = True
     timeout: int = DEFAULT_TIMEOUT
     git: GitInfo = GitInfo()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
     variables: tuple[JobVariable, ...] = ()
     steps: tuple[Step, ...] = ()
     artifacts: tuple[ArtifactRequest, ...] = ()
@@ -115,6 +116,7 @@ def read_job(payload: Mapping[str, Any]) -> Job:
         allow_git_fetch=payload.get("allow_git_fetch") is not False,
         timeout=timeout if timeout > 0 else DEFAULT_TIMEOUT,
         git=_read_git(_object(payload, "git_info")),
+        inputs=dict(_read_input(item) for item in _objects(payload, "inputs") if not _is_sensitive(item)),
         variables=tuple(_read_variable(item) for item in _objects(payload, "variables") if _text(item, "key")),
         steps=tuple(Step(_text(item, "name"), _texts(item, "script")) for item in _objects(payload, "steps")),
         artifacts=tuple(_read_artifact(item) for item in _objects(payload, "artifacts")),
@@ -133,6 +135,15 @@ def _read_git(git: Mapping[str, Any]) -> GitInfo:
         depth=max(0, _number(git, "depth")),
         object_format=_text(git, "repo_object_format") or "sha1",
     )
+
+
+def _read_input(item: Mapping[str, Any]) -> tuple[str, Any]:
+    return _text(item, "key"), _object(item, "value").get("content")
+
+
+def _is_sensitive(item: Mapping[str, Any]) -> bool:
+    """Such an input may be in no text: there it would be readable."""
+    return _object(item, "value").get("sensitive") is True
 
 
 def _read_variable(item: Mapping[str, Any]) -> JobVariable:

@@ -5,11 +5,12 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
-from domain.errors import PerdureError
+from domain.errors import Invalid, PerdureError
 from fleet.artifacts import Artifacts, wanted
 from fleet.executors.shell import ShellExecutor
 from fleet.features import RUNNER_NAME, runner_version
 from fleet.job import AFTER_SCRIPT, Job
+from fleet.job_inputs import with_inputs
 from fleet.stop import GRACEFUL, Cause, Stop
 from fleet.trace import GREEN, RESET, Trace
 from fleet.verdict import SUCCESS, Verdict, failed
@@ -92,6 +93,11 @@ class Stages:
             await self._executor.prepare()
             if self._job.has_cache:
                 self._trace.warning("`cache` is not supported by this runner; the job runs without it")
+            try:
+                self._job = with_inputs(self._job)
+            except Invalid as error:
+                self._trace.error(str(error))
+                return failed("script_failure")
         with self._trace.section("get_sources", "Getting source from Git repository"):
             if status := await self._get_sources():
                 self._trace.error(f"git ended with status {status}")

@@ -33,12 +33,12 @@ STATES: Final[Mapping[str, str]] = {
     **_rows(
         RUNS,
         "after_script allow_failure artifacts before_script cache default dependencies environment except extends hooks"
-        " id_tokens image include inherit interruptible needs only parallel release resource_group retry rules script"
-        " services spec stage stages start_in tags timeout trigger variables when workflow",
+        " id_tokens image include inherit inputs interruptible needs only parallel release resource_group retry rules"
+        " script services spec stage stages start_in tags timeout trigger variables when workflow",
     ),
     **_rows(
         CARRIED,
-        "coverage dast_configuration environment:kubernetes inputs manual_confirmation pages publish",
+        "coverage dast_configuration environment:kubernetes manual_confirmation pages publish",
     ),
     **{keyword: f"refused: {refusal(keyword)}" for keyword in REFUSED},
 }

@@ -52,6 +52,24 @@ async def test_the_first_failing_command_ends_the_script(server: ProtocolServer,
     assert "exit status 7" in log(server)
 
 
+async def test_inputs_are_put_in_before_anything_runs(server: ProtocolServer, make_run: MakeRun) -> None:
+    inputs = [{"key": "who", "value": {"type": "string", "content": "fred", "sensitive": False}}]
+    await make_run(payload(["echo hello ${{ job.inputs.who }}"], inputs=inputs)).run()
+    assert server.finals[1]["state"] == "success"
+    assert "\x1b[32;1m$ echo hello fred\x1b[0;m\nhello fred\n" in log(server)
+
+
+async def test_inputs_that_cannot_be_put_in_fail_the_job(server: ProtocolServer, make_run: MakeRun) -> None:
+    inputs = [{"key": "who", "value": {"type": "string", "content": "fred", "sensitive": False}}]
+    script = ["echo ran", "echo ${{ job.inputs.whom }}"]
+    await make_run(payload(script, inputs=inputs, after_script=["echo after"])).run()
+    final = server.finals[1]
+    assert (final["state"], final["failure_reason"]) == ("failed", "script_failure")
+    assert "cannot be put into 'echo ${{ job.inputs.whom }}': there is no `whom`; there are: who" in log(server)
+    assert "ran\n" not in log(server)
+    assert "after\n" not in log(server)
+
+
 async def test_a_script_ended_by_a_signal(server: ProtocolServer, make_run: MakeRun) -> None:
     await make_run(payload(["kill -9 $$"])).run()
     assert server.finals[1]["exit_code"] == 137

@@ -1,0 +1,1 @@
+"""Moa, the language of `${{ }}`: expressions that are evaluated where a job runs."""
