@@ -1,4 +1,4 @@
-"""Which archives a job gets that are not of its own pipeline, and whether all it depends on are still there.
+"""What a job gets that is not of its own pipeline (archives, dotenv), and whether all it depends on is still there.
 
 Read in the transaction of the claim; a job without such needs costs no query. Reference: CI YAML, section 7; runner
 protocol, section 11 (missing dependencies).
@@ -27,9 +27,13 @@ _ID_DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Archives that the job may have, or why it cannot run: `missing` is a sentence for each that is not there."""
+    """Archives that the job may have, or why it cannot run: `missing` is a sentence for each that is not there.
+
+    `dotenv` holds the variables that the jobs of the needs have reported (`key` and `value` of each).
+    """
 
     archives: tuple[Record, ...] = ()
+    dotenv: tuple[Mapping[str, str], ...] = ()
     missing: tuple[str, ...] = ()
 
 
@@ -47,8 +51,9 @@ async def gone_dependencies(connection: AsyncConnection, services: Services, han
 async def foreign_dependencies(
     connection: AsyncConnection, services: Services, hand_out: HandOut, variables: Iterable[JobVariable]
 ) -> Found:
-    """The archives that `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded."""
+    """What `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded."""
     archives: list[Record] = []
+    dotenv: list[Mapping[str, str]] = []
     missing: list[str] = []
     variables = tuple(variables)
     for need in _needs(hand_out.job.plan, variables):
@@ -59,9 +64,16 @@ async def foreign_dependencies(
                 fault = f"the artifacts of {_words(need)} have expired; run that job again"
             else:
                 archives.append(found)
+        if not fault and found is not None:
+            dotenv.extend(found.dotenv or ())
         if fault and not need.optional:
             missing.append(fault)
-    return Found(tuple(archives), tuple(missing))
+    return Found(tuple(archives), tuple(dotenv), tuple(missing))
+
+
+def with_dotenv(hand_out: HandOut, found: Found) -> HandOut:
+    """The rows with the variables that were found; those of the job's own pipeline win."""
+    return replace(hand_out, dotenv=(*found.dotenv, *hand_out.dotenv))
 
 
 def _needs(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Iterable[ForeignNeed]:

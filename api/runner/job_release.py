@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import access_to
 from api.releasing import NewRelease, moment_of, prepare_release
 from api.runner.filled_text import filled_text
+from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, with_dotenv
 from api.runner.job_access import holder
 from api.runner.payload_variables import job_variables
 from api.services import Services
@@ -28,7 +28,6 @@ from git.repository import Repository
 from models.columns import Record
 from models.repositories import hand_outs, releases, runners, traces
 from models.repositories.hand_outs import HandOut
-from models.repositories.job_rows import job
 
 EXIT_CODE: Final = 1
 """How a release client ends that cannot make its release."""
@@ -54,9 +53,12 @@ async def prepare_job_release(services: Services, claims: JobClaims) -> JobRelea
     async with services.database.read() as connection:
         if (await holder(connection, claims)).status != Status.RUNNING:
             return None
-        row = (await connection.execute(select(job).where(job.c.id == claims.job_id))).one()
-        around = await hand_outs.read(connection, row)
+        around = (await hand_outs.read(connection, [claims.job_id]))[claims.job_id]
+        row = around.job
         runner = await runners.get(connection, row.runner_id) if row.runner_id is not None else None
+        if runner is not None and asks_beyond(around):
+            variables = job_variables(around, runner, _MASKED, services.settings)
+            around = with_dotenv(around, await foreign_dependencies(connection, services, around, variables))
     try:
         values = await _prepared(services, around, runner)
     except (Unavailable, StorageFull):

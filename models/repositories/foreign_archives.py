@@ -1,4 +1,4 @@
-"""Archives from outside a job's own pipeline: of its family of pipelines, and of other projects.
+"""Archives and variables from outside a job's own pipeline: of its family of pipelines, and of other projects.
 
 Only latest attempts that succeeded count. Reference: CI YAML, section 7.
 """
@@ -15,6 +15,7 @@ from domain.status import Status
 from models.columns import Record
 from models.repositories.artifacts import ARCHIVE, artifact, kept, pipeline, project
 from models.repositories.job_rows import job
+from models.repositories.reports import DOTENV, report
 
 _DEEPEST: Final = 64
 """So many parents are gone up at most; no hierarchy may become nearly as deep."""
@@ -32,8 +33,10 @@ _JOB: Final = (
         artifact.c.object_key,
         artifact.c.expire_at,
         job.c.pipeline_id,
+        report.c.entries.label("dotenv"),
     )
     .outerjoin(artifact, (artifact.c.job_id == job.c.id) & (artifact.c.file_type == ARCHIVE))
+    .outerjoin(report, (report.c.job_id == job.c.id) & (report.c.kind == DOTENV))
     .where(job.c.pipeline_id == bindparam("b_pipeline"), job.c.name == bindparam("b_name"))
     .where(~job.c.retried, job.c.status == Status.SUCCESS)
 )
@@ -65,8 +68,8 @@ async def of_latest_attempt(connection: AsyncConnection, pipeline_id: int, name:
 async def in_family(connection: AsyncConnection, own_id: int, pipeline_id: int, name: str) -> Record | None:
     """A successful job of a pipeline that has the same topmost parent as the pipeline `own_id`; None if there is none.
 
-    Columns: id, name, `announced` (its `artifacts`), pipeline_id, and of its archive filename, size, object_key and
-    expire_at (None without one).
+    Columns: id, name, `announced` (its `artifacts`), pipeline_id, of its archive filename, size, object_key and
+    expire_at (None without one), and `dotenv`, the variables it reported (None without a report).
     """
     if await _topmost(connection, own_id) != await _topmost(connection, pipeline_id):
         return None

@@ -12,6 +12,7 @@ from api.bridges.scope import scope_of
 from domain.bridges import forwarded
 from models.repositories import bridges
 from models.repositories.reports import report
+from tests.api.runner.test_foreign_dependencies import OF_PARENT, begin, child_of, other_project
 from tests.api.runner.world import World
 
 BUILD = "build: {stage: build, script: x, artifacts: {reports: {dotenv: build.env}}}\n"
@@ -135,6 +136,50 @@ async def test_a_bridge_hands_them_down_by_its_own_variables(world: World) -> No
         bridge = await bridges.read(connection, down)
     handed = {item.key: item.value for item in forwarded(scope_of(world.services, bridge))}
     assert handed == {"UP": "at https://x.example/1"}
+
+
+async def reported(world: World, text: str, **request: Any) -> int:
+    """A pipeline that has succeeded, whose job `build` reported `text`: its id."""
+    pipeline_id = await begin(world, BUILD, **request)
+    build = await world.job()
+    assert (await hand_in(world, build, text)).status_code == 201
+    await world.put(build, "success", b"")
+    await world.settle(pipeline_id)
+    return pipeline_id
+
+
+async def values_of(world: World) -> dict[str, str]:
+    """The variables of the next job."""
+    return {item["key"]: item["value"] for item in (await world.job())["variables"]}
+
+
+async def test_they_travel_to_a_child_that_needs_the_job_of_its_parent(world: World) -> None:
+    parent = await reported(world, "A=parent")
+    await reported(world, "B=stranger")
+    await child_of(world, parent, OF_PARENT.replace("use: {", "use: {variables: {C: 'got $A'}, "))
+    variables = await values_of(world)
+    assert (variables["A"], variables["C"], "B" in variables) == ("parent", "got parent", False)
+
+
+@pytest.mark.parametrize(("artifacts", "reaches"), [("true", True), ("false", False)])
+async def test_they_travel_between_projects_with_the_artifacts(world: World, artifacts: str, reaches: bool) -> None:
+    lib, path = await other_project(world)
+    await reported(world, "A=lib", project_id=lib)
+    await begin(world, f"use: {{script: x, needs: [{need_of(path, artifacts)}]}}\n")
+    assert (await values_of(world)).get("A") == ("lib" if reaches else None)
+
+
+async def test_those_of_the_own_pipeline_win_over_those_from_elsewhere(world: World) -> None:
+    lib, path = await other_project(world)
+    await reported(world, "A=lib\nB=lib", project_id=lib)
+    use = f"use: {{stage: test, script: x, needs: [build, {need_of(path)}]}}\n"
+    variables = await after_build(world, use, "A=own\n")
+    assert (variables["A"]["value"], variables["B"]["value"]) == ("own", "lib")
+
+
+def need_of(path: str, artifacts: str = "true") -> str:
+    """A need of the job `build` of a project."""
+    return f"{{project: {path}, ref: main, job: build, artifacts: {artifacts}}}"
 
 
 async def rows(connection: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from api.runner import requests
+from api.runner import hand_out_document
 from models.repositories import accounts, pipelines, projects, traces
 from models.repositories.artifacts import artifact
 from models.repositories.job_rows import job as job_table
@@ -223,6 +223,6 @@ async def test_a_job_without_such_needs_asks_nothing(world: World, monkeypatch: 
     async def asked(*_: Any) -> None:
         raise AssertionError("a query for nothing")
 
-    monkeypatch.setattr(requests, "foreign_dependencies", asked)
+    monkeypatch.setattr(hand_out_document, "foreign_dependencies", asked)
     await world.pipeline()
     assert (await world.job())["job_info"]["name"] == "build"

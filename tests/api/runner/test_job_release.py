@@ -18,6 +18,7 @@ from models.repositories.job_rows import job as job_table
 from models.repositories.pipelines import PipelineRequest
 from models.repositories.pipelines import pipeline as pipeline_table
 from models.repositories.pushes import push as push_table
+from tests.api.runner.test_dotenv import reported
 from tests.api.v4.site import Site, open_site
 from tests.compiling import plan_of
 from tests.git.serving import git
@@ -119,6 +120,15 @@ async def test_a_success_makes_tag_release_and_the_pipeline_of_the_tag(site: Sit
     assert tag.object != tag.sha, "it is annotated"
     assert await tag_pipelines(site) == [("v1.2.0", "push", ["on tag"])]
     assert (await site.world.row(job["id"])).status == "success"
+
+
+async def test_its_texts_know_the_variables_that_a_job_of_another_pipeline_reported(site: Site) -> None:
+    parent = await reported(site.world, "VERSION=2.0")
+    needs = f"[{{pipeline: '{parent}', job: build}}]"
+    config = f"release job: {{script: x, needs: {needs}, release: {{tag_name: v$VERSION, description: words}}}}\n"
+    await begin(site, config, source="parent_pipeline", upstream_id=parent)
+    assert (await site.world.put(await site.world.job(), "success", b"")).status_code == 200
+    assert await found(site, "v2.0") is not None
 
 
 async def test_a_repeated_success_makes_nothing_twice(site: Site) -> None:
