@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import insert, literal, null, select, update
+from sqlalchemy import false, func, insert, literal, null, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.operations import Attempt
@@ -24,7 +24,7 @@ async def add_attempts(connection: AsyncConnection, attempts: tuple[Attempt, ...
         old = job.alias()
         fresh = {
             "attempt": old.c.attempt + 1,
-            "allow_failure": old.c.plan["allow_failure"].as_boolean(),
+            "allow_failure": func.coalesce(old.c.plan["allow_failure"].as_boolean(), false()),
             "status": literal(str(Status.CREATED)),
             "enqueue": literal(attempt.enqueue),
             "retried": literal(False),

@@ -130,6 +130,16 @@ async def test_a_new_attempt_is_allowed_to_fail_only_as_its_plan_says(world: Wor
     assert (await world.row(job, name="flaky", attempt=2)).allow_failure is False
 
 
+async def test_a_stored_plan_that_says_nothing_of_allow_failure_does_not_allow_it(world: World) -> None:
+    pipeline_id = await world.begin(UNSTEADY)
+    first = await world.take()
+    async with world.database.write() as connection:
+        await connection.execute(job.update().where(job.c.id == first).values(plan={"script": ["make"]}))
+    await world.end(first, Status.FAILED, reason="script_failure")
+    await world.settle(pipeline_id)
+    assert (await world.row(job, first_id=first, attempt=2)).allow_failure is False
+
+
 async def test_who_writes_which_status(world: World) -> None:
     """Every write is guarded by the transition table; what another has written stays and is reported."""
     pipeline_id = await world.create("a: {script: x}\nb: {script: y}\n")
