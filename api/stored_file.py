@@ -1,6 +1,7 @@
 """An artifact as an answer: the whole file or one range of its bytes."""
 
 import re
+from base64 import b64encode
 from typing import Final
 
 from fastapi import Response
@@ -20,7 +21,8 @@ async def stored_file(store: ObjectStore, row: Record, media_type: str, asked: s
     """The file of an artifact's row; `asked` is the header `Range`.
 
     A whole file is compared with its SHA-256: a damaged one is an error, or breaks off before its end, so that nobody
-    takes it for whole. Of a range only the length is known.
+    takes it for whole. A range is not compared; whoever puts ranges together finds the SHA-256 of the whole file in
+    `Repr-Digest` (RFC 9530).
     """
     try:
         span = byte_range(asked, row.size)
@@ -35,6 +37,7 @@ async def stored_file(store: ObjectStore, row: Record, media_type: str, asked: s
         answer.status_code = 206
         answer.headers["Content-Range"] = f"bytes {first}-{end - 1}/{row.size}"
     answer.headers["Accept-Ranges"] = "bytes"
+    answer.headers["Repr-Digest"] = f"sha-256=:{b64encode(bytes.fromhex(row.sha256)).decode()}:"
     return answer
 
 

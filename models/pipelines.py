@@ -19,6 +19,7 @@ def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...
     )
 
 
+_THERE = text("object_key <> ''")
 _EXPIRES = text("expire_at IS NOT NULL AND object_key <> ''")
 _UNPARSED = text("NOT parsed")
 
@@ -283,6 +284,7 @@ class Artifact(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("job_id", "file_type"),
         Index("artifact_by_expiry", "expire_at", sqlite_where=_EXPIRES, postgresql_where=_EXPIRES),
+        Index("artifact_of_project", "project_id", "expire_at", sqlite_where=_THERE, postgresql_where=_THERE),
         Index("artifact_to_parse", "id", sqlite_where=_UNPARSED, postgresql_where=_UNPARSED),
         COUNTING,
     )

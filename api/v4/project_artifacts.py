@@ -42,8 +42,10 @@ async def get_artifacts_of_ref(
 
 @router.delete("/artifacts")
 async def delete_artifacts_of_project(project: ProjectDep, services: ServicesDep) -> JSONResponse:
-    """Let all artifacts expire; the latest of each ref stay if the project keeps them."""
+    """Let all artifacts expire, in many short transactions; the latest of each ref stay if the project keeps them."""
     project.require(Action.ADMINISTER)
-    async with services.database.write() as connection:
-        await artifacts.expire_all(connection, project.row.id)
+    is_more = True
+    while is_more:
+        async with services.database.write() as connection:
+            is_more = await artifacts.expire_some(connection, project.row.id)
     return JSONResponse({"message": "202 Accepted"}, 202)

@@ -22,6 +22,8 @@ project = table_of(Project)
 ARCHIVE: Final = "archive"
 """Type of the artifact that jobs hand on to others."""
 _THERE: Final = artifact.c.object_key != literal_column("''")
+_AT_ONCE: Final = 500
+"""So many artifacts of a project expire in one transaction when all of them are to."""
 
 
 def kept(of_pipeline: FromClause, of_project: FromClause) -> ColumnElement[bool]:
@@ -59,6 +61,13 @@ _EXPIRED: Final = (
     .order_by(artifact.c.expire_at, artifact.c.id)
     .limit(bindparam("b_limit"))
     .with_for_update(of=artifact, skip_locked=True)
+)
+_LATER: Final = (
+    select(artifact.c.id)
+    .where(artifact.c.project_id == bindparam("b_project"), _THERE)
+    .where(or_(artifact.c.expire_at.is_(None), artifact.c.expire_at > bindparam("b_now")))
+    .limit(_AT_ONCE)
+    .with_for_update(skip_locked=True)
 )
 _HANDED_IN: Final = (
     select(job.c.plan["artifacts"].label("wish"), project.c.max_artifacts_size)
@@ -100,11 +109,12 @@ async def keep(connection: AsyncConnection, job_id: int) -> None:
     await connection.execute(update(artifact).where(artifact.c.job_id == job_id).values(expire_at=None))
 
 
-async def expire_all(connection: AsyncConnection, project_id: int) -> None:
-    """Let the time of all artifacts of a project be over; those that are kept beyond it stay."""
+async def expire_some(connection: AsyncConnection, project_id: int) -> bool:
+    """Let the time of some of a project's artifacts be over, those that are kept beyond it too; whether more may be."""
     now = await database_time.moment(connection)
-    later = or_(artifact.c.expire_at.is_(None), artifact.c.expire_at > now)
-    await connection.execute(update(artifact).where(artifact.c.project_id == project_id, later).values(expire_at=now))
+    ids = (await connection.execute(_LATER, {"b_project": project_id, "b_now": now})).scalars().all()
+    await connection.execute(update(artifact).where(artifact.c.id.in_(ids)).values(expire_at=now))
+    return len(ids) == _AT_ONCE
 
 
 async def expire(connection: AsyncConnection, limit: int) -> int:

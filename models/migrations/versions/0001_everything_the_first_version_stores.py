@@ -386,6 +386,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table('artifact', schema=None) as batch_op:
         batch_op.create_index('artifact_by_expiry', ['expire_at'], unique=False, sqlite_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"), postgresql_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"))
+        batch_op.create_index('artifact_of_project', ['project_id', 'expire_at'], unique=False, sqlite_where=sa.text("object_key <> ''"), postgresql_where=sa.text("object_key <> ''"))
         batch_op.create_index('artifact_to_parse', ['id'], unique=False, sqlite_where=sa.text('NOT parsed'), postgresql_where=sa.text('NOT parsed'))
         batch_op.create_index(batch_op.f('ix_artifact_job_id'), ['job_id'], unique=False)
 
@@ -589,6 +590,7 @@ def downgrade() -> None:
     with op.batch_alter_table('artifact', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_artifact_job_id'))
         batch_op.drop_index('artifact_to_parse', sqlite_where=sa.text('NOT parsed'), postgresql_where=sa.text('NOT parsed'))
+        batch_op.drop_index('artifact_of_project', sqlite_where=sa.text("object_key <> ''"), postgresql_where=sa.text("object_key <> ''"))
         batch_op.drop_index('artifact_by_expiry', sqlite_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"), postgresql_where=sa.text("expire_at IS NOT NULL AND object_key <> ''"))
 
     op.drop_table('artifact')

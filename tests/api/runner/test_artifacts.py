@@ -2,7 +2,9 @@
 
 import io
 import zipfile
+from base64 import b64encode
 from datetime import timedelta
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,6 +68,7 @@ async def test_an_archive_is_read_in_ranges(world: World) -> None:
     await world.settle(pipeline_id)
     check = await world.job()
     address, size = f"/api/v4/jobs/{build['id']}/artifacts", len(content)
+    digest = f"sha-256=:{b64encode(sha256(content).digest()).decode()}:"
     for asked, said, part in (
         ("bytes=0-0", f"bytes 0-0/{size}", content[:1]),
         ("bytes=5-", f"bytes 5-{size - 1}/{size}", content[5:]),
@@ -74,10 +77,11 @@ async def test_an_archive_is_read_in_ranges(world: World) -> None:
     ):
         answer = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": asked})
         assert (answer.status_code, answer.headers["content-range"], answer.content) == (206, said, part), asked
+        assert answer.headers["repr-digest"] == digest, "it is that of the whole file"
     beyond = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
     several = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": "bytes=0-1,3-4"})
-    assert (several.status_code, several.content) == (200, content)
+    assert (several.status_code, several.content, several.headers["repr-digest"]) == (200, content, digest)
 
 
 async def test_an_expired_archive_is_not_found_once_the_ref_has_a_newer_success(world: World) -> None:
