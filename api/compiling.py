@@ -1,12 +1,7 @@
 """Compiling apart from the event loop, with what the configuration includes found meanwhile."""
 
 import asyncio
-import gc
-import multiprocessing
-import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,24 +16,6 @@ from domain.config.sources import Answer, Request, Wanted
 from domain.errors import Unavailable
 
 T = TypeVar("T")
-
-
-def compiler_pool() -> Executor:
-    """One process that compiles, so that a large configuration stalls neither polls nor workflow tasks."""
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_prepare_compiler)
-
-
-def _prepare_compiler() -> None:
-    """End with the parent: a killed server must leave no process behind."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(0)
-
-    threading.Thread(target=follow, daemon=True).start()
-    gc.freeze()
 
 
 @dataclass(slots=True)
