@@ -12,10 +12,11 @@ from typing import Final
 
 import psutil
 
-from bench.servers import cpu_seconds, free_ports, started
+from bench.servers import cpu_seconds, started
 from pods.child import Child, Ready
 from pods.stack import PYTHON, stack
 from settings import Settings, TimeLimits
+from tests.ports import free_ports
 from tests.postgres import fresh_database, postgres_server
 
 _APIS: Final = 2

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import psutil
 from pods.child import Child, Ready
 from pods.stack import stack
 from settings import Settings
+from tests.ports import free_ports
 
 START: Final = 60.0
 """Seconds that a process has to become ready."""
@@ -120,15 +120,6 @@ def _settings(home: Path, *, front: bool, role: str) -> Settings:
         api_role=role,
         **{f"{name}_port": number for name, number in ports.items()},  # type: ignore[arg-type]
     )
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago; held together, so that none comes twice."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    numbers = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return numbers
 
 
 def log_path(home: Path, name: str) -> Path:

@@ -17,7 +17,8 @@ from domain.config.plan import Plan
 from domain.status import COMPLETE
 from pods.stack import temporal_command
 from tests.compiling import plan_of
-from tests.faults.stack import Stack, free_ports, jobs_of, pipeline_of, running
+from tests.faults.stack import Stack, jobs_of, pipeline_of, running
+from tests.ports import free_ports
 from tests.waiting import until
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from cli.client import Api
 from cli.demo import Scene, push, set_up
 from cli.ports import FIELDS, embedded
 from settings import Settings
+from tests.ports import free_ports
 from tests.waiting import until
 
 SHORT: Final = {
@@ -132,14 +132,6 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def pipeline_of(scene: Scene, sha: str) -> dict[str, Any]:
