@@ -35,4 +35,4 @@ class Holders:
     async def _send(pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str) -> None:
         with suppress(RPCError, Unavailable):
             await pipelines.show_holder(pipeline_id, job_id, holder, hand_out, room)
-            await asyncio.sleep(1)  # at most one a second
+        await asyncio.sleep(1)  # at most one a second, also of those that Temporal refuses

@@ -33,6 +33,9 @@ _PRAGMAS = (
 )
 
 
+_PLANNING = {"plan_cache_mode": "force_generic_plan", "jit": "off"}
+"""For PostgreSQL: planning a statement of many joins anew each time costs more than running it."""
+
 _FULL = ("database or disk is full", "no space left on device", "diskfullerror")
 _AWAY = (
     "database is locked",
@@ -155,7 +158,12 @@ class Database:
             self._file = SqliteFile(url)
         else:
             self._engine = create_async_engine(
-                url, pool_size=pool_size, max_overflow=0, json_serializer=_json, json_deserializer=orjson.loads
+                url,
+                pool_size=pool_size,
+                max_overflow=0,
+                json_serializer=_json,
+                json_deserializer=orjson.loads,
+                connect_args={"server_settings": _PLANNING},
             )
             self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # two round trips less
 
