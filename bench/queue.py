@@ -114,6 +114,7 @@ async def _open_loop(bench: Bench) -> list[Row]:
         Row(f"{name}, rate", found["polls"] / OPEN_SECONDS, "requests/s"),
         Row(f"{name}, p50", found["p50"], "ms"),
         Row(f"{name}, p99", found["p99"], "ms", bench.bar(MOST_POLL), Side.AT_MOST),
+        Row(f"{name}, p99 of the first 3 s after a start", found["first"], "ms"),
         *_cores(name, spent, OPEN_SECONDS),
     ]
 

@@ -10,7 +10,7 @@ from sqlalchemy import Executable, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import table_of
+from models.columns import padded, table_of
 from models.tables import Runner, RunnerManager
 
 runner = table_of(Runner)
@@ -46,10 +46,10 @@ def _managers(dialect: str) -> Executable:
 async def write(connection: AsyncConnection, contacts: Collection[Contact], now: datetime) -> None:
     """Note that these called; `now` is the database's. A runner that was removed meanwhile is passed over."""
     wanted = sorted({contact.runner_id for contact in contacts})
-    known = set((await connection.execute(_HOLD, {"b_runners": wanted})).scalars())
+    known = set((await connection.execute(_HOLD, {"b_runners": padded(wanted)})).scalars())
     if not known:
         return
-    await connection.execute(_CONTACTED, {"b_runners": sorted(known), "b_now": now})
+    await connection.execute(_CONTACTED, {"b_runners": padded(known), "b_now": now})
     rows = [
         {
             "runner_id": contact.runner_id,

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import Demand
-from models.columns import Record, table_of
+from models.columns import Record, padded, table_of
 from models.pipelines import QueueDemand, QueueDemandTag
 from models.tables import Project
 
@@ -79,7 +79,7 @@ async def _known(
 
 async def read(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Demand]:
     """Demands by id."""
-    rows = (await connection.execute(_READ, {"b_demands": list(ids)})).all()
+    rows = (await connection.execute(_READ, {"b_demands": padded(tuple(ids))})).all()
     return {
         row.id: Demand(
             project_id=row.project_id,

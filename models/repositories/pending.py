@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import table_of
+from models.columns import padded, table_of
 from models.pipelines import Lease, QueueEntry
 
 entry = table_of(QueueEntry)
@@ -37,10 +37,10 @@ async def counts(connection: AsyncConnection) -> dict[int, int]:
 
 async def counts_of(connection: AsyncConnection, job_ids: Collection[int]) -> dict[int, int]:
     """The same, of these jobs alone; one that does not wait any more does not count."""
-    rows = (await connection.execute(_COUNTED_OF, {"b_jobs": list(job_ids)})).all()
+    rows = (await connection.execute(_COUNTED_OF, {"b_jobs": padded(job_ids)})).all()
     return {row.demand_id: row.jobs for row in rows}
 
 
 async def repeated(connection: AsyncConnection, request_ids: Collection[str]) -> set[str]:
     """Those requests that were given a job which nobody has called for yet: their answers were lost, it seems."""
-    return set((await connection.execute(_REPEATED, {"b_requests": list(request_ids)})).scalars())
+    return set((await connection.execute(_REPEATED, {"b_requests": padded(request_ids)})).scalars())
