@@ -90,6 +90,19 @@ class SizeLimits(BaseSettings):
     config_bytes: int = 2 * 1024 * 1024
 
 
+class RefusalLimits(BaseSettings):
+    """What guessing tokens costs an address; each process that serves the API counts for itself."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
+
+    prompt_refusals: int = Field(default=60, ge=1)
+    """So many refused tokens of one address are answered at once in a minute; each further one waits for its turn."""
+    refusal_pause: float = Field(default=8.0, ge=0)
+    """For so long it waits at most, however many connections there are. 0: never."""
+    held_refusals: int = Field(default=2_000, ge=0)
+    """So many are held back at the same time, of all addresses; what is refused beyond is answered at once."""
+
+
 class FrontLimits(BaseSettings):
     """What the front tells callers while the API is away, and how long it waits for either side."""
 
@@ -119,10 +132,6 @@ class FrontLimits(BaseSettings):
     """How long a client may take to begin with its body."""
     body_rate: int = Field(default=1024, gt=0)
     """Bytes of a body that must come in a second. What came faster lets the client pause, for `client_idle` at most."""
-    prompt_refusals: int = Field(default=60, ge=1)
-    """So many refused tokens of one address are answered at once in a minute."""
-    refusal_pause: float = Field(default=1.0, ge=0)
-    """How long each further refusal is held back at least, and twice as long at most."""
     keepalive: float = 120.0
     """How long an idle connection of a client is kept. Longer than the 90 s after which a runner closes an idle
     connection itself, so that no request meets a connection being closed."""
@@ -176,6 +185,8 @@ class Settings(BaseSettings):
     """`host:port` of the container registry, as image names begin; empty means that there is none."""
     front_check: str = ""
     """Address on the front that leads back to this API: leases tick only while it answers. Empty: no check."""
+    trusted_proxies: str = "127.0.0.1,::1"
+    """Addresses and networks, with commas between, whose `X-Forwarded-For` is believed: those of the fronts."""
     api_role: str = Field(default="all", pattern="^(all|api|worker)$")
     """What one process does: `all` (embedded), `api` or `worker` (production)."""
 
@@ -184,6 +195,7 @@ class Settings(BaseSettings):
 
     times: TimeLimits = Field(default_factory=TimeLimits)
     sizes: SizeLimits = Field(default_factory=SizeLimits)
+    refusals: RefusalLimits = Field(default_factory=RefusalLimits)
     front: FrontLimits = Field(default_factory=FrontLimits)
 
     up_timeout: float = 90.0

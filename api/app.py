@@ -11,6 +11,7 @@ from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
 from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
+from api.refusals import LateRefusals
 from api.request_ids import RequestIds
 from api.runner.openapi import merged
 from api.runner.router import routes as runner_protocol
@@ -27,6 +28,7 @@ def create_app(services: Services) -> FastAPI:
     add_error_handlers(app)
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
+    app.add_middleware(LateRefusals, refusals=services.refusals)
     app.add_middleware(RequestIds)
     app.router.routes.extend(runner_protocol())
     app.router.routes.extend(_included())

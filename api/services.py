@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from api.holders import Holders
-from api.log_reads import LogReads
 from api.plan_cache import PlanCache
 from api.refusals import Refusals
 from api.runner.asked_together import AskedTogether
@@ -15,6 +14,7 @@ from api.runner.contacts import Contacts
 from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
 from api.runner.waiting_polls import WaitingPolls
+from api.v4.log_reads import LogReads
 from auth.job_token import JobTokens
 from auth.key_ring import KeyRing
 from auth.queue_ticket import QueueTickets

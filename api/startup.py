@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 
 from api.compiler_pool import compiler_pool
-from api.log_reads import LogReads
 from api.refusals import Refusals
 from api.runner.asked_together import AskedTogether
 from api.runner.claimed_together import AT_ONCE, hand_out_jobs
@@ -17,6 +16,7 @@ from api.runner.known_runners import KnownRunners
 from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
+from api.v4.log_reads import LogReads
 from auth.job_token import JobTokens
 from auth.key_ring import Purpose, open_ring
 from auth.queue_ticket import QueueTickets

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import html
 import logging
-import random
 import resource
 import signal
 from collections.abc import AsyncIterator
@@ -22,7 +21,6 @@ from aiohttp.client_exceptions import ClientError
 from pods.connection import HEADER_LIMIT, MOST_HEADERS, Connection, Server
 from pods.headers import request_headers, response_headers
 from pods.patience import SAFE, Patience, PatienceTable
-from pods.refusals import REFUSALS, Refusals
 from pods.request_body import ClientGone, ClientTooSlow, RequestBody
 from pods.upstream import Away, Upstream, read_small
 from settings import Settings
@@ -55,7 +53,6 @@ class Front:
         self._limits = settings.front
         self._proto = urlsplit(settings.url).scheme
         self._patience = PatienceTable(settings)
-        self._refusals = Refusals(settings.front)
         self._upstream = upstream
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -69,17 +66,13 @@ class Front:
             healthy = await self._upstream.healthy(API_HEALTH_LIMIT)
             return _message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
         try:
-            response = await self._forward(request, self._patience.of(request.method, path))
+            return await self._forward(request, self._patience.of(request.method, path))
         except ClientTooSlow as error:
             assert isinstance(request.protocol, Connection)
             request.protocol.linger_no_more()
             return _closing(_message(HTTPStatus.REQUEST_TIMEOUT, f"Request timed out: {error}."))
         except ClientGone as error:
             return _closing(_message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
-        if response.status in REFUSALS:
-            pause = self._refusals.pause(request.remote or "", asyncio.get_running_loop().time())
-            await asyncio.sleep(pause * random.uniform(1, 2))  # those who were held together do not come back together
-        return response
 
     async def _forward(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
         body = RequestBody(request, self._limits)

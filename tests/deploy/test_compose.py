@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from api import health
-from settings import FrontLimits, Settings, SizeLimits, TimeLimits
+from settings import FrontLimits, RefusalLimits, Settings, SizeLimits, TimeLimits
 from workflows import search_attributes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def test_the_file_is_valid_by_the_compose_schema() -> None:
 @pytest.mark.parametrize("path", [COMPOSE, EXAMPLE, DOCKERFILE], ids=lambda path: path.name)
 def test_every_setting_named_exists(path: Path) -> None:
     """A misspelt variable would be ignored without a word."""
-    models = (Settings, TimeLimits, SizeLimits, FrontLimits)
+    models = (Settings, TimeLimits, SizeLimits, RefusalLimits, FrontLimits)
     known = {f"{model.model_config['env_prefix']}{name}".upper() for model in models for name in model.model_fields}
     named = set(re.findall(r"\bPERDURE_[A-Z_]+", path.read_text()))
     assert named
@@ -88,7 +88,8 @@ def test_the_two_roles_share_everything_but_their_role() -> None:
     api, worker = services["api"]["environment"], services["worker"]["environment"]
     assert (api.pop("PERDURE_API_ROLE"), worker.pop("PERDURE_API_ROLE")) == ("api", "worker")
     assert worker.items() <= api.items()
-    assert api.keys() - worker.keys() == {"PERDURE_HOST", "PERDURE_API_PORT", "PERDURE_FRONT_CHECK"}
+    own = {"PERDURE_HOST", "PERDURE_API_PORT", "PERDURE_FRONT_CHECK", "PERDURE_TRUSTED_PROXIES"}
+    assert api.keys() - worker.keys() == own
 
 
 def test_the_front_fills_every_placeholder_of_its_template() -> None:

@@ -121,12 +121,14 @@ async def test_calls_arrive_as_they_were_made(
     """Method, path, query, host and tokens are those of the caller; no redirect, which would turn a PUT into a GET."""
     async with api(echo) as upstream, front(tmp_path, upstream) as address:
         body = None if method == "GET" else b"x" * 1000
-        url, headers = URL(f"{address}{path}?a=b%2Fc", encoded=True), {"JOB-TOKEN": "glcbt-1"}
+        url = URL(f"{address}{path}?a=b%2Fc", encoded=True)
+        headers = {"JOB-TOKEN": "glcbt-1", "X-Forwarded-For": "6.6.6.6"}
         async with client.request(method, url, data=body, headers=headers, allow_redirects=False) as answer:
             assert answer.status == 200
             seen = await answer.json()
         assert (seen["method"], seen["path"], seen["size"]) == (method, f"{path}?a=b%2Fc", len(body or b""))
         assert seen["headers"]["job-token"] == "glcbt-1"
+        assert seen["headers"]["x-forwarded-for"] == "127.0.0.1", "what the client says of itself is not believed"
         assert f"http://{seen['headers']['host']}" == address
         assert len(seen["headers"]["x-request-id"]) == 32
 

@@ -44,12 +44,13 @@ class Outcome:
 
 
 class Attack:
-    """Runs until a moment of `time.monotonic`."""
+    """Runs until a moment of `time.monotonic`, from an address of its own, which nobody has refused so far."""
 
     def __init__(self, port: int, end: float, token: str) -> None:
         """`token` is that of a good runner, for whoever behaves."""
         self.outcome = Outcome()
         self._port = port
+        self._address = f"127.1.{port >> 8}.{port & 255}"
         self._end = end
         self._token = token
         self._guesses = GUESSES
@@ -86,8 +87,11 @@ class Attack:
             except (OSError, asyncio.IncompleteReadError):
                 await asyncio.sleep(0.1)
 
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(LOCAL, self._port, local_addr=(self._address, 0))
+
     async def _trickle(self, number: int) -> None:
-        reader, writer = await asyncio.open_connection(LOCAL, self._port)
+        reader, writer = await self._connected()
         kind = tuple(TRICKLES)[number % len(TRICKLES)]
         begin, piece = TRICKLES[kind]
         started = time.monotonic()
@@ -115,7 +119,7 @@ class Attack:
 
     async def _polls(self, body: dict[str, str], token: Callable[[], str]) -> None:
         """Polls one after the other on one connection."""
-        reader, writer = await asyncio.open_connection(LOCAL, self._port)
+        reader, writer = await self._connected()
         try:
             while self.goes_on and self._guesses > 0:
                 self._guesses -= 1
@@ -132,7 +136,7 @@ class Attack:
             writer.close()
 
     async def _flood(self, number: int) -> None:
-        reader, writer = await asyncio.open_connection(LOCAL, self._port)
+        reader, writer = await self._connected()
         writer.write(_FLOOD if number % 2 else b"GET /-/front HTTP/1.1\r\nHost: h\r\n\r\n" + b"\0garbage\r\n\r\n" * 50)
         try:
             async with asyncio.timeout(5):

@@ -93,11 +93,11 @@ class Good:
 
 
 @asynccontextmanager
-async def api_with_a_job(folder: Path) -> AsyncIterator[Server]:
-    """A server without Temporal whose database has one job that waits for a runner."""
+async def api_with_a_job(folder: Path, **settings: object) -> AsyncIterator[Server]:
+    """A server without Temporal whose database has one job that waits for a runner. `settings`: those of `Server`."""
     async with opened_world(Settings(home=folder / "home")) as world:
         await world.pipeline("build: {script: make}\n")
-    server = Server(folder, f"{LOCAL}:{free_port()}", api_role="api", log_level="ERROR")
+    server = Server(folder, f"{LOCAL}:{free_port()}", api_role="api", log_level="ERROR", **settings)
     async with running_program(server.program):
         async with httpx.AsyncClient(trust_env=False) as client:
 
@@ -137,11 +137,14 @@ FRONTS = {"embedded": _embedded, "nginx": _production}
 
 @dataclass(frozen=True)
 class Attack:
-    """What became of an attack: p99 of the good runners before and meanwhile (seconds), and what the attacker saw."""
+    """What became of an attack: p99 of the good runners before and meanwhile (seconds), and what the attacker saw.
+
+    `statuses`: what it was answered how often.
+    """
 
     idle: float
     attacked: float
-    statuses: set[str]
+    statuses: dict[str, int]
     refused: int
     lives: dict[str, list[float]]
 
@@ -161,4 +164,4 @@ async def attack(port: int, good: Good, kind: str, folder: Path) -> Attack:
     finally:
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)
-    return Attack(idle, attacked, set(outcome["statuses"]), outcome["refused"], outcome["lives"])
+    return Attack(idle, attacked, outcome["statuses"], outcome["refused"], outcome["lives"])

@@ -12,11 +12,13 @@ from sqlmodel import SQLModel
 
 from auth.job_token import JobClaims
 from models.repositories import projects
+from settings import RefusalLimits
 from tests.api.runner.world import TWO_JOBS
 from tests.api.v4.site import Site, open_site
 from tests.security.doors import Place
 
 REGISTRY = "registry.example:5000"
+HELD_BACK_NEVER = RefusalLimits(refusal_pause=0)
 
 
 @dataclass
@@ -57,7 +59,7 @@ async def _project(site: Site, *, organisation: str = "") -> Any:
 @asynccontextmanager
 async def cast_of(folder: Path, database_url: str) -> AsyncIterator[Cast]:
     """Everybody in place, with a log that is empty and a repository that is not."""
-    async with open_site(folder, database_url, registry_url=REGISTRY) as site:
+    async with open_site(folder, database_url, registry_url=REGISTRY, refusals=HELD_BACK_NEVER) as site:
         await site.commit({"README": "hello\n"})
         world = site.world
         finished = await _job(world, "one: {script: a}\n")

@@ -57,8 +57,8 @@ class Clockwork:
         assert turn.decision is not None
         decision = replace(turn.decision, run=int(now.timestamp() * 1e6), tick=next(_ticks))
         async with self._services.database.write() as connection:
-            recorded = await decisions.record(connection, decision, now)
-        (answer,) = recorded.answers
+            written = await decisions.record(connection, decision, now)
+        (answer,) = written.recorded.answers
         if answer.refused:
             raise WorkflowUpdateFailedError(ApplicationError(answer.refused, type="Refused"))
         return answer
