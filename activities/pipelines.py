@@ -6,8 +6,8 @@ from domain.messages import AwaitJob, Decision, Load, Page, Recorded
 from domain.verdict import Verdict
 from models import job_offers
 from models.clock import Clock
-from models.notifications import OUTBOX, Notifications, pipeline_topic
-from models.repositories import decisions, loading
+from models.notifications import BRIDGES, OUTBOX, Notifications, pipeline_topic
+from models.repositories import decisions, loading, outbox
 from models.session import Database
 from workflows.ports import PipelinePort
 
@@ -29,12 +29,14 @@ class PipelineActivities(PipelinePort):
 
     @activity.defn(name="apply")
     async def apply(self, decision: Decision) -> Recorded:
-        """Record a decision that offers nothing."""
-        recorded = await decisions.record_or_read(self._database, decision, self._clock())
+        """Record a decision that offers nothing, and wake those who carry out what it put into the outbox."""
+        written = await decisions.record_or_read(self._database, decision, self._clock())
         await self._notifications.notify(pipeline_topic(decision.pipeline_id), count=1_000)
-        if decision.cancel:
+        if not written.put.isdisjoint(outbox.TO_TEMPORAL):
             await self._notifications.notify(OUTBOX)
-        return recorded
+        if not written.put.isdisjoint(outbox.TO_BRIDGES):
+            await self._notifications.notify(BRIDGES)
+        return written.recorded
 
     @activity.defn(name="offer_jobs")
     async def offer_jobs(self, decision: Decision) -> Recorded:

@@ -82,12 +82,14 @@ class Sweeper:
                 log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))
                 return
             is_calm = await leases.is_calm(connection)
-            held = Share(await leases.held(connection))
-        await self._put_back(held)
-        await self._give_up(held)
-        await self._end_overdue(held)
+            held = await leases.held(connection)
+        share = Share(held)
+        if held:
+            await self._put_back(share)
+            await self._give_up(share)
+            await self._end_overdue(share)
         if not is_calm:
-            await self._end_canceling(held)
+            await self._end_canceling(share)
             await self._end_waiting()
 
     def _ticks(self, seconds: float) -> int:

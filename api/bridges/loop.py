@@ -25,8 +25,8 @@ from models.repositories.bridges import Bridge
 
 AT_ONCE: Final = 16
 """So many rows are carried out side by side: a configuration with remote files may take half a minute."""
-IDLE: Final = 0.25
-"""Seconds after which an idle loop looks for rows again without having been woken."""
+RESCAN: Final = 2.0
+"""Seconds after which an idle loop looks by itself: a process that was killed told nobody of the rows it had put."""
 HELD: Final = timedelta(seconds=60)
 """How long other processes leave a row alone that this one has taken."""
 TRIES: Final = 8
@@ -51,14 +51,14 @@ class BridgeLoop:
         try:
             while True:
                 waiter = self._services.notifications.subscribe(BRIDGES)
-                started = 0
+                pause = RESCAN
                 try:
-                    started = await self._start_due()
+                    pause = await self._start_due()
                 except Exception:
                     log.exception("the bridge loop stumbled; it goes on")
-                if not started:
+                if pause:
                     changes: list[asyncio.Future[Any]] = [waiter, *self._under_way.values()]
-                    await asyncio.wait(changes, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait(changes, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
                 self._services.notifications.leave(BRIDGES, waiter)
         finally:
             tasks = [keeping, *self._under_way.values()]
@@ -106,13 +106,19 @@ class BridgeLoop:
             except Exception:
                 log.exception("bridges could not be compared with their pipelines; the next round tries again")
 
-    async def _start_due(self) -> int:
+    async def _start_due(self) -> float:
+        """Start what is due; give back the seconds until the next row is, `RESCAN` at most, 0 if there may be more."""
+        looked_at = self._services.clock()
         rows = await self._take()
         for row in rows:
             task = asyncio.create_task(self.carry_out(row))
             self._under_way[row.id] = task
             task.add_done_callback(partial(self._ended, row.id))
-        return len(rows)
+        if rows:
+            return 0.0
+        async with self._database.read() as connection:
+            due = await outbox.next_due(connection, looked_at, outbox.TO_BRIDGES)
+        return RESCAN if due is None else min(RESCAN, max(0.01, (due - self._services.clock()).total_seconds()))
 
     def _ended(self, row_id: int, _task: "asyncio.Task[None]") -> None:
         self._under_way.pop(row_id, None)

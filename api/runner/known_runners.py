@@ -6,7 +6,7 @@ if the notification is lost, or the process that made the change is killed befor
 seconds (10). Meanwhile it is held, and gets no job: a claim looks at the runner's row and token itself.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from api.runner.asked_together import AskedTogether
@@ -44,19 +44,22 @@ class KnownRunners:
     def forget(self) -> None:
         """Something has changed, or may have."""
         self._forgotten += 1
-        self._known.clear()
+        self._known = {}
         self._used.clear()
 
     async def refresh(self, waiting: Iterable[str]) -> dict[str, KnownRunner]:
         """Read those that wait, and those that asked since the last time, in one statement; forget all others."""
-        used = self._used.union(waiting)
+        used, known = self._used.union(waiting), self._known
         self.forget()
-        return await self._read(used) if used else {}
+        return await self._read(used, known) if used else {}
 
-    async def _read(self, hashes: Collection[str]) -> dict[str, KnownRunner]:
+    async def _read(
+        self, hashes: Collection[str], known: Mapping[str, KnownRunner | None] | None = None
+    ) -> dict[str, KnownRunner]:
+        """Read these; `known` is what was known of them when nothing had been forgotten."""
         before = self._forgotten
         async with self._database.read() as connection:
-            found = await candidates.by_tokens(connection, hashes)
+            found = await candidates.by_tokens(connection, hashes, known or {})
         if before == self._forgotten:  # else something was changed since, or just before
             if len(self._known) + len(hashes) > _MOST:
                 self._known.clear()

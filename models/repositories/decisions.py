@@ -5,7 +5,7 @@ the last one, so that a zombie attempt of an activity, or an old run after a res
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
@@ -40,24 +40,33 @@ class Stale(Exception):
     """The decision is not newer than the last one recorded, or it answers a command that was answered before."""
 
 
-async def record_or_read(database: Any, decision: Decision, now: datetime) -> Recorded:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The rows after a decision, and the kinds of outbox rows that it put: somebody can be woken to carry them out."""
+
+    recorded: Recorded
+    put: frozenset[str] = frozenset()
+
+
+async def record_or_read(database: Any, decision: Decision, now: datetime) -> Written:
     """Record a decision in one transaction; a stale one changes nothing and gets the rows as they are."""
     try:
         async with database.write() as connection:
             return await record(connection, decision, now)
     except Stale:
         async with database.read() as connection:
-            return await _as_it_is(connection, decision)
+            return Written(await _as_it_is(connection, decision))
 
 
-async def record(connection: AsyncConnection, decision: Decision, now: datetime) -> Recorded:
+async def record(connection: AsyncConnection, decision: Decision, now: datetime) -> Written:
     """Write a decision. Raises `Stale` (the transaction must then be rolled back)."""
     before = await head(connection, decision.pipeline_id)
     if (before.run, before.tick) >= (decision.run, decision.tick) or await _is_repeated(connection, decision):
         raise Stale
+    put: set[str] = set()
     await _fold(connection, decision.verdicts, now)
     for to, group in groupby(decision.transitions, key=lambda transition: transition.to):
-        await _move(connection, decision, to, list(group), now)
+        put |= await _move(connection, decision, to, list(group), now)
     await _move_in(connection, decision)
     await add_attempts(connection, decision.attempts, now)
     slots = await resource_groups.take(connection, decision.takes) if decision.takes else ()
@@ -67,18 +76,23 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
         await cancel_jobs(connection, decision.pipeline_id, _rows_of(decision.cancel, made), now)
         made = await attempts_of(connection, decision.attempts)
     for answer in decision.answers:
-        if answer.name == "cancel_pipeline" and not answer.refused:
-            await cancel_children(connection, decision.pipeline_id, answer.key, now)
-    is_canceled = await _cancel_redundant(connection, decision, now) or bool(decision.cancel)
+        is_cancel = answer.name == "cancel_pipeline" and not answer.refused
+        if is_cancel and await cancel_children(connection, decision.pipeline_id, answer.key, now):
+            put.add(outbox.COMMAND)
+    if is_canceled := await _cancel_redundant(connection, decision, now) or bool(decision.cancel):
+        put.add(outbox.OUTCOME)
     status = await _refold(connection, decision, Status(before.status), now)
+    if status != before.status and await _tell_followers(connection, decision.pipeline_id, now):
+        put.add(outbox.FOLLOW)
     await _explain(connection, decision, is_canceled=is_canceled)
-    return Recorded(
+    recorded = Recorded(
         status=status,
         statuses=await _named(connection, decision),
         attempts=tuple(made.values()),
         answers=answered,
         slots=slots,
     )
+    return Written(recorded, frozenset(put))
 
 
 _jobs: Any = bindparam("b_jobs", expanding=True)
@@ -140,12 +154,13 @@ async def _is_repeated(connection: AsyncConnection, decision: Decision) -> bool:
 
 async def _move(
     connection: AsyncConnection, decision: Decision, to: Status, group: Sequence[Transition], now: datetime
-) -> None:
+) -> set[str]:
+    """Move jobs to one status; the kinds of outbox rows that this put."""
     ids = [transition.job_id for transition in group]
     if to is Status.SCHEDULED:
         for transition in group:
             await set_status(connection, [transition.job_id], to, now, due_at=transition.due_at)
-        return
+        return set()
     room = {"room": decision.room} if to is Status.PENDING else {}
     moved = await move(connection, ids, to, now, **room)
     if to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}:
@@ -153,8 +168,10 @@ async def _move(
     grouped = [row for row in moved if row.resource_group_id is not None]
     if to is Status.CREATED and grouped:
         await resource_groups.forget(connection, [row.id for row in grouped])
-    if to in {Status.WAITING_FOR_RESOURCE, Status.SKIPPED, Status.MANUAL}:
+    if to in {Status.WAITING_FOR_RESOURCE, Status.SKIPPED, Status.MANUAL} and grouped:
         await _ask_groups(connection, decision.pipeline_id, {row.resource_group_id for row in grouped}, now)
+        return {outbox.GROUP}
+    return {outbox.BRIDGE} if to is Status.PENDING and any(row.bridge for row in moved) else set()
 
 
 async def _ask_groups(connection: AsyncConnection, pipeline_id: int, groups: Iterable[int], now: datetime) -> None:
@@ -237,9 +254,15 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Statu
     )
     if written.rowcount == 0:
         raise Stale
-    if status is not before and (await connection.execute(_FOLLOWER, values)).first() is not None:
-        await outbox.put(connection, outbox.FOLLOW, decision.pipeline_id, now)
     return status
+
+
+async def _tell_followers(connection: AsyncConnection, pipeline_id: int, now: datetime) -> bool:
+    """The bridges that follow this pipeline are to take over its status; whether there are any."""
+    if (await connection.execute(_FOLLOWER, {"b_pipeline": pipeline_id})).first() is None:
+        return False
+    await outbox.put(connection, outbox.FOLLOW, pipeline_id, now)
+    return True
 
 
 async def _explain(connection: AsyncConnection, decision: Decision, *, is_canceled: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -192,8 +192,12 @@ async def dequeue(connection: AsyncConnection, ids: Sequence[int]) -> None:
     await connection.execute(delete(queue_entry).where(queue_entry.c.job_id.in_(ids)))
 
 
+_STUCK_CANCELING: Final = select(job.c.id).where(
+    job.c.status == Status.CANCELING, job.c.canceling_at < bindparam("b_before")
+)
+
+
 async def stuck_canceling(connection: AsyncConnection, patience: float) -> list[int]:
     """Jobs that were asked to stop more than `patience` seconds ago, by the database's clock, and still have not."""
     before = await database_time.moment(connection) - timedelta(seconds=patience)
-    statement = select(job.c.id).where(job.c.status == Status.CANCELING, job.c.canceling_at < before)
-    return list((await connection.execute(statement)).scalars())
+    return list((await connection.execute(_STUCK_CANCELING, {"b_before": before})).scalars())

@@ -6,8 +6,9 @@ Reference: design, "Leases count time in which we served".
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import and_, case, delete, func, insert, select, update
+from sqlalchemy import Float, and_, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
@@ -21,6 +22,26 @@ lease = table_of(Lease)
 clock = table_of(LeaseClock)
 runner = table_of(Runner)
 
+_CLOCK: Final = select(clock.c.ticks, clock.c.ticked_at)
+_IS_CALM: Final = select(clock.c.ticks < clock.c.calm_until)
+_HELD: Final = select(func.count()).select_from(lease)
+_TICKS: Final = select(clock.c.ticks)
+_NOW: Final = func.coalesce(_TICKS.scalar_subquery(), 0)
+_SILENT: Final = (
+    select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status)
+    .join(job, job.c.id == lease.c.job_id)
+    .where(lease.c.contact < _NOW - bindparam("b_ticks"), lease.c.taken_up == bindparam("b_taken_up"))
+    .order_by(lease.c.contact, lease.c.job_id)
+)
+_timeout = case((runner.c.maximum_timeout < job.c.timeout, runner.c.maximum_timeout), else_=job.c.timeout)
+_ran = (_NOW - lease.c.since) * bindparam("b_every", type_=Float)
+_OVERDUE: Final = (
+    select(lease.c.job_id, lease.c.hand_out, _timeout.label("timeout"))
+    .select_from(lease.join(job, job.c.id == lease.c.job_id).outerjoin(runner, runner.c.id == job.c.runner_id))
+    .where(job.c.status == Status.RUNNING, _ran > _timeout + bindparam("b_grace", type_=Float))
+    .order_by(lease.c.since, lease.c.job_id)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
@@ -33,10 +54,12 @@ class Tick:
 async def tick(connection: AsyncConnection, every: float) -> Tick | None:
     """Count one tick unless another process has just done so (then None)."""
     now = await database_time.seconds(connection)  # the only clock that leases know
-    row = (await connection.execute(select(clock.c.ticks, clock.c.ticked_at))).first()
+    row = (await connection.execute(_CLOCK)).first()
     if row is None:
         await connection.execute(insert(clock).values(id=1, ticks=1, ticked_at=now, calm_until=0))
         return Tick(1, 0.0)
+    if row.ticked_at > now - every * 0.9:
+        return None  # it saves a write that would change nothing
     written = await connection.execute(
         update(clock)
         .where(clock.c.id == 1, clock.c.ticks == row.ticks, clock.c.ticked_at <= now - every * 0.9)
@@ -59,20 +82,12 @@ async def extend_all(connection: AsyncConnection, ticks: int) -> None:
 
 async def is_calm(connection: AsyncConnection) -> bool:
     """Whether an outage has passed so recently that who waited for us shall not be blamed for it."""
-    statement = select(clock.c.ticks < clock.c.calm_until)
-    return bool((await connection.execute(statement)).scalar())
+    return bool((await connection.execute(_IS_CALM)).scalar())
 
 
 async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> Sequence[Record]:
     """Leases without a call for more than `ticks`, oldest first."""
-    now = await _ticks(connection)
-    statement = (
-        select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status)
-        .join(job, job.c.id == lease.c.job_id)
-        .where(lease.c.contact < now - ticks, lease.c.taken_up == taken_up)
-        .order_by(lease.c.contact, lease.c.job_id)
-    )
-    return (await connection.execute(statement)).all()
+    return (await connection.execute(_SILENT, {"b_ticks": ticks, "b_taken_up": taken_up})).all()
 
 
 async def still_silent(connection: AsyncConnection, rows: Sequence[Record], ticks: int) -> set[int]:
@@ -93,24 +108,16 @@ async def overdue(connection: AsyncConnection, every: float, grace: float) -> Se
     Counted from the claim, in ticks of `every` seconds. A runner is told the job's timeout or its own, whichever is
     shorter.
     """
-    now = await _ticks(connection)
-    shorter = case((runner.c.maximum_timeout < job.c.timeout, runner.c.maximum_timeout), else_=job.c.timeout)
-    statement = (
-        select(lease.c.job_id, lease.c.hand_out, shorter.label("timeout"))
-        .select_from(lease.join(job, job.c.id == lease.c.job_id).outerjoin(runner, runner.c.id == job.c.runner_id))
-        .where(job.c.status == Status.RUNNING, (now - lease.c.since) * every > shorter + grace)
-        .order_by(lease.c.since, lease.c.job_id)
-    )
-    return (await connection.execute(statement)).all()
+    return (await connection.execute(_OVERDUE, {"b_every": every, "b_grace": grace})).all()
 
 
 async def _ticks(connection: AsyncConnection) -> int:
-    return (await connection.execute(select(clock.c.ticks))).scalar() or 0
+    return (await connection.execute(_TICKS)).scalar() or 0
 
 
 async def held(connection: AsyncConnection) -> int:
     """How many jobs runners hold."""
-    return int((await connection.execute(select(func.count()).select_from(lease))).scalar_one())
+    return int((await connection.execute(_HELD)).scalar_one())
 
 
 async def unresponsive(connection: AsyncConnection, job_ids: Sequence[int], ticks: int) -> set[int]:

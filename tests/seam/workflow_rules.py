@@ -191,6 +191,22 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "tests/api/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
     ),
     Removal(
+        "Waking",
+        "the loop of the bridges is told of what a decision puts into the outbox",
+        "activities/pipelines.py",
+        "            await self._notifications.notify(BRIDGES)\n",
+        "            pass\n",
+        "tests/api/bridges/test_waking.py::test_a_bridge_is_carried_out_at_once_after_its_offer_and_hears_of_every_status",
+    ),
+    Removal(
+        "Waking",
+        "the loop of the bridges looks by itself",
+        "api/bridges/loop.py",
+        "timeout=pause, return_when",
+        "timeout=None, return_when",
+        "tests/api/bridges/test_waking.py::test_a_bridge_that_nobody_was_told_of_is_found_by_the_next_look",
+    ),
+    Removal(
         "Child pipelines",
         "a revival waits until the end before it is folded",
         "models/repositories/bridges.py",
