@@ -21,9 +21,10 @@ from bench.held_jobs import HeldJobs, end, hold
 from bench.log_load import CHUNK, Order
 from bench.options import Options
 from bench.rows import Row, Side
-from bench.servers import Servers, ask_module, cpu_seconds, free_ports, running, started
+from bench.servers import Servers, ask_module, cpu_seconds, running, started
 from pods.child import Child, Ready
 from settings import SizeLimits
+from tests.ports import free_ports
 from tests.postgres import fresh_database, postgres_server
 
 MEBIBYTE: Final = 1024 * 1024
@@ -47,8 +48,8 @@ class Scale:
     jobs: int = 200
     chunks: int = 128
     """Of each job, as fast as they are taken."""
-    paced: int = 10
-    """Chunks of each job at a runner's own pace, first without and then with a slow reader of each log."""
+    paced: int = 5
+    """Chunks of each job at a runner's own pace, first without and then with a slow reader of each log, in each run."""
     archive: int = 1024
     """MiB."""
 
@@ -67,30 +68,49 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """Chunks at a runner's own pace: what the load told, and the memory that slow readers cost the API."""
+
+    alone: dict[str, float]
+    watched: dict[str, float]
+    memory: float
+
+    @property
+    def disturbed(self) -> float:
+        """How much longer the p99 of a PATCH is while they read."""
+        return self.watched["p99"] / self.alone["p99"]
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """One database: what the load told of each part, and the memory of the API meanwhile."""
 
     stream: dict[str, float]
     bare: dict[str, float]
-    alone: dict[str, float]
-    watched: dict[str, float]
+    rounds: list[Round]
     archive: dict[str, float]
     memory: dict[str, Memory]
     api_cpu: float
     """Seconds of the API's processor for the stream."""
 
+    def paced(self, name: str, *, watched: bool) -> float:
+        """The median of the rounds."""
+        return median((each.watched if watched else each.alone)[name] for each in self.rounds)
+
 
 def rows(options: Options) -> list[Row]:
-    """Measure on both databases."""
-    del options
+    """Measure on both databases; what readers do to runners in several rounds."""
     scale = Scale()
-    return [row for name, measured in asyncio.run(measure(scale)).items() for row in _rows(name, scale, measured)]
+    found = asyncio.run(measure(scale, options.runs))
+    return [row for name, measured in found.items() for row in _rows(name, scale, measured)]
 
 
 def _rows(name: str, scale: Scale, measured: Measured) -> list[Row]:
     patches = scale.jobs * scale.chunks
     sent = patches * CHUNK / MEBIBYTE
     stream, memory, archive = measured.stream, measured.memory, measured.archive
+    disturbed = median(each.disturbed for each in measured.rounds)
+    readers = max(each.memory for each in measured.rounds)
     table = [
         Row("stream", sent / stream["seconds"], "MiB/s"),
         Row("stream to a server that drops it", sent / measured.bare["seconds"], "MiB/s"),
@@ -103,18 +123,12 @@ def _rows(name: str, scale: Scale, measured: Measured) -> list[Row]:
         Row("stream: memory of API at the start", memory["stream"].samples[0], "MiB"),
         Row("stream: memory of API at the end", memory["stream"].samples[-1], "MiB"),
         Row("stream: growth in the second half", memory["stream"].second_half, "MiB", MOST_GROWTH, Side.AT_MOST),
-        Row("at a runner's pace: PATCH, p50", measured.alone["p50"], "ms"),
-        Row("at a runner's pace: PATCH, p99", measured.alone["p99"], "ms"),
-        Row("the same with slow readers: PATCH, p50", measured.watched["p50"], "ms"),
-        Row("the same with slow readers: PATCH, p99", measured.watched["p99"], "ms"),
-        Row(
-            "with / without slow readers, p99",
-            measured.watched["p99"] / measured.alone["p99"],
-            "ratio",
-            MOST_DISTURBED,
-            Side.AT_MOST,
-        ),
-        Row("slow readers: memory", _growth(memory["watched"]), "MiB", MOST_FOR_READERS, Side.AT_MOST),
+        Row("at a runner's pace: PATCH, p50", measured.paced("p50", watched=False), "ms"),
+        Row("at a runner's pace: PATCH, p99", measured.paced("p99", watched=False), "ms"),
+        Row("the same with slow readers: PATCH, p50", measured.paced("p50", watched=True), "ms"),
+        Row("the same with slow readers: PATCH, p99", measured.paced("p99", watched=True), "ms"),
+        Row("with / without slow readers, p99", disturbed, "ratio", MOST_DISTURBED, Side.AT_MOST),
+        Row("slow readers: memory", readers, "MiB", MOST_FOR_READERS, Side.AT_MOST),
         Row("artifact up", scale.archive / archive["up"], "MiB/s"),
         Row("artifact down", scale.archive / archive["down"], "MiB/s"),
         Row("artifact: CPU of load", archive["cpu"], "s"),
@@ -127,15 +141,15 @@ def _growth(memory: Memory) -> float:
     return max(memory.samples) - memory.samples[0]
 
 
-async def measure(scale: Scale) -> dict[str, Measured]:
+async def measure(scale: Scale, runs: int) -> dict[str, Measured]:
     """By the database's name."""
     with postgres_server({}) as server:
         async with fresh_database(server) as address:
-            on_postgres = await _measure(scale, address)
-    return {"PostgreSQL": on_postgres, "SQLite": await _measure(scale, "")}
+            on_postgres = await _measure(scale, runs, address)
+    return {"PostgreSQL": on_postgres, "SQLite": await _measure(scale, runs, "")}
 
 
-async def _measure(scale: Scale, database: str) -> Measured:
+async def _measure(scale: Scale, runs: int, database: str) -> Measured:
     sizes = SizeLimits(artifact_bytes=2 * scale.archive * MEBIBYTE)
     async with running(front=False, database_url=database, sizes=sizes) as servers:
         api = servers.processes["api"]
@@ -149,16 +163,28 @@ async def _measure(scale: Scale, database: str) -> Measured:
         cpu = cpu_seconds(api) - cpu
         async with _dropping() as port:
             bare = await _send(replace(order, port=port))
-        order = replace(order, start=order.start + order.chunks * CHUNK, chunks=scale.paced, pace=_PACE)
-        alone = await _send(order)
-        order = replace(order, start=order.start + order.chunks * CHUNK)
-        async with _sampled(api) as watching, _slow_readers(servers, held):
-            watched = await _send(order)
+        rounds = []
+        for _ in range(runs):
+            order = replace(order, start=_end(order), chunks=scale.paced, pace=_PACE)
+            rounds.append(await _round(servers, held, order))
+            order = replace(order, start=_end(order))
         async with _sampled(api) as archiving:
             archive = await _archive(servers, held, scale.archive)
-        await end(servers, held, order.start // CHUNK + order.chunks)
-        memory = {"stream": streaming, "watched": watching, "archive": archiving}
-        return Measured(stream, bare, alone, watched, archive, memory, cpu)
+        await end(servers, held, _end(order) // CHUNK)
+        return Measured(stream, bare, rounds, archive, {"stream": streaming, "archive": archiving}, cpu)
+
+
+async def _round(servers: Servers, held: HeldJobs, order: Order) -> Round:
+    """The order, and the same again behind it while a slow reader follows each log."""
+    alone = await _send(order)
+    async with _sampled(servers.processes["api"]) as memory, _slow_readers(servers, held):
+        watched = await _send(replace(order, start=_end(order)))
+    return Round(alone, watched, _growth(memory))
+
+
+def _end(order: Order) -> int:
+    """The length of the logs when it has been carried out."""
+    return order.start + order.chunks * CHUNK
 
 
 async def _send(order: Order) -> dict[str, float]:

@@ -6,7 +6,8 @@ masked alone, with the same result as the whole (reference: reliability, S3).
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -33,8 +34,7 @@ class Secrets:
         """Empty values and prefixes are ignored."""
         self._values = sorted({value for value in values if value}, key=len, reverse=True)
         self._prefixes = sorted({prefix.encode() for prefix in prefixes if prefix}, key=len, reverse=True)
-        starts = b"|".join(re.escape(prefix) for prefix in self._prefixes)
-        self._token = re.compile(b"(?:" + starts + rb")[\w.=-]{1,%d}" % LONGEST_TOKEN) if starts else None
+        self._tokens = _patterns(self._prefixes)
         self._longest_prefix = len(self._prefixes[0]) if self._prefixes else 0
         longest_token = self._longest_prefix + LONGEST_TOKEN if self._prefixes else 0
         self.reach = max(longest_token, len(self._values[0]) if self._values else 0)
@@ -70,13 +70,15 @@ class Secrets:
         return cut
 
     def tokens(self, buffer: bytes, begin: int = 0) -> Iterator[tuple[int, int]]:
-        """Words from byte `begin` on that begin like a token; they may overlap."""
-        while self._token is not None and (found := self._token.search(buffer, begin)) is not None:
-            start, end = found.span()
-            yield start, end
-            # What begins within a word that has ended is part of it, unless its prefix reaches beyond.
-            has_ended = end - start < LONGEST_TOKEN
-            begin = max(start + 1, end - self._longest_prefix) if has_ended else start + 1
+        """Words from byte `begin` on that begin like a token, in no order; they may overlap."""
+        for pattern in self._tokens:
+            place = begin
+            while (found := pattern.search(buffer, place)) is not None:
+                start, end = found.span()
+                yield start, end
+                # What begins within a word that has ended is part of it, unless its prefix reaches beyond.
+                has_ended = end - start < LONGEST_TOKEN
+                place = max(start + 1, end - self._longest_prefix) if has_ended else start + 1
 
     def _places(self, buffer: bytes) -> Iterator[tuple[int, int]]:
         for value in self._values:
@@ -93,10 +95,11 @@ class MaskedRange:
     decided so far. Memory: the part and twice the reach of the secrets.
     """
 
-    def __init__(self, secrets: Secrets, start: int, end: int, size: int) -> None:
-        """`size` is where the log ends."""
+    def __init__(self, secrets: Secrets, start: int, end: int, size: int, *, grows: bool = False) -> None:
+        """`size` is where the log ends. If it `grows`, an end that may be the beginning of a secret is left out."""
         self.begin = max(0, start - secrets.reach)
         self.stop = min(size, end + secrets.reach)
+        self._may_open = grows and self.stop == size
         self._secrets = secrets
         self._position, self._end = start, end
         self._base, self._buffer = self.begin, b""
@@ -105,7 +108,10 @@ class MaskedRange:
         """Take the next bytes of the log; give back the next ones of the range."""
         self._buffer += part
         reached = self._base + len(self._buffer)
-        limit = self._end if reached >= self.stop else min(self._end, reached - self._secrets.reach)
+        decided = reached - self._secrets.reach
+        if reached >= self.stop:
+            decided = self._base + self._secrets.open_end(self._buffer) if self._may_open else self._end
+        limit = min(self._end, decided)
         if limit <= self._position:
             return b""
         masked = self._secrets.masked(self._buffer)[self._position - self._base : limit - self._base]
@@ -113,6 +119,17 @@ class MaskedRange:
         self._buffer = self._buffer[keep_from - self._base :]
         self._base, self._position = keep_from, limit
         return masked
+
+
+def _patterns(prefixes: Sequence[bytes]) -> tuple["re.Pattern[bytes]", ...]:
+    """Words that begin so. Those that begin alike share a pattern: two letters are found far faster than one of two."""
+    alike: defaultdict[bytes, list[bytes]] = defaultdict(list)
+    for prefix in prefixes:
+        alike[prefix[:2]].append(re.escape(prefix[2:]))
+    return tuple(
+        re.compile(re.escape(head) + b"(?:" + b"|".join(rests) + rb")[\w.=-]{1,%d}" % LONGEST_TOKEN)
+        for head, rests in alike.items()
+    )
 
 
 def forms(value: str) -> Iterator[bytes]:

@@ -53,16 +53,16 @@ async def window(services: Services, log: Log, start: int, state: State) -> Wind
         skipped=start,
         offset=start + piece.consumed,
         state=str(piece.state),
-        more=bool(data) and end < log.readable,
+        more=len(data) == WINDOW,
     )
 
 
 async def first_window(services: Services, job: Any) -> Window:
     """The end of a log, from a line's beginning on; of a short one all."""
     log = await log_of(services, job)
-    if log.readable <= WINDOW:
+    if log.size <= WINDOW:
         return await window(services, log, 0, State())
-    start = log.readable - WINDOW
+    start = log.size - WINDOW
     data = await _collected(read_log(services, log, start, start + WINDOW // 2))
     return await window(services, log, start + data.find(b"\n") + 1, State(0))
 

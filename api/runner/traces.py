@@ -1,15 +1,17 @@
 """`PATCH /jobs/:id/trace`: the log, in order, by byte offset (reference: runner protocol, section 5)."""
 
 import re
-from typing import Final
+from typing import Final, NoReturn
 
 from fastapi import Request, Response
+from starlette.background import BackgroundTask
 
 from api.runner.body import limited_body
 from api.runner.job_access import claims_for, held, job_token
 from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
+from api.runner.trace_writer import Chunk
 from api.services import Services
-from auth.job_token import Scope
+from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.status import Status
 from models.columns import Record
@@ -25,20 +27,26 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
     start = _start(request.headers.get("content-range", ""))
     sizes = services.settings.sizes
     content = await limited_body(request, sizes.trace_patch_bytes, "PERDURE_TRACE_PATCH_BYTES")
-    async with services.database.write() as connection:
-        row = await held(connection, claims)
-        too_long = start + len(content) > sizes.trace_bytes
-        size = start if too_long else await traces.append(connection, row, start, content)
-    if too_long:
-        await _drop(services, row)
-    if traces.is_watched(row):
-        await services.notifications.notify(trace_topic(job_id), count=1_000)
+    chunk = Chunk(claims, start, content)
+    if not content:
+        row = await _note(services, chunk)
+    elif start + len(content) > sizes.trace_bytes:
+        row = await _drop(services, claims)
+    else:
+        row = await services.trace_writer.append(chunk)
     headers = {
         "Job-Status": row.status,
-        "Range": f"0-{size}",
+        "Range": f"0-{start + len(content)}",
         TRACE_INTERVAL: str(trace_interval(services, row)),
     }
-    return Response(b"0", 202, headers, media_type="text/plain")
+    return Response(b"0", 202, headers, media_type="text/plain", background=_news(services, row))
+
+
+def _news(services: Services, row: Record) -> BackgroundTask | None:
+    """Readers hear of a chunk when its runner has the answer."""
+    if not traces.is_watched(row):
+        return None
+    return BackgroundTask(services.notifications.notify, trace_topic(row.id), count=1_000)
 
 
 def _start(content_range: str) -> int:
@@ -49,17 +57,18 @@ def _start(content_range: str) -> int:
     return int(found[1])
 
 
-async def _drop(services: Services, row: Record) -> None:
-    """A log beyond the limit ends its job."""
+async def _note(services: Services, chunk: Chunk) -> Record:
+    """Some runners flush an empty buffer: a chunk of nothing would stand in the way of the next."""
     async with services.database.write() as connection:
-        await verdicts.end_jobs(
-            connection,
-            [row.id],
-            Status.FAILED,
-            services.clock(),
-            reason="trace_size_exceeded",
-            hand_out=row.hand_out,
-        )
+        return chunk.behind(await held(connection, chunk.claims))
+
+
+async def _drop(services: Services, claims: JobClaims) -> NoReturn:
+    """A log beyond the limit ends its job. Raises `JobNotRunning`."""
+    async with services.database.write() as connection:
+        row = await held(connection, claims)
+        reason, now = "trace_size_exceeded", services.clock()
+        await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason, hand_out=row.hand_out)
     await services.notifications.notify(OUTBOX)
     limit = services.settings.sizes.trace_bytes
     raise JobNotRunning(f"403 Forbidden: the log is longer than {limit} bytes (PERDURE_TRACE_BYTES).", Status.FAILED)

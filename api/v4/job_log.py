@@ -6,24 +6,19 @@ the same to the runner, to the store and to every reader (reference: runner prot
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
 from api.services import Services
+from api.v4.log_reads import PART, Part
 from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
 from models.repositories import traces
 
-PART: Final = 64 * 1024
-"""Bytes that are read from the database at a time. A slow reader holds a few parts, and no connection."""
-
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log as it was at one moment: `size` bytes of one `generation`; `frozen` when nothing can follow.
-
-    `readable` bytes can be shown: less than all while the log grows and its end may be the beginning of a secret.
-    """
+    """A log as it was at one moment: `size` bytes of one `generation`; `frozen` when nothing can follow."""
 
     project_id: int
     job_id: int
@@ -32,7 +27,6 @@ class Log:
     frozen: bool
     copied: bool
     secrets: Secrets = field(repr=False)
-    readable: int = 0
 
 
 def masked_values(job: Any) -> Iterable[str]:
@@ -46,29 +40,34 @@ def masked_values(job: Any) -> Iterable[str]:
 
 async def log_of(services: Services, job: Any) -> Log:
     """The log of a job; an empty one before any runner has written. Its runner learns that somebody reads."""
+    reads = services.log_reads
+    head = await reads.head(job.id)
+    if not head.frozen and head.watched != head.ticks:
+        await reads.note_look(job.id)
+        if not traces.is_watched(head):
+            head = await reads.head(job.id)  # a chunk that came before told nobody
     secrets = Secrets(form for value in masked_values(job) for form in forms(value))
-    async with services.database.read() as connection:
-        head = await traces.head(connection, job.id)
-        log = Log(job.project_id, job.id, head.generation, head.size, head.frozen, head.copied, secrets, head.size)
-        if not log.frozen and log.size:
-            start = max(0, log.size - secrets.reach)
-            end = await traces.read(connection, job.id, log.generation, start, log.size - start)
-            log = replace(log, readable=start + secrets.open_end(end))
-    if not log.frozen and head.watched != head.ticks:
-        async with services.database.write() as connection:
-            await traces.watch(connection, job.id)
-    return log
+    return Log(job.project_id, job.id, head.generation, head.size, head.frozen, head.copied, secrets)
+
+
+async def readable(services: Services, log: Log) -> int:
+    """How many bytes can be shown: not all while the log grows and its end may be the beginning of a secret."""
+    if log.frozen or not log.size:
+        return log.size
+    start = max(0, log.size - log.secrets.reach)
+    end = await services.log_reads.part(Part(log.job_id, log.generation, start, log.size - start))
+    return start + log.secrets.open_end(end)
 
 
 async def read_log(services: Services, log: Log, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-    """The masked bytes from `start` up to, without, `end` (None: all that were readable when `log` was read).
+    """The masked bytes from `start` up to, without, `end` (None: all) that can be shown.
 
     Ends early when the runner begins to send the log again: those bytes belong to nobody then.
     """
-    end = log.readable if end is None else min(end, log.readable)
+    end = log.size if end is None else min(end, log.size)
     if start >= end:
         return
-    masked = MaskedRange(log.secrets, start, end, log.size)
+    masked = MaskedRange(log.secrets, start, end, log.size, grows=not log.frozen)
     async with aclosing(_stored_bytes(services, log, masked.begin, masked.stop)) as parts:
         async for part in parts:
             if shown := masked.feed(part):
@@ -79,11 +78,10 @@ async def _stored_bytes(services: Services, log: Log, start: int, end: int) -> A
     """The bytes as the runner sent them."""
     position = start
     while position < end and not log.copied:
-        async with services.database.read() as connection:
-            part = await traces.read(connection, log.job_id, log.generation, position, min(PART, end - position))
-            if not part:
-                head = await traces.head(connection, log.job_id)
+        wanted = Part(log.job_id, log.generation, position, min(PART, end - position))
+        part = await services.log_reads.part(wanted)
         if not part:
+            head = await services.log_reads.head(log.job_id)
             if not head.copied or head.generation != log.generation:
                 return
             break

@@ -29,11 +29,13 @@ from domain.errors import PerdureError
 from models.notifications import trace_topic
 from models.repositories import jobs
 
-RECHECK: Final = 2.0
+RECHECK: Final = 5.0
 """Seconds after which we look again even if nothing woke us; each look tells the runner that somebody reads."""
+ADMITTED: Final = 10.0
+"""Seconds for which a reader who might see the project is not asked again."""
 _PAUSE: Final = 0.3
 """Seconds after a change; what comes meanwhile is sent together."""
-_QUIET_ROUNDS: Final = 7
+_QUIET_ROUNDS: Final = 3
 """After so many looks without a change a comment shows proxies that the connection lives."""
 _PLACE: Final = re.compile(r"(\d{1,9})-(\d{1,15})")
 
@@ -72,7 +74,7 @@ async def trace_events(services: Services, found: JobAccess, place: Place) -> As
     while not services.drain.begun:
         waiter = services.notifications.subscribe(topic)
         try:
-            if now() - looked >= RECHECK:
+            if now() - looked >= ADMITTED:
                 await access_to(services, found.project.caller, found.project.row.id)
                 looked = now()
             log = await log_of(services, found.row)

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import JobDep
-from api.v4.job_log import Log, log_of, read_log
+from api.v4.job_log import Log, log_of, read_log, readable
 from api.v4.streaming import begun
 
 router = APIRouter(prefix="/projects/{project}/jobs/{job_id}")
@@ -23,12 +23,14 @@ _RANGE: Final = re.compile(r"bytes=(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))")
 async def get_trace(request: Request, found: JobDep, services: ServicesDep, offset: Offset = 0) -> Response:
     """The log as it is now, from byte `offset` on, or the range that the header `Range` asks for."""
     log = await log_of(services, found.row)
-    wanted = requested_range(request.headers.get("range", ""), log.readable)
+    header = request.headers.get("range", "")
+    size = await readable(services, log) if header else log.size
+    wanted = requested_range(header, size)
     if wanted is None:
         return await plain_log(services, log, offset)
     if not wanted:
-        message = {"message": f"416 Range Not Satisfiable: the log has {log.readable} bytes."}
-        return JSONResponse(message, 416, {"Content-Range": f"bytes */{log.readable}"})
+        message = {"message": f"416 Range Not Satisfiable: the log has {size} bytes."}
+        return JSONResponse(message, 416, {"Content-Range": f"bytes */{size}"})
     return await plain_log(services, log, wanted.start, wanted.stop, status=206)
 
 
@@ -52,10 +54,10 @@ async def plain_log(
     services: Services, log: Log, start: int = 0, end: int | None = None, status: int = 200
 ) -> StreamingResponse:
     """A part of a log. Only a frozen one has a length: of the others bytes may still be taken back."""
-    end = log.readable if end is None else end
+    end = log.size if end is None else end
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Accept-Ranges": "bytes"}
     if status == 206:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{log.readable if log.frozen else '*'}"
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{log.size if log.frozen else '*'}"
     if log.frozen:
         headers["Content-Length"] = str(max(0, end - start))
     chunks = await begun(read_log(services, log, start, end))

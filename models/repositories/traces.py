@@ -5,21 +5,20 @@ Nothing here ever holds more of a log than it is asked for.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import BigInteger, Integer, bindparam, case, cast, delete, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import OutOfOrder
-from models.columns import Record, table_of
-from models.pipelines import LeaseClock, Trace, TraceChunk
+from models.columns import Record, padded, table_of
+from models.pipelines import Trace, TraceChunk
+from models.repositories.held_jobs import TICKS
 from models.repositories.job_rows import job
 
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)
-clock = table_of(LeaseClock)
 
 WATCHED_TICKS: Final = 2
 """A log counts as watched for so many ticks after a look at it; readers look every few seconds."""
@@ -32,22 +31,25 @@ _GROW: Final = (
 )
 _ADD: Final = insert(chunk)
 
-_TICKS: Final = func.coalesce(select(clock.c.ticks).scalar_subquery(), 0)
-_HEAD: Final = select(
+_HEAD_OF: Final = select(
     trace.c.generation,
     trace.c.size,
     trace.c.crc,
     trace.c.frozen,
     trace.c.copied,
     trace.c.watched,
-    _TICKS.label("ticks"),
-).where(trace.c.job_id == bindparam("b_job"))
-_WATCH: Final = (
-    update(trace)
-    .where(trace.c.job_id == bindparam("b_job"), ~trace.c.frozen)
-    .where(func.coalesce(trace.c.watched, -1) < _TICKS)
-    .values(watched=_TICKS)
+    TICKS.label("ticks"),
 )
+_HEAD: Final = _HEAD_OF.where(trace.c.job_id == bindparam("b_job"))
+_HEADS: Final = _HEAD_OF.add_columns(trace.c.job_id).where(trace.c.job_id.in_(bindparam("b_jobs", expanding=True)))
+_GROWING: Final = (
+    select(trace.c.job_id)
+    .where(trace.c.job_id.in_(bindparam("b_jobs", expanding=True)), ~trace.c.frozen)
+    .where(func.coalesce(trace.c.watched, -1) < TICKS)
+    .order_by(trace.c.job_id)
+    .with_for_update()
+)
+_WATCH: Final = update(trace).where(trace.c.job_id.in_(_GROWING)).values(watched=TICKS)
 
 _FROM: Final = bindparam("b_from", type_=BigInteger)
 _TO: Final = bindparam("b_to", type_=BigInteger)
@@ -85,40 +87,21 @@ class Head:
     ticks: int = 0
 
 
-async def append(connection: AsyncConnection, row: Record, start: int, content: bytes) -> int:
-    """Add bytes at offset `start` of a held job's log (`held_jobs.look`); give back the new size.
-
-    Raises `OutOfOrder` with the size there is.
-    """
-    job_id = row.id
-    if row.size != start:
-        raise _out_of_order(row, row.size, start)
-    if not content:
-        return start  # some runners flush an empty buffer: a chunk of nothing would stand in the way of the next
-    size = start + len(content)
-    place = {"b_job": job_id, "b_start": start, "b_generation": row.generation}
-    written = await connection.execute(_GROW, {**place, "b_size": size, "b_crc": zlib.crc32(content, row.crc)})
-    if written.rowcount == 0:
-        raise _out_of_order(row, (await head(connection, job_id)).size, start)
-    await connection.execute(_ADD, {"job_id": job_id, "generation": row.generation, "start": start, "content": content})
-    return size
+async def grow(connection: AsyncConnection, job_id: int, log: Record | Head, content: bytes) -> bool:
+    """Add bytes, one at least, behind a log as it was seen; false when it has changed since."""
+    place = {"b_job": job_id, "b_start": log.size, "b_generation": log.generation}
+    size, crc = log.size + len(content), zlib.crc32(content, log.crc)
+    if not (await connection.execute(_GROW, {**place, "b_size": size, "b_crc": crc})).rowcount:
+        return False
+    start = {"generation": log.generation, "start": log.size}
+    await connection.execute(_ADD, {"job_id": job_id, **start, "content": content})
+    return True
 
 
 async def add_words(connection: AsyncConnection, job_id: int, words: str) -> None:
     """Append a line of the server's own to the log of a job that a runner holds; call it before the verdict."""
-    log = await head(connection, job_id)
     content = f"\n\x1b[31;1m{words}\x1b[0;m\n".encode("utf-8", "replace")
-    place = {"b_job": job_id, "b_start": log.size, "b_generation": log.generation}
-    size = log.size + len(content)
-    written = await connection.execute(_GROW, {**place, "b_size": size, "b_crc": zlib.crc32(content, log.crc)})
-    if written.rowcount:
-        start = {"generation": log.generation, "start": log.size}
-        await connection.execute(_ADD, {"job_id": job_id, **start, "content": content})
-
-
-def _out_of_order(row: Record, size: int, start: int) -> OutOfOrder:
-    words = f"The log of job {row.id} has {size} bytes; a chunk came for offset {start}."
-    return OutOfOrder(words, size, row.status)
+    await grow(connection, job_id, await head(connection, job_id), content)
 
 
 async def head(connection: AsyncConnection, job_id: int) -> Head:
@@ -127,14 +110,20 @@ async def head(connection: AsyncConnection, job_id: int) -> Head:
     return Head() if row is None else Head(*row)
 
 
+async def heads(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping[int, Head]:
+    """The same of many logs, by job; without those that no runner has taken yet."""
+    rows = (await connection.execute(_HEADS, {"b_jobs": padded(job_ids)})).all()
+    return {row.job_id: Head(*row[:-1]) for row in rows}
+
+
 def is_watched(row: Record) -> bool:
     """Whether somebody reads the growing log of a held job (`held_jobs.look`)."""
     return row.watched is not None and bool(row.watched + WATCHED_TICKS >= (row.ticks or 0))
 
 
-async def watch(connection: AsyncConnection, job_id: int) -> None:
-    """Note that somebody reads a log that grows; once a tick, however many readers there are."""
-    await connection.execute(_WATCH, {"b_job": job_id})
+async def watch(connection: AsyncConnection, job_ids: Collection[int]) -> None:
+    """Note that somebody reads logs that grow; once a tick, however many readers there are."""
+    await connection.execute(_WATCH, {"b_jobs": padded(job_ids)})
 
 
 async def restart(connection: AsyncConnection, job_id: int) -> None:

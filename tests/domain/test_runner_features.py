@@ -69,4 +69,4 @@ def test_only_a_yes_is_a_feature() -> None:
 def test_our_own_runner_has_what_the_keywords_that_run_need() -> None:
     features = named_features(runner_info())
     unable = {name for name, plan in NEEDY.items() if unmet_requirements(plan, "refs/merge-requests/3/head", features)}
-    assert unable == {"vault_secrets", "native_steps_integration", "job_inputs"}
+    assert unable == {"vault_secrets", "native_steps_integration"}

@@ -1,12 +1,14 @@
 """A piece of log that was looked at before something else happened to its log."""
 
+import asyncio
+
 import pytest
 
-from domain.errors import OutOfOrder
 from domain.messages import Command
 from domain.status import Status
 from models.columns import Record
-from models.repositories import held_jobs, traces
+from models.repositories import held_jobs, trace_chunks, traces, verdicts
+from tests.fault_point import WITHIN, is_blocked, side_by_side
 from tests.models.world import World, job
 
 
@@ -15,7 +17,7 @@ async def held(world: World) -> int:
     """A job that a runner holds, with five bytes of log."""
     await world.begin("one: {script: x}\n")
     held = await world.take()
-    assert await append(world, await look(world, held), 0, b"first") == 5
+    assert await append(world, await look(world, held), b"first")
     return held
 
 
@@ -25,10 +27,10 @@ async def look(world: World, job_id: int) -> Record:
         return await held_jobs.look(connection, job_id)
 
 
-async def append(world: World, seen: Record, start: int, content: bytes) -> int:
-    """Write what was looked at before."""
-    async with world.database.write() as connection:
-        return await traces.append(connection, seen, start, content)
+async def append(world: World, seen: Record, content: bytes) -> bool:
+    """Write behind what was looked at before; whether it is kept."""
+    async with world.database.write_once() as connection:
+        return bool(await trace_chunks.append(connection, [(seen, content)]))
 
 
 async def whole(world: World, job_id: int) -> bytes:
@@ -41,10 +43,8 @@ async def whole(world: World, job_id: int) -> bytes:
 async def test_of_two_pieces_that_saw_the_same_end_the_second_is_refused(world: World, held: int) -> None:
     """The runner gave up an answer and sent on: both of its calls have looked, then both write."""
     one, two = await look(world, held), await look(world, held)
-    assert await append(world, one, 5, b" second") == 12
-    with pytest.raises(OutOfOrder) as refused:
-        await append(world, two, 5, b" se")
-    assert refused.value.size == 12
+    assert await append(world, one, b" second")
+    assert not await append(world, two, b" se")
     assert await whole(world, held) == b"first second"
 
 
@@ -53,9 +53,8 @@ async def test_a_late_piece_of_the_old_generation_does_not_get_into_the_new_one(
     late = await look(world, held)
     async with world.database.write() as connection:
         await traces.restart(connection, held)
-    assert await append(world, await look(world, held), 0, b"FIRST") == 5
-    with pytest.raises(OutOfOrder):
-        await append(world, late, 5, b" second")
+    assert await append(world, await look(world, held), b"FIRST")
+    assert not await append(world, late, b" second")
     assert await whole(world, held) == b"FIRST"
     assert (await look(world, held)).size == 5
 
@@ -63,8 +62,7 @@ async def test_a_late_piece_of_the_old_generation_does_not_get_into_the_new_one(
 async def test_a_piece_that_was_looked_at_before_the_verdict_is_not_written_after_it(world: World, held: int) -> None:
     late = await look(world, held)
     await world.end(held)
-    with pytest.raises(OutOfOrder):
-        await append(world, late, 5, b" second")
+    assert not await append(world, late, b" second")
     async with world.database.read() as connection:
         (frozen,) = await traces.to_store(connection, 10)
     assert (frozen.generation, frozen.size) == (0, 5)
@@ -75,7 +73,7 @@ async def test_a_frozen_log_is_not_begun_anew_nor_another_generation_chosen(worl
     """A verdict with another checksum has looked; before it writes, the job is ended by somebody else."""
     async with world.database.write() as connection:
         await traces.restart(connection, held)
-    assert await append(world, await look(world, held), 0, b"FIR") == 3
+    assert await append(world, await look(world, held), b"FIR")
     await world.end(held, vouched=True)
     for restarts in (True, False):
         async with world.database.write() as connection:
@@ -91,7 +89,7 @@ async def test_a_job_that_ends_while_its_log_is_sent_again_keeps_the_old_one(wor
     """The new one has hardly begun, and its runner will never send the rest."""
     async with world.database.write() as connection:
         await traces.restart(connection, held)
-    assert await append(world, await look(world, held), 0, b"FI") == 2
+    assert await append(world, await look(world, held), b"FI")
     if how == "canceled":
         await world.settle((await world.row(job)).pipeline_id, Command("cancel_pipeline", "k"))
     else:
@@ -106,6 +104,37 @@ async def test_a_job_that_ends_while_its_log_is_sent_again_keeps_the_old_one(wor
 async def test_a_log_that_was_sent_again_and_vouched_for_counts_although_it_is_shorter(world: World, held: int) -> None:
     async with world.database.write() as connection:
         await traces.restart(connection, held)
-    assert await append(world, await look(world, held), 0, b"FI") == 2
+    assert await append(world, await look(world, held), b"FI")
     await world.end(held, vouched=True)
     assert await whole(world, held) == b"FI"
+
+
+async def test_a_piece_that_waits_for_the_verdict_is_not_written_after_it(world: World, held: int) -> None:
+    """The log was not frozen when the piece came to it."""
+    side_by_side(world.database)
+    seen = await look(world, held)
+    async with world.database.write() as connection:
+        await verdicts.end_jobs(connection, [held], Status.SUCCESS, world.now())
+        late = asyncio.create_task(append(world, seen, b" second"))
+        assert await is_blocked(late)
+    assert not await asyncio.wait_for(late, WITHIN)
+    assert await whole(world, held) == b"first"
+
+
+async def test_pieces_of_many_logs_and_verdicts_on_their_jobs_do_not_wait_for_each_other(world: World) -> None:
+    """The pieces come in another order than that in which jobs are ended."""
+    side_by_side(world.database)
+    await world.begin("one: {script: x, parallel: 2}\n")
+    first, second = sorted([await world.take(), await world.take()])
+    pieces = [(await look(world, job_id), b"all") for job_id in (second, first)]
+
+    async def write() -> set[int]:
+        async with world.database.write_once() as connection:
+            return await trace_chunks.append(connection, pieces)
+
+    async with world.database.write() as connection:
+        await verdicts.end_jobs(connection, [first], Status.SUCCESS, world.now())
+        writing = asyncio.create_task(write())
+        assert await is_blocked(writing)
+        await asyncio.wait_for(verdicts.end_jobs(connection, [second], Status.SUCCESS, world.now()), WITHIN)
+    assert await asyncio.wait_for(writing, WITHIN) == set()

@@ -14,7 +14,7 @@ from domain.object_keys import trace_key
 from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import TraceChunk
-from models.repositories import held_jobs, traces
+from models.repositories import held_jobs, trace_chunks, traces
 from storage.objects import ObjectStore, Stored
 from tests.models.world import World
 
@@ -84,7 +84,7 @@ async def moving(world: World, tmp_path: Path) -> Moving:
     async with world.database.write() as connection:
         for start in range(0, len(LOG), PIECE):
             row = await held_jobs.look(connection, job_id)
-            await traces.append(connection, row, start, LOG[start : start + PIECE])
+            await trace_chunks.append(connection, [(row, LOG[start : start + PIECE])])
     return Moving(world, tmp_path / "objects", job_id)
 
 

@@ -9,7 +9,7 @@ from api.runner import updates
 from domain.messages import Decision
 from models.columns import table_of
 from models.pipelines import LeaseClock
-from models.repositories import decisions, leases, traces, verdicts
+from models.repositories import decisions, leases, trace_chunks, traces, verdicts
 from tests.api.runner.silence import let_pass, swept_beside
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at, is_blocked, side_by_side
@@ -101,35 +101,65 @@ async def test_a_verdict_as_the_first_call_meets_the_hand_out_being_put_back(
     assert (await world.job())["id"] == job["id"]
 
 
-@pytest.mark.parametrize(("silence", "is_first"), [(190, False), (70, True)])
-async def test_a_piece_of_log_at_the_last_moment_keeps_the_job(
+SILENCES = pytest.mark.parametrize(("silence", "is_first"), [(190, False), (70, True)])
+"""After which the job is given up, or put back when nobody took it up."""
+
+
+async def silent_job(world: World, *, is_first: bool) -> dict[str, Any]:
+    """A job whose runner sends its next piece now; it may be the first that we hear of it."""
+    if not is_first:
+        return await taken(world)
+    await world.pipeline(ONE)
+    return await world.job()
+
+
+@SILENCES
+async def test_a_piece_of_log_at_the_last_moment_keeps_the_job(world: World, silence: float, is_first: bool) -> None:
+    """The piece has renewed the lease and waits for the log; the sweep has the job."""
+    side_by_side(world.services.database)
+    job = await silent_job(world, is_first=is_first)
+    sweeper = await let_pass(world, silence)
+    async with world.services.database.write() as connection:
+        await connection.execute(traces.trace.select().with_for_update())
+        piece = asyncio.create_task(world.patch(job, 0 if is_first else 7, b"more"))
+        assert await is_blocked(piece)
+        sweeping = asyncio.create_task(sweeper.sweep())
+        assert await is_blocked(sweeping)
+    await asyncio.wait_for(asyncio.gather(piece, sweeping), WITHIN)
+    assert (piece.result().status_code, await status(world, job)) == (202, "running")
+
+
+@SILENCES
+async def test_a_piece_of_log_that_was_looked_at_before_the_sweep_and_not_written_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch, silence: float, is_first: bool
 ) -> None:
-    """The piece has renewed the lease and is about to be written, which looks at the job; the sweep has the job."""
     side_by_side(world.services.database)
-    if is_first:
-        await world.pipeline(ONE)
-        job = await world.job()
-    else:
-        job = await taken(world)
+    job = await silent_job(world, is_first=is_first)
     sweeper = await let_pass(world, silence)
     piece = world.patch(job, 0 if is_first else 7, b"more")
-    async with swept_beside(monkeypatch, traces, "append", piece, sweeper) as answer:
-        assert (answer.result().status_code, await status(world, job)) == (202, "running")
+    async with held_at(monkeypatch, trace_chunks, "append", piece) as answer:
+        await asyncio.wait_for(sweeper.sweep(), WITHIN)
+    now = "pending" if is_first else "failed"
+    assert (answer.result().status_code, answer.result().headers["job-status"]) == (403, now)
+    assert await status(world, job) == now
+    async with world.services.database.read() as connection:
+        assert (await traces.head(connection, job["id"])).size == (0 if is_first else 7)
 
 
 async def test_a_piece_of_log_meets_the_cancellation_of_what_is_redundant(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The piece has renewed the lease and is about to be written, which looks at the job; the decision has the job."""
+    """The piece is about to be written, when the decision ends the job."""
     side_by_side(world.services.database)
     pipeline_id = await world.pipeline(ONE)
     job = (await world.request(info={})).json()
     decision = Decision(pipeline_id, run=2**60, tick=1, redundant=(job["id"],))
-    async with held_at(monkeypatch, traces, "append", world.patch(job, 0, b"more")) as answer:
-        database = world.services.database
-        deciding = asyncio.create_task(decisions.record_or_read(database, decision, world.services.clock()))
-        assert await is_blocked(deciding)
-    assert answer.result().status_code == 202
-    await asyncio.wait_for(deciding, WITHIN)
+    async with held_at(monkeypatch, trace_chunks, "append", world.patch(job, 0, b"more")) as answer:
+        await asyncio.wait_for(
+            decisions.record_or_read(world.services.database, decision, world.services.clock()), WITHIN
+        )
+    heard = answer.result()
+    assert (heard.status_code, heard.headers["job-status"]) == (403, "canceled")
     assert (await world.row(job["id"])).status == "canceled"
+    async with world.services.database.read() as connection:
+        assert (await traces.head(connection, job["id"])).size == 0

@@ -54,6 +54,16 @@ async def test_a_chunk_that_is_too_large_is_refused_and_names_the_setting(world:
     assert "PERDURE_TRACE_PATCH_BYTES" in answer.json()["message"]
 
 
+async def test_a_chunk_of_nothing_changes_nothing(world: World) -> None:
+    """Some runners flush an empty buffer."""
+    await world.pipeline()
+    job = await world.job()
+    headers = {"JOB-TOKEN": job["token"], "Content-Range": "0-0"}
+    answer = await world.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=b"", headers=headers)
+    assert (answer.status_code, answer.headers["range"]) == (202, "0-0")
+    assert (await world.patch(job, 0, b"text")).headers["range"] == "0-4"
+
+
 async def test_a_log_beyond_the_limit_ends_its_job(world: World) -> None:
     await world.pipeline()
     job = await world.job()

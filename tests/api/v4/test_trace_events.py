@@ -125,7 +125,11 @@ async def test_a_part_is_small_and_what_may_be_a_secret_waits(site: Site, monkey
     assert (await reader.event())[1]["text"] == "*" * 13 + "!"
 
 
-async def test_the_stream_ends_when_the_project_may_not_be_seen_any_more_and_when_we_drain(site: Site) -> None:
+async def test_the_stream_ends_when_the_project_may_not_be_seen_any_more_and_when_we_drain(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_events, "ADMITTED", 0.1)
+    monkeypatch.setattr(trace_events, "RECHECK", 0.2)
     await site.set_project(visibility="public")
     await site.world.pipeline()
     job = await site.world.job()
@@ -158,7 +162,7 @@ async def test_a_chunk_wakes_the_readers_of_its_log_and_nobody_else(
     await site.world.patch(job, 0, b"one")
     assert woken == []
     async with site.services.database.write() as connection:
-        await traces.watch(connection, job["id"])
+        await traces.watch(connection, [job["id"]])
     await site.world.patch(job, 3, b"two")
     assert woken == [f"trace-{job['id']}"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from activities.loops.archiver import PART, Archiver
 from api.v4 import job_log
-from models.repositories import held_jobs, traces
+from models.repositories import held_jobs, trace_chunks
 from tests.api.v4.site import Site
 
 MEBIBYTE = 1024 * 1024
@@ -41,7 +41,7 @@ async def test_a_long_log_is_moved_and_read_in_parts(site: Site, piece: int) -> 
         for _ in range(LENGTH // len(content)):
             row = await held_jobs.look(connection, job["id"])
             assert row is not None
-            await traces.append(connection, row, row.size, content)
+            await trace_chunks.append(connection, [(row, content)])
     found = await site.world.row(job["id"])
     with bounded():
         assert await read(site, found) == LENGTH // len(content) * len(content)

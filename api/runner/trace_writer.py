@@ -1,0 +1,78 @@
+"""Chunks of logs that come together are written together: one look, one statement, one commit for all of them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from api.runner.asked_together import AskedTogether
+from api.runner.job_access import named, require_running
+from auth.job_token import JobClaims
+from domain.errors import OutOfOrder, PerdureError, Unavailable
+from models.columns import Record
+from models.repositories import held_jobs, trace_chunks
+from models.session import Database
+
+_AT_ONCE: Final = 16
+"""So many chunks are one statement at most: it holds all their bytes."""
+_TRIES: Final = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Chunk:
+    """Bytes of a log, from byte `start` on, and who sends them."""
+
+    claims: JobClaims
+    start: int
+    content: bytes
+
+    def behind(self, row: Record | None) -> Record:
+        """The job as it was looked at, if this chunk follows its log.
+
+        Raises `Forbidden`, `JobNotRunning`, `OutOfOrder`.
+        """
+        row = named(row, self.claims)
+        require_running(row)
+        if row.size != self.start:
+            words = f"The log of job {row.id} has {row.size} bytes; a chunk came for offset {self.start}."
+            raise OutOfOrder(words, row.size, row.status)
+        return row
+
+
+_Answer: TypeAlias = Record | PerdureError
+
+
+class TraceWriter:
+    """Writes what runners send, as it comes."""
+
+    def __init__(self, database: Database) -> None:
+        """Write to this database."""
+        self._database = database
+        self._chunks: AskedTogether[Chunk, _Answer] = AskedTogether(self._write, _AT_ONCE)
+
+    async def append(self, chunk: Chunk) -> Record:
+        """Add a chunk, of one byte at least, and commit; the job as it was before. Raises as `Chunk.behind` does."""
+        for _ in range(_TRIES):
+            answer = await self._chunks.ask(chunk)
+            if isinstance(answer, PerdureError):
+                raise answer
+            if answer is not None:
+                return answer
+        raise Unavailable("The log is being written by others; try again.")
+
+    async def _write(self, chunks: Collection[Chunk]) -> Mapping[Chunk, _Answer]:
+        """One chunk of each log. Those that something else came before have no answer: they look again."""
+        async with self._database.write_once() as connection:
+            rows = await held_jobs.look_at(connection, {chunk.claims.job_id for chunk in chunks})
+            answers = {chunk: _looked_at(chunk, rows.get(chunk.claims.job_id)) for chunk in chunks}
+            fitting = {chunk.claims.job_id: chunk for chunk in chunks if not isinstance(answers[chunk], PerdureError)}
+            contents = [(rows[job_id], chunk.content) for job_id, chunk in fitting.items()]
+            written = await trace_chunks.append(connection, contents)
+        kept = {fitting[job_id] for job_id in written}
+        return {chunk: answer for chunk, answer in answers.items() if isinstance(answer, PerdureError) or chunk in kept}
+
+
+def _looked_at(chunk: Chunk, row: Record | None) -> _Answer:
+    try:
+        return chunk.behind(row)
+    except PerdureError as error:
+        return error
