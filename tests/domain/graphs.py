@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, product
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ from domain.status import Status
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 START_IN: Final = 60
 """Seconds that a random delayed job waits."""
-RARELY: Final = st.sampled_from([False, False, False, True])
+_RARELY: Final = (False, False, False, True)
 
 
 def job(name: str, status: Status = Status.CREATED, *, stage: int = 0, **values: Any) -> Job:
@@ -40,30 +40,37 @@ def statuses(of: Pipeline) -> dict[str, str]:
     return {item.name: str(item.status) for item in of.jobs}
 
 
+_POSITIONS: Final = st.lists(st.integers(0, 3), min_size=1, max_size=7)
+_NAMES: Final = [f"j{number}" for number in range(7)]
+_NEEDS: Final = [
+    st.none() | (st.lists(st.sampled_from(_NAMES[:number]), unique=True, max_size=3) if number else st.just([]))
+    for number in range(7)
+]
+_TRAITS: Final = st.sampled_from(list(product(When, (False, True), range(3), _RARELY, _RARELY)))
+_ON_JOB_FAILURE: Final = st.sampled_from(["none", "none", "all"])
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> Pipeline:
     """A fresh pipeline: some jobs wait for stages, some for needs in the same or an earlier stage.
 
     Some trigger a pipeline, some share one resource group, and in some pipelines a failure cancels all.
     """
-    positions = sorted(draw(st.lists(st.integers(0, 3), min_size=1, max_size=7)))
     jobs: list[Job] = []
-    for number, position in enumerate(positions):
-        earlier = [item.name for item in jobs]
-        needs = st.lists(st.sampled_from(earlier), unique=True, max_size=3) if earlier else st.just([])
-        chosen = draw(st.none() | needs)
-        when = draw(st.sampled_from(When))
+    for number, position in enumerate(sorted(draw(_POSITIONS))):
+        needs = draw(_NEEDS[number])
+        when, allow_failure, retries, bridge, grouped = draw(_TRAITS)
         jobs.append(
             job(
-                f"j{number}",
+                _NAMES[number],
                 stage=position,
-                needs=None if chosen is None else tuple(chosen),
+                needs=None if needs is None else tuple(needs),
                 when=when,
                 start_in=START_IN if when is When.DELAYED else None,
-                allow_failure=draw(st.booleans()),
-                retry=RetryPolicy(max=draw(st.integers(0, 2))),
-                bridge=draw(RARELY),
-                grouped=draw(RARELY),
+                allow_failure=allow_failure,
+                retry=RetryPolicy(max=retries),
+                bridge=bridge,
+                grouped=grouped,
             )
         )
-    return replace(pipeline(*jobs), on_job_failure=draw(st.sampled_from(["none", "none", "all"])))
+    return replace(pipeline(*jobs), on_job_failure=draw(_ON_JOB_FAILURE))

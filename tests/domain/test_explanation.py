@@ -123,13 +123,16 @@ def test_the_overview_counts() -> None:
     assert ([item.name for item in seen.open], seen.rooms) == (["b", "c"], {"room-1": 2})
 
 
+any_status = st.sampled_from(Status)
+
+
 @st.composite
 def moments(draw: st.DrawFn) -> Pipeline:
     """A pipeline in any state, also one that no order of events leads to."""
     graph = draw(graphs())
     changed = []
     for item in graph.jobs:
-        status = draw(st.sampled_from(Status))
+        status = draw(any_status)
         due = LATER if status is Status.SCHEDULED else None
         changed.append(replace(item, status=status, due_at=due, grouped=status is Status.WAITING_FOR_RESOURCE))
     return graph.with_jobs(changed)
