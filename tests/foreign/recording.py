@@ -91,7 +91,9 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
     """Listen on `port` for what is meant for the server at `target`, and write it down."""
     recording = Recording()
     timeout = aiohttp.ClientTimeout(total=120)
-    async with aiohttp.ClientSession(auto_decompress=False, timeout=timeout) as session:
+    # A kept connection that the server just closes would look like a fault of the server.
+    connector = aiohttp.TCPConnector(force_close=True, limit=0)
+    async with aiohttp.ClientSession(auto_decompress=False, timeout=timeout, connector=connector) as session:
 
         async def forward(request: web.Request) -> web.Response:
             body = await request.read()
