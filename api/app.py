@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
@@ -14,23 +15,28 @@ from api.pages.router import router as pages
 from api.refusals import LateRefusals
 from api.request_ids import RequestIds
 from api.runner.openapi import merged
-from api.runner.router import routes as runner_protocol
+from api.runner.router import RunnerProtocol
+from api.runner.router import routes as runner_routes
 from api.services import Services
 from api.v4.encoded_paths import EncodedPaths
 from api.v4.router import router as rest
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services) -> ASGIApp:
     """An application that uses these services; it opens and closes none of them."""
+    answering = RunnerProtocol(create_framework(services), services)
+    return RequestIds(LateRefusals(answering, services.refusals))
+
+
+def create_framework(services: Services) -> FastAPI:
+    """The part of it that runners do not call, with all that is known of its routes."""
     app = FastAPI(title="Perdure", docs_url=None, redoc_url=None, openapi_url="/api/v4/openapi.json")
     app.router.redirect_slashes = False  # a redirect turns a runner's POST into a GET
     app.state.services = services
     add_error_handlers(app)
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
-    app.add_middleware(LateRefusals, refusals=services.refusals)
-    app.add_middleware(RequestIds)
-    app.router.routes.extend(runner_protocol())
+    app.router.routes.extend(runner_routes())
     app.router.routes.extend(_included())
     _describe(app)
     return app

@@ -68,9 +68,14 @@ def _body(error: PerdureError) -> dict[str, object]:
     return {"message": str(error)}
 
 
+def answer_to(error: PerdureError) -> JSONResponse:
+    """What the caller is told."""
+    return JSONResponse(_body(error), status_of(error), headers_of(error))
+
+
 async def _on_perdure_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, PerdureError)
-    return JSONResponse(_body(error), status_of(error), headers_of(error))
+    return answer_to(error)
 
 
 async def _on_bad_request(_request: Request, error: Exception) -> JSONResponse:
@@ -84,7 +89,8 @@ async def _on_http_error(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"message": f"{error.status_code} {error.detail}"}, error.status_code, error.headers)
 
 
-async def _on_surprise(request: Request, error: Exception) -> JSONResponse:
+async def on_surprise(request: Request, error: Exception) -> JSONResponse:
+    """Write what nobody foresaw into the log; the caller is told that it was our fault."""
     log.error("a request failed", path=request.url.path, method=request.method, exc_info=error)
     return JSONResponse({"message": "500 Internal Server Error"}, 500)
 
@@ -94,4 +100,4 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(PerdureError, _on_perdure_error)
     app.add_exception_handler(RequestValidationError, _on_bad_request)
     app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(Exception, _on_surprise)
+    app.add_exception_handler(Exception, on_surprise)

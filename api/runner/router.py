@@ -1,21 +1,27 @@
-"""The runner protocol as a table of routes (reference: runner protocol, sections 2 to 6).
+"""The runner protocol as a table of calls (reference: runner protocol, sections 2 to 6).
 
-These calls are nine of ten that a server gets, and need nothing of what a framework offers for others: they are plain
-Starlette routes, matched first. Fixed paths come before those with an id.
+These calls are nine of ten that a server gets, and need nothing of what a framework offers for others: they are
+answered before it sees them. What is left of their paths, such as another method, is the framework's.
 """
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from fastapi import Request
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api.errors import answer_to, on_surprise
 from api.runner import artifacts, registration, requests, traces, updates
 from api.services import Services
+from domain.errors import Forbidden, PerdureError
 
 Endpoint = Callable[..., Awaitable[Response]]
 
+_API: Final = "/api/v4"
 _CALLS: Final[tuple[tuple[str, str, Endpoint], ...]] = (
     ("POST", "/jobs/request", requests.request_job),
     ("PUT", "/jobs/{job_id:int}", updates.update_job),
@@ -30,17 +36,56 @@ _CALLS: Final[tuple[tuple[str, str, Endpoint], ...]] = (
     ("POST", "/runners", registration.register),
     ("DELETE", "/runners", registration.unregister),
 )
+_JOB: Final = "/jobs/{job_id:int}"
+_FIXED: Final[Mapping[tuple[str, str], Endpoint]] = {
+    (method, f"{_API}{path}"): endpoint for method, path, endpoint in _CALLS if not path.startswith(_JOB)
+}
+_OF_A_JOB: Final[Mapping[tuple[str, str], Endpoint]] = {
+    (method, path.removeprefix(_JOB)): endpoint for method, path, endpoint in _CALLS if path.startswith(_JOB)
+}
+_JOB_PATH: Final = re.compile(rf"{_API}/jobs/([0-9]{{1,18}})(/[a-z/]+)?")
+
+
+class RunnerProtocol:
+    """Answers the calls of runners, and hands all others on."""
+
+    def __init__(self, app: ASGIApp, services: Services) -> None:
+        """`app` answers all others."""
+        self._app = app
+        self._services = services
+        self._guarded = ServerErrorMiddleware(self._answer, on_surprise)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        is_call = scope["type"] == "http" and _endpoint_of(scope["method"], scope["path"]) is not None
+        await (self._guarded if is_call else self._app)(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = _endpoint_of(scope["method"], scope["path"])
+        assert found is not None
+        endpoint, given = found
+        request = Request(scope, receive)
+        try:
+            response = await endpoint(**given, request=request, services=self._services)
+        except PerdureError as error:
+            response = answer_to(error)
+        await response(scope, receive, send)
+
+
+def _endpoint_of(method: str, path: str) -> tuple[Endpoint, dict[str, Any]] | None:
+    method = "GET" if method == "HEAD" else method
+    endpoint = _FIXED.get((method, path))
+    if endpoint is not None:
+        return endpoint, {}
+    named = _JOB_PATH.fullmatch(path)
+    endpoint = _OF_A_JOB.get((method, named[2] or "")) if named else None
+    return None if endpoint is None or named is None else (endpoint, {"job_id": int(named[1])})
 
 
 def routes() -> list[Route]:
-    """The routes, in the order in which they are matched."""
-    return [Route(f"/api/v4{path}", _endpoint(call), methods=[method]) for method, path, call in _CALLS]
+    """The same for a framework, which knows by them what else there is: it refuses other methods of these paths."""
+    return [Route(f"{_API}{path}", _refuse, methods=[method]) for method, path, _ in _CALLS]
 
 
-def _endpoint(call: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        services: Services = request.app.state.services
-        given: dict[str, Any] = request.path_params
-        return await call(**given, request=request, services=services)
-
-    return endpoint
+async def _refuse(_request: Request) -> Response:
+    raise Forbidden("403 Forbidden: no job has such an id.")

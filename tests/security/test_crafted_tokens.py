@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.app import create_framework
 from auth.job_token import PREFIX, JobTokens
 from auth.registry_token import SERVICE
 from domain.errors import Forbidden
@@ -98,7 +99,7 @@ async def test_every_route_that_reads_job_tokens_has_a_door_here(cast: Cast, mon
     monkeypatch.setattr(cast.site.services.job_tokens, "read", listening)
     ended = cast.finished["token"]
     async with cast.site.client() as client:
-        for method, route in routes_of(cast.site.app):
+        for method, route in routes_of(create_framework(cast.site.services)):
             for answer in [_shown_everywhere(client, cast, method, route, ended, ways) for ways in range(3)]:
                 looked.clear()
                 await answer

@@ -5,9 +5,11 @@ Reference: runner protocol, sections 1 to 5 and 12.
 
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import select
 
+from api.app import create_app
 from models.repositories.runners import manager
 from tests.api.runner.world import RUNNER_TOKEN, World
 
@@ -46,6 +48,9 @@ async def test_what_is_decoded_says_that_it_is_json(world: World) -> None:
         ("PUT", "/api/v4/jobs/request", 405),
         ("PUT", "/api/v4/jobs/0x1", 404),
         ("PUT", "/api/v4/jobs/1", 403),
+        ("PUT", "/api/v4/jobs/" + "9" * 30, 403),
+        ("PUT", "/api/v4/jobs/{job_id:int}", 404),
+        ("DELETE", "/api/v4/jobs/1/trace", 405),
         ("PATCH", "/api/v4/jobs/1/trace", 403),
         ("POST", "/api/v4/jobs/request", 403),
     ],
@@ -54,6 +59,24 @@ async def test_errors_have_a_message_that_runners_show(world: World, method: str
     answer = await world.client.request(method, path, json={} if method != "GET" else None)
     assert answer.status_code == status
     assert answer.json().keys() == {"message"}
+
+
+async def test_an_archive_can_be_asked_for_without_its_content(world: World) -> None:
+    """The same answer as to GET, as for every address (RFC 9110, 9.3.2)."""
+    answer = await world.client.head("/api/v4/jobs/1/artifacts")
+    assert (answer.status_code, answer.headers["content-type"]) == (403, "application/json")
+
+
+async def test_what_nobody_foresaw_is_our_fault(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_down(_text: str) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("api.runner.runner_access.digest", break_down)
+    transport = httpx.ASGITransport(create_app(world.services), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
+        answer = await client.post("/api/v4/jobs/request", json={"token": RUNNER_TOKEN}, headers={"X-Request-Id": "1"})
+    assert (answer.status_code, answer.json()) == (500, {"message": "500 Internal Server Error"})
+    assert answer.headers["x-request-id"] == "1"
 
 
 @pytest.mark.parametrize("place", ["body", "header"])

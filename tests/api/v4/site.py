@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
@@ -69,7 +69,7 @@ class Site:
     """The installation with one private project (`world`), its administrator root, and an anonymous client."""
 
     services: Services
-    app: FastAPI
+    app: ASGIApp
     world: World
     root: Person
     folder: Path
