@@ -16,8 +16,6 @@ from domain.variables import group_name
 
 HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {
     "identity": lambda job: job.identity,
-    "run": lambda job: job.run,
-    "secrets": lambda job: job.secrets,
 }
 """How to see that a job has a keyword that is refused."""
 

@@ -13,10 +13,15 @@ MERGE_REQUEST_REFS: Final = "refs/merge-requests/"
 
 
 class Requirement(NamedTuple):
-    """What makes a job need a feature, in words and as a question about its plan and its pipeline's ref."""
+    """What makes a job need a feature, in words and as a question about its plan and its pipeline's ref.
+
+    `must_be_told`: a runner without the feature does nothing of it and reports a success, so that a runner that says
+    nothing of features is not believed to have it.
+    """
 
     words: str
     arises: Callable[[Plan, str], bool]
+    must_be_told: bool = False
 
 
 def _artifacts(plan: Plan) -> Mapping[str, Any]:
@@ -38,8 +43,8 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
         lambda plan, _: any(cache.get("fallback_keys") for cache in plan.get("cache") or ()),
     ),
     "refspecs": Requirement("the ref of a merge request", lambda _, ref: ref.startswith(MERGE_REQUEST_REFS)),
-    "vault_secrets": Requirement("secrets", lambda plan, _: bool(plan.get("secrets"))),
-    "native_steps_integration": Requirement("run", lambda plan, _: bool(plan.get("run"))),
+    "vault_secrets": Requirement("secrets", lambda plan, _: bool(plan.get("secrets")), must_be_told=True),
+    "native_steps_integration": Requirement("run", lambda plan, _: bool(plan.get("run")), must_be_told=True),
     "job_inputs": Requirement("inputs", lambda plan, _: bool(plan.get("inputs"))),
 }
 """Features by the name that runners give them."""
@@ -48,16 +53,21 @@ _MOOT_WITHOUT: Final[Mapping[str, str]] = {"fallback_cache_keys": "cache"}
 
 
 def unmet_requirements(plan: Plan, ref: str, features: frozenset[str] | None) -> tuple[str, ...]:
-    """What the job needs and the runner does not have, in words; nothing of a runner that names no features at all."""
-    if features is None:
-        return ()
+    """What the job needs and the runner does not have, in words.
+
+    A runner that names no features at all, which is `None`, lacks only what must be told.
+    """
     return tuple(
         f"{feature} (for {requirement.words})"
         for feature, requirement in REQUIREMENTS.items()
-        if feature not in features
-        and _MOOT_WITHOUT.get(feature, feature) in features | {feature}
-        and requirement.arises(plan, ref)
+        if _may_lack(feature, requirement, features) and requirement.arises(plan, ref)
     )
+
+
+def _may_lack(feature: str, requirement: Requirement, features: frozenset[str] | None) -> bool:
+    if features is None:
+        return requirement.must_be_told
+    return feature not in features and _MOOT_WITHOUT.get(feature, feature) in features | {feature}
 
 
 def named_features(info: Any) -> frozenset[str] | None:

@@ -18,23 +18,15 @@ def _rows(state: str, keywords: str) -> dict[str, str]:
     return dict.fromkeys(keywords.split(), state)
 
 
-REFUSED: Final = (
-    "identity",
-    "run",
-    "secrets",
-)
-"""Keywords without which a job would not be what was written; a pipeline that has one is not made.
-
-A job with `run` is one of them as long as it may be handed to a runner that knows no steps: such a runner would do
-nothing and report a success.
-"""
+REFUSED: Final = ("identity",)
+"""Keywords without which a job would not be what was written; a pipeline that has one is not made."""
 
 STATES: Final[Mapping[str, str]] = {
     **_rows(
         RUNS,
         "after_script allow_failure artifacts before_script cache default dependencies environment except extends hooks"
         " id_tokens image include inherit inputs interruptible needs only parallel release resource_group retry rules"
-        " script services spec stage stages start_in tags timeout trigger variables when workflow",
+        " run script secrets services spec stage stages start_in tags timeout trigger variables when workflow",
     ),
     **_rows(
         CARRIED,

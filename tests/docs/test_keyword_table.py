@@ -10,5 +10,5 @@ def test_the_page_has_the_table_of_now():
 def test_every_keyword_and_its_keys_are_in_the_table():
     text = table()
     assert all(f"| `{keyword}` |" in text for keyword in KEYS)
-    assert "| `secrets` | job, trigger job | refused: secrets is valid, but" in text
+    assert "| `identity` | `default`, job, trigger job | refused: identity is valid, but" in text
     assert "| `trigger` | trigger job | runs |" in text

@@ -1,10 +1,19 @@
 """Jobs that ask for more than the runner that takes them can do."""
 
+import orjson
 import pytest
 
 from models.repositories import traces
 from tests.api.runner.world import World
 
+STEPS = """
+one: {run: [{name: hello, script: echo hello}]}
+two:
+  script: b
+  secrets: {PASSWORD: {vault: production/db/password@ops, token: $TOKEN}}
+  id_tokens: {TOKEN: {aud: "https://vault.example.com"}}
+three: {script: c}
+"""
 REPORTS = "one: {script: a, artifacts: {reports: {junit: r.xml}}}\ntwo: {script: b}\n"
 
 
@@ -37,3 +46,29 @@ async def test_a_runner_that_has_it_or_says_nothing_gets_the_job(world: World, i
     await world.pipeline(REPORTS)
     answer = await world.request(info=info)
     assert (answer.status_code, answer.json()["job_info"]["name"]) == (201, "one")
+
+
+@pytest.mark.parametrize("info", [None, {"features": {"job_inputs": True}}])
+async def test_work_that_a_runner_would_leave_out_is_only_given_to_one_that_says_it_can(
+    world: World, info: object
+) -> None:
+    await world.pipeline(STEPS)
+    answer = await world.request(info=info)
+    assert (answer.status_code, answer.json()["job_info"]["name"]) == (201, "three")
+    for job_id, feature in (
+        (answer.json()["id"] - 2, "native_steps_integration (for run)"),
+        (answer.json()["id"] - 1, "vault_secrets (for secrets)"),
+    ):
+        assert (await world.row(job_id)).failure_reason == "runner_unsupported"
+        assert f"lacks {feature}" in await log_of(world, job_id)
+
+
+async def test_a_runner_that_can_gets_steps_and_secrets(world: World) -> None:
+    await world.pipeline(STEPS)
+    info = {"features": {"native_steps_integration": True, "vault_secrets": True}}
+    steps, secrets = [(await world.request(info=info)).json() for _ in range(2)]
+    assert orjson.loads(steps["run"]) == [{"name": "hello", "script": "echo hello"}]
+    vault = secrets["secrets"]["PASSWORD"]["vault"]
+    assert (vault["path"], vault["field"], vault["engine"]["path"]) == ("production/db", "password", "ops")
+    assert vault["server"]["auth"]["data"]["jwt"].count(".") == 2
+    assert "run" not in secrets

@@ -24,7 +24,7 @@ from domain.decisions import decide
 from domain.messages import Answer, Command, Operation, PipelineFacts
 from models.clock import system_clock
 from models.repositories import accounts, decisions, loading, projects
-from settings import Settings
+from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
 from tests.git.serving import git, new_work_tree
 from tests.ports import LOCAL, free_port
@@ -130,7 +130,8 @@ class Site:
 
 @asynccontextmanager
 async def open_site(folder: Path, database_url: str, **more: Any) -> AsyncIterator[Site]:
-    """An installation in `folder`, with `more` settings."""
+    """An installation in `folder`, with `more` settings; it refuses as soon as it can, unless they say otherwise."""
+    more = {"refusals": RefusalLimits(refusal_pause=0), **more}
     port = free_port()
     home = folder / "home"
     url = f"http://{LOCAL}:{port}"
