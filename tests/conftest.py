@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Coroutine, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import structlog
 
 from models.session import Database
+from tests.kept_connections import kept_connections
 from tests.models.database import migrated
 from tests.one_dialect import one_dialect
 from tests.postgres import DRIVER, postgres_server
@@ -43,6 +45,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         gc.enable()
 
 
+_SHARED = "shared"
 _EMPTY = """
 DO $$ DECLARE name text; counter record; BEGIN
   SET LOCAL session_replication_role = replica;  -- no foreign key is looked at
@@ -58,8 +61,8 @@ END $$
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_statements() -> Iterator[None]:
-    """Databases of one kind share what was compiled for them."""
-    with one_dialect():
+    """Databases of one kind share what was compiled for them, and what was prepared by the server."""
+    with one_dialect(), kept_connections(_SHARED):
         yield
 
 
@@ -70,12 +73,37 @@ def postgres() -> Iterator[str]:
         yield address
 
 
+@dataclass(frozen=True)
+class SharedDatabase:
+    """A database that tests use in turn, and a connection that empties it, in a thread and a loop of its own."""
+
+    address: str
+    connection: asyncpg.Connection
+    loop: asyncio.Runner
+    thread: ThreadPoolExecutor
+
+    def tell(self, statement: str) -> None:
+        """One statement."""
+        self.thread.submit(self.loop.run, self.connection.execute(statement)).result()
+
+
 @pytest.fixture(scope="session")
-def shared_database(postgres: str) -> str:
-    """One database that tests empty in turn: that is ten times as fast as a new one for each."""
-    name = "shared"
-    _tell(postgres, f"CREATE DATABASE {name}")
-    return f"{postgres.rpartition('/')[0]}/{name}"
+def shared_database(postgres: str) -> Iterator[SharedDatabase]:
+    """One for the run: to empty it is ten times as fast as a new one for each test."""
+    address = f"{postgres.rpartition('/')[0]}/{_SHARED}"
+
+    async def make() -> asyncpg.Connection:
+        connection = await asyncpg.connect(postgres.replace(DRIVER, "postgresql://"))
+        await connection.execute(f"CREATE DATABASE {_SHARED}")
+        await connection.close()
+        return await asyncpg.connect(address.replace(DRIVER, "postgresql://"))
+
+    with ThreadPoolExecutor(1) as thread:
+        loop = thread.submit(asyncio.Runner).result()
+        connection = thread.submit(loop.run, make()).result()
+        yield SharedDatabase(address, connection, loop, thread)
+        thread.submit(loop.run, connection.close()).result()
+        thread.submit(loop.close).result()
 
 
 @pytest.fixture(scope="session")
@@ -98,22 +126,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         copy = tmp_path / "perdure.db"
         shutil.copy(request.getfixturevalue("migrated_file"), copy)
         return f"sqlite:///{copy}"
-    address: str = request.getfixturevalue("shared_database")
-    _tell(address, _EMPTY)
-    return address
-
-
-def _tell(address: str, statement: str) -> None:
-    """One statement."""
-
-    async def tell() -> None:
-        connection = await asyncpg.connect(address.replace(DRIVER, "postgresql://"))
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
-
-    _run(tell())
+    shared: SharedDatabase = request.getfixturevalue("shared_database")
+    shared.tell(_EMPTY)
+    return shared.address
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:

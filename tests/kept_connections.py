@@ -1,0 +1,56 @@
+"""Connections to PostgreSQL outlive the test that made them: the next one takes them, with all that they have prepared.
+
+The product connects once and prepares each statement once. Tests open a database each, and those on PostgreSQL would
+spend half of their time in that.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.pool import Pool
+
+from models import session
+
+
+@contextmanager
+def kept_connections(database: str) -> Iterator[None]:
+    """Whoever opens the database of this name takes over the connections of somebody who has closed it.
+
+    Connections belong to an event loop: another loop has its own.
+    """
+    free: dict[object, list[Pool]] = defaultdict(list)
+    make = session.create_async_engine
+
+    def kept(url: str, **options: Any) -> AsyncEngine:
+        if url.rpartition("/")[2] != database:
+            return make(url, **options)
+        engine = make(url, **options, pool_use_lifo=True)  # few connections prepare everything
+        sync, dispose = engine.sync_engine, engine.sync_engine.dispose
+        known = free[url, options["pool_size"], asyncio.get_running_loop()]
+        if known:
+            sync.pool = known.pop()
+
+        def leave(close: bool = True) -> None:
+            if _is_whole(sync.pool):
+                known.append(sync.pool)
+            else:
+                dispose(close)
+
+        sync.dispose = leave  # type: ignore[method-assign]
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "create_async_engine", kept)
+        yield
+
+
+def _is_whole(pool: Any) -> bool:
+    """Whether all connections of a pool are back, and none of them is broken."""
+    records = list(pool._pool._queue._queue)
+    closed = [record for record in records if record.dbapi_connection.driver_connection.is_closed()]
+    return pool.checkedout() == 0 and not closed
