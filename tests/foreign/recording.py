@@ -111,7 +111,7 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
 
         app = web.Application(client_max_size=_LARGEST)
         app.router.add_route("*", "/{path:.*}", forward)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, keepalive_timeout=600)
         await runner.setup()
         try:
             await web.TCPSite(runner, LOCAL, port).start()
