@@ -134,18 +134,20 @@ def refusal(*, child: bool, depth: int, pipelines: int, above: Sequence[Ancestor
 class Scope:
     """The variables of a bridge: `predefined` ones, those of the configuration, of the pipeline, and of the job itself.
 
-    `dotenv` are those that jobs before it report. Those of the job were given by whoever played it.
+    `dotenv` are those that jobs before it report. `owners` are those of instance, groups and project: a text can name
+    them, but they are never handed down by themselves. Those of the job were given by whoever played it.
     """
 
     predefined: tuple[JobVariable, ...] = ()
     yaml: Mapping[str, Variable] = field(default_factory=dict)
     dotenv: tuple[JobVariable, ...] = ()
+    owners: tuple[JobVariable, ...] = ()
     pipeline: tuple[JobVariable, ...] = ()
     job: tuple[JobVariable, ...] = ()
 
     def layers(self) -> tuple[JobVariable, ...]:
         """All of them, the weakest first."""
-        return (*self.predefined, *_of_yaml(self.yaml), *self.dotenv, *self.pipeline, *self.job)
+        return (*self.predefined, *_of_yaml(self.yaml), *self.dotenv, *self.owners, *self.pipeline, *self.job)
 
     def expanded(self, *texts: str) -> tuple[str, ...]:
         """Texts with the variables put in; names that nobody knows become empty. Raises `Invalid` for circles."""

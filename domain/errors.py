@@ -6,8 +6,11 @@ PerdureError
 ├── Forbidden            a known caller that may not do this
 │   └── JobNotRunning    a right job token whose job has ended; carries the job's status
 ├── Refused              the state does not permit it
-│   └── ForbiddenTransition
+│   ├── ForbiddenTransition
+│   ├── NotAllowed       this is not done with a thing in such a state
+│   └── Unmergeable      what shall be merged does not go together
 ├── Invalid              the input is wrong; says what and where
+│   ├── FieldsInvalid    fields of a thing that is to be stored are wrong; carries the faults of each
 │   ├── ConfigInvalid    `.gitlab-ci.yml` is wrong; carries every issue
 │   ├── ConfigMissing    there is no `.gitlab-ci.yml`
 │   └── PipelineFiltered the rules leave no job, or no pipeline; carries the failure reason
@@ -60,8 +63,25 @@ class ForbiddenTransition(Refused):
     """A status that cannot follow another one by the transition table."""
 
 
+class NotAllowed(Refused):
+    """This is not done with a thing in such a state, whoever asks."""
+
+
+class Unmergeable(Refused):
+    """What shall be merged does not go together, or must not."""
+
+
 class Invalid(PerdureError):
     """Input that is wrong; the text says what, where and what to do."""
+
+
+class FieldsInvalid(Invalid):
+    """Fields that cannot be stored; `faults` says of each field what is wrong, in GitLab's words."""
+
+    def __init__(self, **faults: str) -> None:
+        """Take one fault a field."""
+        super().__init__(", ".join(f"{name} {fault}" for name, fault in faults.items()))
+        self.faults = faults
 
 
 @dataclass(frozen=True, slots=True)

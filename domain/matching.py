@@ -21,7 +21,8 @@ class RunnerType(StrEnum):
 class Demand:
     """What jobs that wait have in common. `protected` is true for those of a protected ref.
 
-    `instance_runners` and `group_runners` say whether the project lets runners of that type take its jobs.
+    `groups` are those that the project lies in, up to its organisation. `instance_runners` and `group_runners` say
+    whether the project lets runners of that type take its jobs.
     """
 
     project_id: int
@@ -30,13 +31,14 @@ class Demand:
     protected: bool = False
     instance_runners: bool = True
     group_runners: bool = True
+    groups: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A registered runner. `projects` are those that a project runner is linked to; `online` is false for a silent one.
 
-    An instance runner has no organisation.
+    An instance runner has no organisation. `namespace_id` is the group of a group runner, None for the organisation.
     """
 
     runner_type: RunnerType = RunnerType.INSTANCE
@@ -47,6 +49,7 @@ class Candidate:
     ref_protected: bool = False
     paused: bool = False
     online: bool = True
+    namespace_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ def reaches(demand: Demand, runner: Candidate) -> bool:
         case RunnerType.INSTANCE:
             return demand.instance_runners
         case RunnerType.GROUP:
-            return demand.group_runners and runner.organisation_id == demand.organisation_id
+            is_near = runner.namespace_id is None or runner.namespace_id in demand.groups
+            return demand.group_runners and runner.organisation_id == demand.organisation_id and is_near
         case RunnerType.PROJECT:
             return demand.project_id in runner.projects and runner.organisation_id == demand.organisation_id
 

@@ -245,3 +245,17 @@ class LetGo:
     """A pipeline tells a waiting room which jobs need nobody to wait for them any more."""
 
     job_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverHook:
+    """The only argument of workflow `HookDelivery` and of its activity."""
+
+    delivery_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCommit:
+    """The only argument of workflow `StatusReport` and of its activity."""
+
+    report_id: int

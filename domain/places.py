@@ -5,7 +5,7 @@ in the environment's address alone, which is completed when the job has succeede
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
@@ -86,19 +86,41 @@ def is_environment_name(name: str) -> bool:
 
 
 def places_of(
-    plan: Plan, known: tuple[JobVariable, ...] = (), asked: tuple[JobVariable, ...] = ()
+    plan: Plan,
+    known: tuple[JobVariable, ...] = (),
+    asked: tuple[JobVariable, ...] = (),
+    of_owners: Callable[[str], tuple[JobVariable, ...]] = lambda _environment: (),
 ) -> tuple[Place, ...]:
-    """The place of each job of a plan, in order. Raises `ConfigInvalid` with every job that can have none."""
+    """The place of each job of a plan, in order. Raises `ConfigInvalid` with every job that can have none.
+
+    `of_owners` gives the variables of instance, groups and project for an environment, those of all for "". The name
+    of an environment can use the latter only.
+    """
     places: list[Place] = []
     issues: list[ConfigIssue] = []
     for job in plan.jobs:
         try:
-            places.append(place_of(job, known, asked))
+            places.append(_place_in(job, known, asked, of_owners))
         except Invalid as error:
             issues.append(ConfigIssue(f"{job.name} job: {error}", f"jobs:{job.name}"))
     if issues:
         raise ConfigInvalid(tuple(issues))
     return tuple(places)
+
+
+def _place_in(
+    job: JobPlan,
+    known: tuple[JobVariable, ...],
+    asked: tuple[JobVariable, ...],
+    of_owners: Callable[[str], tuple[JobVariable, ...]],
+) -> Place:
+    everywhere = of_owners("")
+    place = place_of(job, known, (*everywhere, *asked))
+    there = of_owners(place.environment)
+    if there == everywhere or job.environment is None:
+        return place
+    named = replace(job, environment=replace(job.environment, name=place.environment))
+    return place_of(named, known, (*there, *asked))
 
 
 def settled(job: JobPlan, place: Place) -> JobPlan:

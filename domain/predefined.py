@@ -30,8 +30,9 @@ _STANDARD_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 class MergeRequestFacts:
     """The merge request of a pipeline. `event_type` is `detached`, `merged_result` or `merge_train`.
 
-    `source_project_path` is empty if the source branch is in the target's project. `source_sha` and `target_sha` are
-    empty for a detached pipeline. `labels` and `assignees` are names.
+    `source_project_path` is empty if the source branch is in the target's project, `target_project_id` None if the
+    pipeline runs there. `source_sha` and `target_sha` are empty for a detached pipeline. `labels` and `assignees` are
+    names.
     """
 
     iid: int
@@ -45,6 +46,9 @@ class MergeRequestFacts:
     source_project_id: int | None = None
     source_project_path: str = ""
     source_project_url: str = ""
+    target_project_id: int | None = None
+    target_project_path: str = ""
+    target_project_url: str = ""
     source_sha: str = ""
     target_sha: str = ""
     source_protected: bool = False
@@ -58,14 +62,27 @@ class MergeRequestFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalPullRequestFacts:
+    """The pull request of another forge that a pipeline is for. Repositories are full names, as `owner/name`."""
+
+    iid: int
+    source_repository: str
+    source_branch: str
+    source_sha: str
+    target_repository: str
+    target_branch: str
+    target_sha: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventFacts:
     """What there is to know about the event that makes a pipeline.
 
-    `server_url` has no trailing slash; `project_path` is the full one, with namespace. `ref` is a short name (a merge
-    request's source branch), `sha` and `before_sha` are full. Times are aware. `merge_request` is there if and only if
-    the source is `merge_request_event`. What is empty or None at its default is not known, and not defined. `user_id`
-    is None where nobody is known to have caused the event; the other fields of the user do not count then.
-    `trigger_token` holds only the first characters of the token.
+    `server_url` has no trailing slash; `project_path` is the full one, with namespace. `ref` is a short name (a
+    merge request's source branch), `sha` and `before_sha` are full. Times are aware. `merge_request` is there if
+    the source is `merge_request_event`, and in child pipelines of such a one. What is empty or None at its default
+    is not known, and not defined. `user_id` is None where nobody is known to have caused the event; the other
+    fields of the user do not count then. `trigger_token` holds only the first characters of the token.
     """
 
     server_url: str
@@ -101,6 +118,7 @@ class EventFacts:
     open_merge_requests: tuple[str, ...] = ()
     """As `group/project!7`."""
     merge_request: MergeRequestFacts | None = None
+    external_pull_request: ExternalPullRequestFacts | None = None
 
 
 def pipeline_variables(facts: EventFacts) -> dict[str, str]:
@@ -114,6 +132,7 @@ def pipeline_variables(facts: EventFacts) -> dict[str, str]:
         **_commit(facts),
         **_user(facts),
         **(_merge_request(facts, facts.merge_request) if facts.merge_request else {}),
+        **(_external_pull_request(facts.external_pull_request) if facts.external_pull_request else {}),
     }
 
 
@@ -190,7 +209,7 @@ def _commit(facts: EventFacts) -> dict[str, str]:
     kind: dict[str, str] = {}
     if facts.is_tag:
         kind = {"CI_COMMIT_TAG": facts.ref, "CI_COMMIT_TAG_MESSAGE": facts.tag_message}
-    elif facts.pipeline_source != MERGE_REQUEST_SOURCE:
+    elif facts.merge_request is None and facts.pipeline_source != MERGE_REQUEST_SOURCE:
         kind = {"CI_COMMIT_BRANCH": facts.ref}
     return {
         "CI_COMMIT_SHA": facts.sha,
@@ -235,9 +254,9 @@ def _merge_request(facts: EventFacts, request: MergeRequestFacts) -> dict[str, s
         f"{prefix}_TITLE": request.title,
         f"{prefix}_EVENT_TYPE": request.event_type,
         f"{prefix}_REF_PATH": f"refs/merge-requests/{request.iid}/{_head(request)}",
-        f"{prefix}_PROJECT_ID": str(facts.project_id),
-        f"{prefix}_PROJECT_PATH": facts.project_path,
-        f"{prefix}_PROJECT_URL": facts.project_url,
+        f"{prefix}_PROJECT_ID": str(request.target_project_id or facts.project_id),
+        f"{prefix}_PROJECT_PATH": request.target_project_path or facts.project_path,
+        f"{prefix}_PROJECT_URL": request.target_project_url or facts.project_url,
         f"{prefix}_SOURCE_BRANCH_NAME": request.source_branch,
         f"{prefix}_SOURCE_BRANCH_SHA": request.source_sha,
         f"{prefix}_SOURCE_BRANCH_PROTECTED": word(request.source_protected),
@@ -251,6 +270,19 @@ def _merge_request(facts: EventFacts, request: MergeRequestFacts) -> dict[str, s
         f"{prefix}_APPROVED": word(request.approved),
         f"{prefix}_SQUASH_ON_MERGE": word(request.squash),
         **{f"{prefix}_{name}": value for name, value in optional.items() if value},
+    }
+
+
+def _external_pull_request(request: ExternalPullRequestFacts) -> dict[str, str]:
+    prefix = "CI_EXTERNAL_PULL_REQUEST"
+    return {
+        f"{prefix}_IID": str(request.iid),
+        f"{prefix}_SOURCE_REPOSITORY": request.source_repository,
+        f"{prefix}_TARGET_REPOSITORY": request.target_repository,
+        f"{prefix}_SOURCE_BRANCH_NAME": request.source_branch,
+        f"{prefix}_SOURCE_BRANCH_SHA": request.source_sha,
+        f"{prefix}_TARGET_BRANCH_NAME": request.target_branch,
+        f"{prefix}_TARGET_BRANCH_SHA": request.target_sha,
     }
 
 
