@@ -36,14 +36,14 @@ def parse_commit(output: bytes) -> Commit:
         message=message,
         author_name=author_name,
         author_email=author_email,
-        authored_at=_time(authored),
+        authored_at=time_of(authored),
         committer_name=committer_name,
         committer_email=committer_email,
-        committed_at=_time(committed),
+        committed_at=time_of(committed),
     )
 
 
-def _time(raw: str) -> datetime:
+def time_of(raw: str) -> datetime:
     """`<seconds> <+hhmm>` as a time; a time that no calendar has becomes 1970, a zone that none has becomes UTC."""
     seconds, _, zone = raw.partition(" ")
     try:

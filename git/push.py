@@ -21,6 +21,10 @@ OPTION_LIMIT: Final = 100
 """Push options of one push."""
 _BANDS: Final = frozenset({1, 2, 3})
 """First byte of a packet on the side band: data, progress, fatal error."""
+_REPORTS: Final = frozenset({"report-status", "report-status-v2"})
+_BAND_ROOM: Final = {"side-band-64k": MAX_PAYLOAD - 1, "side-band": 995 - 1}
+"""Bytes of data that one packet of a side band holds, by capability."""
+_REASON_LIMIT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,22 @@ def with_message(answer: bytes, text: str) -> bytes:
     room = MAX_PAYLOAD - 1
     parts = [message[start : start + room] for start in range(0, len(message), room)]
     return answer[: -len(FLUSH)] + b"".join(packet(b"\x02" + part) for part in parts) + FLUSH
+
+
+def refused(push: Push, reason: str) -> bytes:
+    """What git would answer if it took none of the updates: each is reported as `ng` with this reason, of one line.
+
+    Empty when the client has not asked for a report.
+    """
+    clean = " ".join("".join(sign if sign.isprintable() else " " for sign in reason).split())[:_REASON_LIMIT]
+    lines = [b"unpack ok\n"]
+    lines += [f"ng {update.ref} {clean or 'refused'}\n".encode("utf-8", "replace") for update in push.commands]
+    report = b"".join(map(packet, lines)) + FLUSH if push.capabilities & _REPORTS else b""
+    room = next((size for name, size in _BAND_ROOM.items() if name in push.capabilities), 0)
+    if not room:
+        return report
+    parts = (report[start : start + room] for start in range(0, len(report), room))
+    return b"".join(packet(b"\x01" + part) for part in parts) + FLUSH
 
 
 def _update(line: bytes) -> RefUpdate:

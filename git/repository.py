@@ -6,14 +6,14 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
-from git.command import run, start
+from git.command import run
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.names import checked_path, checked_ref, checked_sha, is_sha
 from git.output import FILE_LIMIT
@@ -23,6 +23,7 @@ HIDDEN_FROM_PUSH: Final = (
     "refs/keep-around",
     "refs/merge-requests",
     "refs/environments",
+    "refs/mirror",
     "refs/replace",
 )
 """Ref name spaces that only the server writes; a push that names one of them is denied by git."""
@@ -47,6 +48,8 @@ CONFIG: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 )
 """Settings written into each new repository: section, name, values."""
 
+_HEADER: Final = 256
+"""Bytes of the line before an object, at most, and of its end."""
 COMMIT_LIMIT: Final = 1024 * 1024
 STALE_AFTER: Final = 3600.0
 """Seconds after which a lock file has certainly lost its owner; git holds one for milliseconds."""
@@ -91,31 +94,34 @@ class Repository:
         found = (line for line in answer.out.decode("utf-8", "replace").splitlines() if is_sha(line))
         return next(found, None)
 
+    async def object_ids(self, names: Sequence[str]) -> list[str]:
+        """The ids of objects by names as in gitrevisions(7). Raises `NotFound` for one that is not there."""
+        questions = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+        answer = await run([self._git_dir, "cat-file", "--batch-check=%(objectname)"], questions)
+        ids = answer.out.decode("utf-8", "replace").splitlines()
+        for name, found in zip(names, ids, strict=True):
+            if not is_sha(found):
+                raise NotFound(f"The repository has no {name}.")
+        return ids
+
     async def read_file(self, sha: str, path: str, limit: int = FILE_LIMIT) -> bytes | None:
         """One file of a commit; None when there is none (or a folder, or a submodule) at that path.
 
         Raises TooLarge above `limit` bytes, Invalid for a wrong sha or path.
         """
-        return (await self.read_files(sha, [path], limit))[path]
-
-    async def read_files(self, sha: str, paths: Iterable[str], limit: int = FILE_LIMIT) -> dict[str, bytes | None]:
-        """Several files of a commit by one process: path to content, as `read_file` describes it."""
-        checked_sha(sha)
-        files: dict[str, bytes | None] = {}
-        async with start([self._git_dir, "cat-file", "--batch"]) as git:
-            for path in paths:
-                git.stdin.write(f"{sha}:{checked_path(path)}\n".encode())
-                await git.stdin.drain()
-                header = (await git.stdout.readline()).split(b" ")
-                if not is_sha(header[0].decode("utf-8", "replace")):
-                    files[path] = None
-                    continue
-                size = int(header[2])
-                if size > limit:
-                    raise TooLarge(f"{path} has {size} bytes; at most {limit} are read from a repository.")
-                content = (await git.stdout.readexactly(size + 1))[:-1]
-                files[path] = content if header[1] == b"blob" else None
-        return files
+        question = f"{checked_sha(sha)}:{checked_path(path)}\n".encode()
+        try:
+            answer = await run([self._git_dir, "cat-file", "--batch"], question, limit=limit + _HEADER)
+        except TooLarge:
+            answer = await run([self._git_dir, "cat-file", "--batch-check"], question)
+        header, _, content = answer.out.partition(b"\n")
+        words = header.split(b" ")
+        if not is_sha(words[0].decode("utf-8", "replace")) or words[1] != b"blob":
+            return None
+        size = int(words[2])
+        if size > limit:
+            raise TooLarge(f"{path} has {size} bytes; at most {limit} are read from a repository.")
+        return content[:size]
 
     async def commit(self, sha: str) -> Commit:
         """One commit by its full sha. Raises NotFound when the repository has no such commit."""
@@ -153,6 +159,13 @@ class Repository:
         """
         await asyncio.to_thread(_write_ref, self.path / "refs" / "pipelines" / str(int(pipeline_id)), checked_sha(sha))
 
+    async def place(self, name: str, sha: str) -> None:
+        """Let one of the refs that only the server writes name a commit that is there, wherever it was. Durable."""
+        if not name.startswith(HIDDEN_FROM_PUSH):
+            raise Invalid(f"{name} is not a ref of the server's own.")
+        await asyncio.to_thread(_write_ref, self.path / checked_ref(name), checked_sha(sha))
+        await self.harden([name])
+
     def _loose_branch(self, ref: str) -> str | None:
         """A branch that stands in a file of its own, read without starting git."""
         try:
@@ -179,7 +192,8 @@ class Repository:
     def _sweep(self, older_than: float) -> int:
         limit = time.time() - older_than
         found = [*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")]
-        found += [*(self.path / "objects").glob("tmp_objdir-*"), *(self.path / "objects" / "pack").glob("tmp_*")]
+        objects = self.path / "objects"
+        found += [*objects.glob("tmp_objdir-*"), *objects.glob("??/tmp_obj_*"), *(objects / "pack").glob("tmp_*")]
         stale = [path for path in found if path.stat().st_mtime < limit]
         for path in stale:
             if path.is_dir():
@@ -233,6 +247,23 @@ class Repositories:
         finally:
             shutil.rmtree(draft, ignore_errors=True)
         return Repository(path)
+
+    async def adopt(self, draft: Path, project_id: int) -> Repository:
+        """Make a folder the repository of a project that has none. Raises `Unavailable`."""
+        path = self.path(project_id)
+        try:
+            await asyncio.to_thread(_finish, draft, path)
+        except OSError as error:
+            raise Unavailable(f"The repository of project {project_id} cannot be made: {error}") from error
+        return Repository(path)
+
+    async def remove(self, project_id: int) -> None:
+        """Remove a project's repository; none is fine, too. It has another name before its first file goes."""
+        path = self.path(project_id)
+        away = self.root / f".{project_id}-{uuid.uuid4().hex}"
+        with suppress(FileNotFoundError):
+            path.rename(away)
+            await asyncio.to_thread(shutil.rmtree, away, ignore_errors=True)
 
 
 def _write_ref(path: Path, sha: str) -> None:

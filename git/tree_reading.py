@@ -80,9 +80,10 @@ async def changed_between(repository: Repository, before: str, after: str) -> tu
     return tuple(path for path in answer.out.decode("utf-8", "replace").split("\0") if path)
 
 
-async def merge_base(repository: Repository, one: str, other: str) -> str | None:
-    """The best common ancestor of two commits; None when they have none."""
-    answer = await run([_git_dir(repository), "merge-base", checked_sha(one), checked_sha(other)], accept=(0, 1, 128))
+async def merge_base(repository: Repository, one: str, *others: str) -> str | None:
+    """The best common ancestor of commits (of the first one and a merge of the others); None when they have none."""
+    shas = [checked_sha(sha) for sha in (one, *others)]
+    answer = await run([_git_dir(repository), "merge-base", *shas], accept=(0, 1, 128))
     base = answer.out.decode("ascii", "replace").strip()
     return base if is_sha(base) else None
 

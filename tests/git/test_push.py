@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from domain.errors import Invalid, TooLarge
 from git.pkt_line import FLUSH, packet, packets
-from git.push import COMMAND_LIMIT, HEAD_LIMIT, OPTION_LIMIT, RefUpdate, read_push, reported, with_message
+from git.push import COMMAND_LIMIT, HEAD_LIMIT, OPTION_LIMIT, RefUpdate, read_push, refused, reported, with_message
 
 ZERO, ONE, TWO = "0" * 40, "1" * 40, "2" * 40
 HEAD = (
@@ -125,3 +125,16 @@ def test_long_messages_are_cut_into_packets(text: str, times: int):
 @pytest.mark.parametrize("answer", [REPORT, b"", FLUSH, b"nonsense", BANDED[:-4]])
 def test_answer_without_side_band_stays_as_it_is(answer: bytes):
     assert with_message(answer, "hello") == answer
+
+
+async def test_a_refusal_names_every_ref_and_fits_into_packets():
+    push = await read_push(body_of(HEAD))
+    answer = refused(push, "no\nway \x1b[31m")
+    assert reported(answer) == dict.fromkeys(("refs/heads/a/b", "refs/tags/v1", "refs/notes/x"), "no way [31m")
+    many = packet(f"{ZERO} {ONE} refs/heads/0\0 report-status side-band".encode())
+    many += b"".join(packet(f"{ZERO} {ONE} refs/heads/{n}".encode()) for n in range(1, 300)) + FLUSH
+    answer = refused(await read_push(body_of(many, 4096)), "no")
+    assert len(reported(answer) or {}) == 300
+    assert all(line is None or len(line) <= 995 for line in packets(answer))
+    silent = packet(f"{ZERO} {ONE} refs/heads/0\0 ofs-delta".encode()) + FLUSH
+    assert refused(await read_push(body_of(silent)), "no") == b""

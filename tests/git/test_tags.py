@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 
 from domain.errors import Invalid, Refused, Unavailable
+from git.push import RefUpdate
+from git.ref_transaction import NOTHING, move_refs
 from git.repository import Repository
-from git.tags import NewTag, create_tag_ref, tag_object
+from git.tags import NewTag, ref_of, tag_object
 from tests.git.serving import git, new_work_tree
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+async def create_tag_ref(repository: Repository, name: str, target: str) -> None:
+    await move_refs(repository, [RefUpdate(NOTHING, target, ref_of(name))])
 
 
 @pytest.fixture
@@ -47,7 +53,7 @@ async def test_a_tag_that_exists_or_is_in_the_way_is_refused_and_stays(filled: t
     await create_tag_ref(repository, "v1", sha)
     other = await tag_object(repository, NewTag("v1", sha, "another"))
     for name in ("v1", "v1/x"):
-        with pytest.raises(Refused, match=f"The tag {name} cannot be made: it exists, or another tag is in its way"):
+        with pytest.raises(Refused, match=f"Could not update {name}: it has changed, or another name is in its way"):
             await create_tag_ref(repository, name, other)
     assert [tag.object for tag in await repository.tags()] == [sha]
 
@@ -65,5 +71,5 @@ async def test_a_lock_of_another_git_is_no_refusal(filled: tuple[Repository, str
     repository, sha = filled
     (repository.path / "refs" / "tags").mkdir(exist_ok=True)
     (repository.path / "refs" / "tags" / "v1.lock").touch()
-    with pytest.raises(Unavailable, match=r"The tag v1 cannot be made now: .*lock"):
+    with pytest.raises(Unavailable, match=r"v1 cannot be updated now: .*lock"):
         await create_tag_ref(repository, "v1", sha)
