@@ -41,6 +41,8 @@ class Scope(StrEnum):
     REGISTRY_PULL = "registry:pull"
     REGISTRY_PUSH = "registry:push"
     RELEASES = "releases"
+    TRIGGER = "trigger"
+    """Start pipelines of other projects, with the rights of the job's user."""
 
 
 NAMING: Final = frozenset({Scope.GIT_READ, Scope.REGISTRY_PULL, Scope.REGISTRY_PUSH})

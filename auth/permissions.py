@@ -1,4 +1,4 @@
-"""Who may do what: a table of actions on projects and one on runners, with a function each that answers.
+"""Who may do what: tables of actions on projects, groups and runners, with a function each that answers.
 
 Access levels are GitLab's: guest 10, reporter 20, developer 30, maintainer 40, owner 50.
 """
@@ -23,29 +23,58 @@ LEVEL_NAMES: Final = {
 
 
 class Action(StrEnum):
-    """What a caller wants to do with a project."""
+    """What a caller wants to do with a project: to know of it, to read it, to work with it, to administer or own it."""
 
+    SEE = "see"
     READ = "read"
     PUSH = "push"
     RUN = "run"
     ADMINISTER = "administer"
+    OWN = "own"
 
 
 LEVEL_FOR: Final = {
+    Action.SEE: GUEST,
     Action.READ: REPORTER,
     Action.PUSH: DEVELOPER,
     Action.RUN: DEVELOPER,
     Action.ADMINISTER: MAINTAINER,
+    Action.OWN: OWNER,
 }
+
+
+class GroupAction(StrEnum):
+    """What a caller wants to do with a group."""
+
+    SEE = "see"
+    ADD_PROJECT = "add project"
+    ADD_GROUP = "add group"
+    ADMINISTER_CI = "administer CI"
+    OWN = "own"
+
+
+LEVEL_FOR_GROUP: Final = {
+    GroupAction.SEE: GUEST,
+    GroupAction.ADD_PROJECT: DEVELOPER,
+    GroupAction.ADD_GROUP: OWNER,
+    GroupAction.ADMINISTER_CI: MAINTAINER,
+    GroupAction.OWN: OWNER,
+}
+"""Projects by developers and groups within by owners, as GitLab's defaults are; variables and runners by maintainers,
+all else by owners."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: a user, or nobody (`user_id` 0)."""
+    """Who calls: a user, or nobody (`user_id` 0). `scopes` are those of the token shown; None where none was."""
 
     user_id: int = 0
     username: str = ""
     is_admin: bool = False
+    external: bool = False
+    token_id: int = 0
+    scopes: tuple[str, ...] | None = None
+    address: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -60,7 +89,12 @@ def level_of(caller: Caller, member_level: int, visibility: str) -> int:
     """The access level that a caller has in a project."""
     if caller.is_admin:
         return OWNER
-    return max(member_level, REPORTER if visibility == "public" else 0)
+    return max(member_level, REPORTER if is_open(caller, visibility) else 0)
+
+
+def is_open(caller: Caller, visibility: str) -> bool:
+    """Whether somebody may read a project or see a group without being a member."""
+    return visibility == "public" or (visibility == "internal" and caller.is_known and not caller.external)
 
 
 def require(caller: Caller, action: Action, member_level: int, visibility: str) -> None:
@@ -68,11 +102,29 @@ def require(caller: Caller, action: Action, member_level: int, visibility: str) 
     level = level_of(caller, member_level, visibility)
     if level >= LEVEL_FOR[action]:
         return
-    if level < LEVEL_FOR[Action.READ]:
+    if level < LEVEL_FOR[Action.SEE]:
         raise NotFound("404 Project Not Found")
     if not caller.is_known:
         raise Unauthenticated("401 Unauthorized")
     raise Forbidden("403 Forbidden")
+
+
+def require_in_group(caller: Caller, action: GroupAction, member_level: int, visibility: str) -> None:
+    """The same for a group."""
+    level = OWNER if caller.is_admin else max(member_level, GUEST if is_open(caller, visibility) else 0)
+    if level >= LEVEL_FOR_GROUP[action]:
+        return
+    if level < LEVEL_FOR_GROUP[GroupAction.SEE]:
+        raise NotFound("404 Group Not Found")
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")
+    raise Forbidden("403 Forbidden")
+
+
+def require_known(caller: Caller) -> None:
+    """Raise unless the caller has shown who he is."""
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")
 
 
 def require_admin(caller: Caller) -> None:
@@ -91,11 +143,12 @@ class RunnerAction(StrEnum):
 
 
 class Basis(StrEnum):
-    """Who may, besides administrators: everybody known, maintainers of one or of all projects it works for, nobody."""
+    """Who may, besides administrators: everybody known, maintainers of one or of all projects it works for, owners."""
 
     KNOWN = "known"
     ONE_PROJECT = "one project"
     ALL_PROJECTS = "all projects"
+    GROUP_OWNER = "group owner"
     NOBODY = "nobody"
 
 
@@ -103,16 +156,16 @@ RUNNER_BASIS: Final[Mapping[tuple[RunnerType, RunnerAction], Basis]] = {
     (RunnerType.INSTANCE, RunnerAction.READ): Basis.KNOWN,
     (RunnerType.INSTANCE, RunnerAction.CHANGE): Basis.NOBODY,
     (RunnerType.GROUP, RunnerAction.READ): Basis.ONE_PROJECT,
-    (RunnerType.GROUP, RunnerAction.CHANGE): Basis.NOBODY,
+    (RunnerType.GROUP, RunnerAction.CHANGE): Basis.GROUP_OWNER,
     (RunnerType.PROJECT, RunnerAction.READ): Basis.ONE_PROJECT,
     (RunnerType.PROJECT, RunnerAction.CHANGE): Basis.ALL_PROJECTS,
 }
-"""A group runner works for all projects of its organisation, which only administrators administer."""
+"""A group runner works for all projects of its group: the maintainers of the group see it, its owners change it."""
 
 
 _WHO_MAY_CHANGE: Final[Mapping[RunnerType, str]] = {
     RunnerType.INSTANCE: "only an administrator may change an instance runner.",
-    RunnerType.GROUP: "only an administrator may change a group runner.",
+    RunnerType.GROUP: "only an owner of its group may change a group runner.",
     RunnerType.PROJECT: "only who maintains all of its projects may change a project runner.",
 }
 
@@ -120,7 +173,8 @@ _WHO_MAY_CHANGE: Final[Mapping[RunnerType, str]] = {
 def require_runner(caller: Caller, action: RunnerAction, runner_type: RunnerType, lowest: int, highest: int) -> None:
     """Raise unless the caller may do it. Whoever may not even read learns nothing: `NotFound`.
 
-    `lowest` and `highest` are the caller's access levels in the projects that the runner works for.
+    `lowest` and `highest` are the caller's access levels in the projects that the runner works for; for a group runner
+    `lowest` is the level in its group.
     """
     if _may(caller, RUNNER_BASIS[runner_type, action], lowest, highest):
         return
@@ -134,6 +188,41 @@ def _may(caller: Caller, basis: Basis, lowest: int, highest: int) -> bool:
         Basis.KNOWN: caller.is_known,
         Basis.ONE_PROJECT: highest >= MAINTAINER,
         Basis.ALL_PROJECTS: lowest >= MAINTAINER,
+        Basis.GROUP_OWNER: lowest >= OWNER,
         Basis.NOBODY: False,
     }
     return caller.is_admin or answers[basis]
+
+
+class ScheduleAction(StrEnum):
+    """What a caller wants to do with a pipeline schedule. To read it is to read its project."""
+
+    PLAY = "play"
+    CHANGE = "change"
+    """Write what it runs, and when."""
+    ADMINISTER = "administer"
+    """See its variables, take it over, delete it."""
+
+
+def may_schedule(caller: Caller, action: ScheduleAction, level: int, *, is_owner: bool) -> bool:
+    """Whether a caller may do it. `level` is his access level in the project; `is_owner`: the schedule is his.
+
+    Only who owns a schedule changes it, as in GitLab: it runs with the rights of its owner, and another one could
+    borrow them. Maintainers take it over first.
+    """
+    runs = level >= LEVEL_FOR[Action.RUN]
+    answers = {
+        ScheduleAction.PLAY: runs,
+        ScheduleAction.CHANGE: caller.is_admin or (is_owner and runs),
+        ScheduleAction.ADMINISTER: level >= MAINTAINER or (is_owner and runs),
+    }
+    return answers[action]
+
+
+def require_schedule(caller: Caller, action: ScheduleAction, level: int, *, is_owner: bool) -> None:
+    """Raise unless the caller, who may read the project, may do it."""
+    if may_schedule(caller, action, level, is_owner=is_owner):
+        return
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")
+    raise Forbidden("403 Forbidden")

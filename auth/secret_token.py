@@ -20,6 +20,7 @@ PERSONAL: Final = "glpat-"
 RUNNER: Final = "glrt-"
 RUNNER_BY_REGISTRATION: Final = "glrtr-"
 REGISTRATION: Final = "GR1348941"
+TRIGGER: Final = "glptt-"
 
 FIRST_CELL: Final = 1
 """What a token calls the pod with number 0."""

@@ -32,7 +32,7 @@ def test_a_member_may_do_what_the_level_allows(action: Action, level: int) -> No
     if level >= LEVEL_FOR[action]:
         require(ADA, action, level, "private")
         return
-    with pytest.raises(Forbidden if level >= REPORTER else NotFound):
+    with pytest.raises(Forbidden if level >= GUEST else NotFound):
         require(ADA, action, level, "private")
 
 

@@ -20,8 +20,12 @@ def ring() -> KeyRing:
 
 
 def test_a_session_names_its_user_for_a_week(ring: KeyRing) -> None:
-    assert read_session(ring, issue_session(ring, 42, NOW)) == 42
-    assert read_session(ring, issue_session(ring, 42, datetime.now(UTC) - LIFETIME + timedelta(minutes=1))) == 42
+    found = read_session(ring, issue_session(ring, 42, NOW, epoch=3, token_id=7))
+    assert (found.user_id, found.epoch, found.token_id) == (42, 3, 7)
+    assert abs(found.expires_at - (NOW + LIFETIME)) < timedelta(seconds=2)
+    assert (
+        read_session(ring, issue_session(ring, 42, datetime.now(UTC) - LIFETIME + timedelta(minutes=1))).user_id == 42
+    )
 
 
 def test_a_session_ends(ring: KeyRing) -> None:

@@ -1,0 +1,199 @@
+"""Signing in at a real provider: who comes in, as whom, and what attackers get."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import pytest
+
+from auth.oidc.login_attempt import COOKIE as ATTEMPT
+from auth.session_token import COOKIE
+from models.repositories import accounts, identities
+from settings import OidcSettings
+from tests.api.v4.site import Site, open_site
+from tests.oidc.running_provider import installed, running_provider, through_its_pages
+from tests.ports import LOCAL, free_port
+
+START = "/users/auth/oidc"
+
+
+@pytest.fixture(scope="session")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The provider's code, in a folder of the run."""
+    return installed(tmp_path_factory.mktemp("oidc-provider"))
+
+
+@dataclass
+class Meeting:
+    """An installation and the provider it trusts."""
+
+    site: Site
+    issuer: str
+
+    def browser(self) -> httpx.AsyncClient:
+        return self.site.client(headers={"Accept": "text/html", "Origin": self.site.services.settings.url})
+
+    async def begun(self, client: httpx.AsyncClient, then: str = "/") -> str:
+        """The provider's address to which a browser is sent."""
+        answer = await client.get(START, params={"next": then})
+        assert answer.status_code == 303, answer.text
+        return answer.headers["location"]
+
+    async def answered(self, client: httpx.AsyncClient, login: str, then: str = "/") -> str:
+        """Our address to which the provider sends a browser back."""
+        url = self.site.services.settings.url
+        return await through_its_pages(await self.begun(client, then), login, url)
+
+    async def signed_in(self, client: httpx.AsyncClient, login: str, then: str = "/") -> httpx.Response:
+        """The whole way."""
+        return await client.get(await self.answered(client, login, then))
+
+
+@asynccontextmanager
+async def met(module: Path, folder: Path, database_url: str, **more) -> AsyncIterator[Meeting]:
+    port = free_port()
+    issuer = f"http://{LOCAL}:{port}"
+    oidc = OidcSettings(
+        **{"issuer": issuer, "client_id": "perdure", "client_secret": "secret of the tests", "label": "Acme", **more}
+    )
+    async with open_site(folder, database_url, oidc=oidc) as site:
+        redirect = f"{site.services.settings.url}{START}/callback"
+        async with running_provider(module, port, redirect):
+            yield Meeting(site, issuer)
+
+
+async def me(client: httpx.AsyncClient) -> dict:
+    answer = await client.get("/api/v4/user")
+    return answer.json() if answer.status_code == 200 else {}
+
+
+def refused(answer: httpx.Response, client: httpx.AsyncClient, words: str, status: int = 401) -> None:
+    """One clear page, and no session."""
+    assert answer.status_code == status, answer.text
+    assert words in answer.text
+    assert "Sign in with Acme" in answer.text
+    assert COOKIE not in client.cookies
+    assert COOKIE + "=" not in answer.headers.get("set-cookie", "")
+
+
+async def test_somebody_new_gets_an_account_and_keeps_it(module, tmp_path, database_url) -> None:
+    async with met(module, tmp_path, database_url, create_accounts=True, admin_group="bosses") as meeting:
+        for login, is_admin in (("ada", False), ("boss", True), ("root", False)):
+            ids = set()
+            for _ in range(2):
+                async with meeting.browser() as client:
+                    answer = await meeting.signed_in(client, login, "/-/profile/password?x=1")
+                    assert (answer.status_code, answer.headers["location"]) == (303, "/-/profile/password?x=1")
+                    cookie = answer.headers["set-cookie"].lower()
+                    assert "httponly" in cookie
+                    assert "samesite=lax" in cookie
+                    assert ATTEMPT not in client.cookies
+                    user = await me(client)
+                    ids.add(user["id"])
+            assert len(ids) == 1
+            assert (user["name"], user["email"]) == (f"{login} of the provider", f"{login}@example.com")
+            assert user["username"] == ("root1" if login == "root" else login), "nobody becomes another by his name"
+            assert user["is_admin"] is is_admin
+            assert user["identities"] == [{"provider": "openid_connect", "extern_uid": login}]
+        async with meeting.site.client(meeting.site.root) as client:
+            seen = (await client.get("/api/v4/users", params={"username": "ada"})).json()[0]
+            assert seen["identities"][0]["extern_uid"] == "ada"
+            await client.post(f"/api/v4/users/{seen['id']}/block")
+        async with meeting.browser() as client:
+            refused(await meeting.signed_in(client, "ada"), client, "blocked", 403)
+
+
+async def test_unknown_people_come_in_only_where_that_is_wanted(module, tmp_path) -> None:
+    async with met(module, tmp_path, "") as meeting, meeting.browser() as client:
+        refused(await meeting.signed_in(client, "ada"), client, "no account here", 403)
+    more = {"create_accounts": True, "email_domains": "elsewhere.example"}
+    async with met(module, tmp_path / "b", "", **more) as meeting, meeting.browser() as client:
+        refused(await meeting.signed_in(client, "ada"), client, "certain domains", 403)
+    async with met(module, tmp_path / "c", "", create_accounts=True) as meeting, meeting.browser() as client:
+        refused(await meeting.signed_in(client, "unverified"), client, "not verified", 403)
+
+
+@pytest.mark.parametrize(("login", "permitted", "comes_in"), [("eve", True, True), ("eve", False, False)])
+async def test_an_account_is_linked_by_a_verified_address_only_if_permitted(
+    module, tmp_path, login: str, permitted: bool, comes_in: bool
+) -> None:
+    settings = {"link_accounts": permitted, "create_accounts": True}
+    async with met(module, tmp_path, "", **settings) as meeting, meeting.browser() as client:
+        eve = await meeting.site.person("eve")
+        unverified = await meeting.site.person("unverified")
+        answer = await meeting.signed_in(client, login)
+        if comes_in:
+            assert (await me(client))["id"] == eve.id
+        else:
+            refused(answer, client, "not linked", 403)
+        async with meeting.browser() as other:
+            refused(await meeting.signed_in(other, "unverified"), other, "not verified", 403)
+        async with meeting.site.services.database.read() as connection:
+            known = await identities.of_people(connection, [eve.id, unverified.id])
+        assert list(known) == ([eve.id] if comes_in else [])
+
+
+def changed(address: str, **values: str) -> str:
+    """An address with other values in its query."""
+    parts = urlsplit(address)
+    query = {name: found[0] for name, found in parse_qs(parts.query).items()} | values
+    return parts._replace(query=urlencode(query)).geturl()
+
+
+async def test_forged_answers_begin_no_session(module, tmp_path) -> None:
+    async with met(module, tmp_path, "", create_accounts=True) as meeting:
+        async with meeting.browser() as client:
+            address = await meeting.answered(client, "ada")
+            refused(await client.get(changed(address, state="x")), client, "does not belong")
+        async with meeting.browser() as client:
+            address = await meeting.answered(client, "ada")
+            refused(await client.get(changed(address, iss="http://evil.example")), client, "not one of the provider")
+        async with meeting.browser() as client:
+            address = await meeting.answered(client, "ada")
+            refused(await client.get(changed(address, code="x")), client, "does not accept")
+        async with meeting.browser() as client:
+            address = changed(await meeting.answered(client, "ada"), error="access_denied", error_description="EVIL")
+            answer = await client.get(address)
+            refused(answer, client, "did not let you in")
+            assert "EVIL" not in answer.text
+        async with meeting.browser() as victim, meeting.browser() as attacker:
+            address = await meeting.answered(attacker, "mallory")
+            refused(await victim.get(address), victim, "began no sign-in")
+            state = parse_qs(urlsplit(await meeting.begun(victim)).query)["state"][0]
+            answer = await victim.get(changed(address, state=state))
+            refused(answer, victim, "does not accept")  # PKCE: the code was given for another verifier
+        async with meeting.site.services.database.read() as connection:
+            assert await accounts.by_username(connection, "mallory") is None
+
+
+async def test_a_code_is_good_once(module, tmp_path) -> None:
+    async with met(module, tmp_path, "", create_accounts=True) as meeting, meeting.browser() as client:
+        address = await meeting.answered(client, "ada")
+        copied = client.cookies[ATTEMPT]
+        assert (await client.get(address)).status_code == 303
+        async with meeting.browser() as thief:
+            thief.cookies.set(ATTEMPT, copied)
+            refused(await thief.get(address), thief, "does not accept")
+
+
+@pytest.mark.parametrize("then", ["https://evil.example", "//evil.example", "/\\evil.example", "/" + "x" * 3000])
+async def test_nobody_is_led_away(module, tmp_path, then: str) -> None:
+    async with met(module, tmp_path, "", create_accounts=True) as meeting, meeting.browser() as client:
+        answer = await meeting.signed_in(client, "ada", then)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+async def test_a_provider_that_is_away_is_said_so(tmp_path) -> None:
+    oidc = OidcSettings(issuer=f"http://{LOCAL}:{free_port()}", client_id="perdure", label="Acme")
+    async with open_site(tmp_path, "", oidc=oidc) as site, site.client(headers={"Accept": "text/html"}) as client:
+        refused(await client.get(START), client, "does not answer", 503)
+
+
+async def test_without_a_provider_there_is_no_such_page(tmp_path) -> None:
+    async with open_site(tmp_path, "") as site, site.client() as client:
+        for path in (START, f"{START}/callback"):
+            assert (await client.get(path)).status_code == 404
+        assert "Sign in with" not in (await client.get("/users/sign_in")).text
