@@ -65,7 +65,7 @@ class Deployment(SQLModel, table=True):
     project_id: int = reference("project.id")
     environment_id: int = reference("environment.id")
     job_id: int = Field(foreign_key="job.id", nullable=False, unique=True, sa_type=BIG)
-    pipeline_id: int = reference("pipeline.id")
+    pipeline_id: int = reference("pipeline.id", index=True)
     user_id: int = reference("account.id")
     ref: str
     tag: bool = False

@@ -17,6 +17,13 @@ OUTBOX: Final = "outbox"
 BRIDGES: Final = "bridges"
 TRACES: Final = "traces"
 REPORTS: Final = "reports"
+HOOKS: Final = "hooks"
+TICKS: Final = "ticks"
+"""Ticks of pipeline schedules have become due."""
+SCHEDULES: Final = "schedules"
+"""Pipeline schedules have changed: Temporal is to be told."""
+MERGES: Final = "merges"
+"""Something changed that merge requests or merge trains may have waited for."""
 
 JOBS: Final = "jobs"
 """Told with a text of `models.job_offers`: these jobs wait for runners. Without a text any may."""
@@ -42,9 +49,19 @@ def pipeline_topic(pipeline_id: int) -> str:
     return f"pipeline-{pipeline_id}"
 
 
+def schedule_topic(schedule_id: int) -> str:
+    """What those wait for who want to know what became of a tick of a schedule."""
+    return f"schedule-{schedule_id}"
+
+
 def trace_topic(job_id: int) -> str:
     """What readers of a growing log wait for."""
     return f"trace-{job_id}"
+
+
+def delivery_topic(delivery_id: int) -> str:
+    """What those wait for who want to know how a delivery to a webhook ends."""
+    return f"delivery-{delivery_id}"
 
 
 class Notifications:

@@ -32,9 +32,17 @@ class Pipeline(SQLModel, table=True):
     `reasons` says why the pipeline is there, which jobs are not and why, and what the compiler warned of.
     `status_reason` is what people read about an end that no job explains: who canceled it, and why.
 
+    `schedule_description` is that of the schedule which made it, as it was then.
+    `origin` is what more is known of the event (`domain.origin`); `config_source` where the configuration came from
+    (`domain.config_place`).
+
     `bridge_id` is the job that triggered it (the first one that did) and `upstream_id` that job's pipeline; `root_id`
     is the first pipeline of the whole hierarchy, `depth` counts child pipelines above it. A child has the source
     `parent_pipeline`. `upstream_project_id` is the project of `upstream_id`.
+
+    One for a merge request (and every child of it) has `merge_request`, the facts of it as they were then (fields of
+    `domain.predefined.MergeRequestFacts`), and the head of its source branch, `source_sha`; `sha` may be a merge of it.
+    `open_merge_requests` are those of its branch, as `group/project!7`.
     """
 
     __table_args__ = (
@@ -62,11 +70,18 @@ class Pipeline(SQLModel, table=True):
     yaml_errors: str = ""
     failure_reason: str = ""
     status_reason: str = ""
+    schedule_description: str = ""
+    origin: dict[str, Any] = document()
+    config_source: str = ""
     bridge_id: int | None = Field(default=None, nullable=True, unique=True, sa_type=BIG)
     upstream_id: int | None = reference("pipeline.id", index=True, nullable=True)
     upstream_project_id: int | None = reference("project.id", nullable=True)
     root_id: int | None = reference("pipeline.id", index=True, nullable=True)
     depth: int = 0
+    merge_request_id: int | None = reference("merge_request.id", index=True, nullable=True)
+    source_sha: str = ""
+    merge_request: dict[str, Any] = document()
+    open_merge_requests: list[str] = document(list)
     run: int = number()
     tick: int = number()
     created_at: datetime = moment(nullable=False)
@@ -113,7 +128,7 @@ class Job(SQLModel, table=True):
 
     id: int | None = key()
     pipeline_id: int = reference("pipeline.id")
-    stage_id: int = reference("stage.id")
+    stage_id: int = reference("stage.id", index=True)
     project_id: int = reference("project.id")
     user_id: int = reference("account.id")
     name: str
@@ -161,6 +176,7 @@ class Job(SQLModel, table=True):
     started_at: datetime | None = moment()
     finished_at: datetime | None = moment()
     canceling_at: datetime | None = moment()
+    erased_at: datetime | None = moment()
 
 
 class QueueDemand(SQLModel, table=True):

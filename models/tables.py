@@ -1,6 +1,6 @@
 """People, projects and runners: the tables around pipelines (`models.pipelines` holds those of the engine)."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlmodel import Field, SQLModel, UniqueConstraint
@@ -12,17 +12,28 @@ COUNTING: dict[str, Any] = {"sqlite_autoincrement": True}
 
 
 class Installation(SQLModel, table=True):
-    """One row: which installation this database belongs to. The Temporal namespace carries the same id."""
+    """One row: which installation this database belongs to. The Temporal namespace carries the same id.
+
+    `sealed_check` was sealed with the key for secrets: it can be opened by whoever has the right one. `restored_at` is
+    when it was put back from a backup, until Temporal has been brought to what it says.
+    """
 
     id: int = Field(default=1, primary_key=True)
     installation_id: str
     pod: str
     registration_token_hash: str = Field(default="")
+    sealed_check: str = Field(default="")
+    restored_at: datetime | None = moment()
     created_at: datetime = moment(nullable=False)
 
 
 class User(SQLModel, table=True):
-    """A person or a robot that acts."""
+    """A person or a robot that acts.
+
+    `password_hash` is argon2id's own text; empty for whoever cannot sign in by password. `state` is `active` or
+    `blocked`: a blocked person's tokens and sessions are worth nothing. A `bot` belongs to a token of a project or
+    group. `external` ones see no internal projects. A session is good while it carries its person's `session_epoch`.
+    """
 
     __tablename__ = "account"
     __table_args__ = (COUNTING,)
@@ -32,81 +43,155 @@ class User(SQLModel, table=True):
     name: str
     email: str
     is_admin: bool = False
+    state: str = "active"
+    bot: bool = False
+    external: bool = False
+    password_hash: str = ""
+    session_epoch: int = number()
     created_at: datetime = moment(nullable=False)
 
 
 class AccessToken(SQLModel, table=True):
-    """A personal access token; only its SHA-256 is kept."""
+    """A personal, project or group access token; only its SHA-256 is kept.
+
+    `scopes` are those of `auth.scopes`. It is good until the beginning of the day `expires_on` (UTC); None is for ever.
+    The token of a project (`project_id`) or group (`namespace_id`) belongs to a bot that is a member there.
+    """
 
     __tablename__ = "access_token"
     __table_args__ = (COUNTING,)
 
     id: int | None = key()
     user_id: int = reference("account.id", index=True)
+    project_id: int | None = reference("project.id", index=True, nullable=True)
+    namespace_id: int | None = reference("namespace.id", index=True, nullable=True)
     name: str
+    description: str = ""
+    scopes: list[str] = document(list)
     token_hash: str = Field(unique=True)
+    created_by: int | None = reference("account.id", nullable=True)
     created_at: datetime = moment(nullable=False)
+    last_used_at: datetime | None = moment()
+    expires_on: date | None = Field(default=None, nullable=True)
     revoked_at: datetime | None = moment()
 
 
-class Organisation(SQLModel, table=True):
-    """What owns projects; lives in exactly one pod. Group runners register with its registration token."""
+class Namespace(SQLModel, table=True):
+    """What owns projects: a group, a group within one, or a person's own (`kind` is `group` or `user`).
+
+    One without a parent is an organisation: it lives in exactly one pod, and `organisation_id` is its own id.
+    `trail` holds the ids from the organisation down to this one as `/1/5/9/`. `visibility` is as a project's. Group
+    runners register with its registration token.
+    """
 
     __table_args__ = (COUNTING,)
 
     id: int | None = key()
-    path: str = Field(unique=True)
+    organisation_id: int = number()
+    parent_id: int | None = reference("namespace.id", index=True, nullable=True)
+    trail: str = Field(default="", index=True)
+    path: str
+    full_path: str = Field(unique=True)
     name: str
+    kind: str = "group"
+    owner_id: int | None = reference("account.id", nullable=True)
+    description: str = ""
+    visibility: str = "private"
     registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
 
 
-class Project(SQLModel, table=True):
-    """A repository with its pipelines. `visibility` is `private` or `public`; `timeout` is seconds.
+class NamespaceMember(SQLModel, table=True):
+    """Who may do what in all projects of a group and of those within it, by GitLab's access levels."""
 
+    __tablename__ = "namespace_member"
+
+    namespace_id: int = reference("namespace.id", primary_key=True)
+    user_id: int = reference("account.id", primary_key=True, index=True)
+    access_level: int
+    expires_on: date | None = Field(default=None, nullable=True)
+    created_at: datetime = moment(nullable=False)
+
+
+class Project(SQLModel, table=True):
+    """A repository with its pipelines. `timeout` is seconds.
+
+    `visibility` is `private` (members), `internal` (everybody who has signed in) or `public`.
+    `organisation_id` is the organisation at the top, `namespace_id` the group that it lies in.
+    `config_path` is where its configuration is (`domain.config_place`); empty for `.gitlab-ci.yml`.
+    `auto_devops_enabled`: pipelines of commits without configuration take ours; None leaves it to the installation.
     `auto_cancel_redundant`: a newer commit of a ref cancels older pipelines as their `workflow:auto_cancel` says.
     `forward_deployment`: a deployment older than the latest successful one of its environment fails.
     `shared_runners_enabled`, `group_runners_enabled`: instance runners, those of the organisation may take its jobs.
     `keep_latest_artifacts`: artifacts stay beyond their time until a later pipeline of the ref has succeeded.
     `max_artifacts_size` is MiB of one file that a job hands in; None leaves it to the installation.
+    `ci_delete_pipelines_in_seconds`: pipelines that ended so long ago go; None leaves it to the installation, 0 never.
     Project runners register with its registration token.
+    `watched` are bits of `domain.hooks`: what its hooks want to hear of, and whether statuses are reported.
+
+    `merge_method` is `merge`, `rebase_merge` or `ff`, `squash_option` `never`, `always`, `default_on` or `default_off`.
+    `merge_pipelines_enabled`: pipelines of merge requests test the result of the merge; `merge_trains_enabled`: they
+    are merged one after the other. `approvals_required` of others than the author (and of him, with `author_approval`)
+    are needed; with `reset_approvals` new commits take them away.
     """
 
-    __table_args__ = (UniqueConstraint("organisation_id", "path"), COUNTING)
+    __table_args__ = (UniqueConstraint("namespace_id", "path"), COUNTING)
 
     id: int | None = key()
-    organisation_id: int = reference("organisation.id")
+    organisation_id: int = reference("namespace.id")
+    namespace_id: int = reference("namespace.id")
     creator_id: int = reference("account.id")
     path: str
     name: str
     full_path: str = Field(unique=True)
+    description: str = ""
+    archived: bool = False
+    config_path: str = ""
     default_branch: str = "main"
     visibility: str = "private"
     timeout: int = 3600
     pipeline_count: int = number()
     deployment_count: int = number()
+    watched: int = number()
     auto_cancel_redundant: bool = True
     forward_deployment: bool = True
     shared_runners_enabled: bool = True
     group_runners_enabled: bool = True
     keep_latest_artifacts: bool = True
     max_artifacts_size: int | None = None
+    auto_devops_enabled: bool | None = None
+    ci_delete_pipelines_in_seconds: int | None = None
+    forked_from_id: int | None = reference("project.id", index=True, nullable=True)
+    merge_request_count: int = number()
+    merge_method: str = "merge"
+    squash_option: str = "default_off"
+    only_merge_if_pipeline_succeeds: bool = False
+    allow_merge_on_skipped_pipeline: bool = False
+    remove_source_branch_after_merge: bool = True
+    merge_pipelines_enabled: bool = False
+    merge_trains_enabled: bool = False
+    approvals_required: int = 0
+    author_approval: bool = False
+    reset_approvals: bool = True
     registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
 
 
 class Member(SQLModel, table=True):
-    """Who may do what in a project, by GitLab's access levels."""
+    """Who may do what in a project, by GitLab's access levels; until the beginning of the day `expires_on`."""
 
     project_id: int = reference("project.id", primary_key=True)
-    user_id: int = reference("account.id", primary_key=True)
+    user_id: int = reference("account.id", primary_key=True, index=True)
     access_level: int
+    expires_on: date | None = Field(default=None, nullable=True)
+    created_at: datetime | None = moment()
 
 
 class Runner(SQLModel, table=True):
     """A registered runner. `runner_type` is one of `domain.matching.RunnerType`; `maximum_timeout` is seconds.
 
-    `organisation_id` is that of a group or project runner; an instance runner has none. `by_registration` is true for
+    `organisation_id` is that of a group or project runner; an instance runner has none. `namespace_id` is the group
+    within it whose jobs a group runner takes, None for all of the organisation. `by_registration` is true for
     one that a registration token made. `previous_token_hash` is that of the token before the last reset, which is good
     until the new one is used; `token_expires_at` is the end of both, None for never.
     """
@@ -119,7 +204,8 @@ class Runner(SQLModel, table=True):
     token_expires_at: datetime | None = moment()
     by_registration: bool = False
     runner_type: str = "instance_type"
-    organisation_id: int | None = reference("organisation.id", index=True, nullable=True)
+    organisation_id: int | None = reference("namespace.id", index=True, nullable=True)
+    namespace_id: int | None = reference("namespace.id", nullable=True)
     description: str = ""
     tags: list[str] = document(list)
     run_untagged: bool = True

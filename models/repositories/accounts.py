@@ -1,8 +1,10 @@
 """People and their tokens."""
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, and_, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
@@ -12,33 +14,67 @@ from models.tables import AccessToken, User
 user = table_of(User)
 access_token = table_of(AccessToken)
 
+ACTIVE: Final = "active"
+BLOCKED: Final = "blocked"
+
 
 async def create_user(
-    connection: AsyncConnection, username: str, name: str, email: str, now: datetime, *, is_admin: bool = False
+    connection: AsyncConnection,
+    username: str,
+    name: str,
+    email: str,
+    now: datetime,
+    *,
+    is_admin: bool = False,
+    **values: Any,
 ) -> int:
     """Add a person. Raises `Invalid` when the name is taken."""
     if (await connection.execute(select(user.c.id).where(user.c.username == username))).first():
         raise Invalid(f"Username {username} has already been taken.")
-    statement = insert(user).values(username=username, name=name, email=email, is_admin=is_admin, created_at=now)
+    row = {"username": username, "name": name, "email": email, "is_admin": is_admin, "created_at": now, **values}
+    statement = insert(user).values(**row)
     made: int = (await connection.execute(statement.returning(user.c.id))).scalar_one()
     return made
 
 
-async def add_token(connection: AsyncConnection, user_id: int, name: str, token_hash: str, now: datetime) -> int:
-    """Keep the hash of a new personal access token."""
-    statement = insert(access_token).values(user_id=user_id, name=name, token_hash=token_hash, created_at=now)
+async def add_token(
+    connection: AsyncConnection,
+    user_id: int,
+    name: str,
+    token_hash: str,
+    now: datetime,
+    *,
+    scopes: Sequence[str] = ("api",),
+    **values: Any,
+) -> int:
+    """Keep the hash of a new access token."""
+    statement = insert(access_token).values(
+        user_id=user_id, name=name, token_hash=token_hash, created_at=now, scopes=list(scopes), **values
+    )
     made: int = (await connection.execute(statement.returning(access_token.c.id))).scalar_one()
     return made
 
 
 async def by_token(connection: AsyncConnection, token_hash: str) -> Record | None:
-    """The person behind a token, or None."""
+    """The person behind a token that is good, with `token_id`, `scopes` and `last_used_at` of the token; or None."""
+    columns = (access_token.c.id.label("token_id"), access_token.c.scopes, access_token.c.last_used_at)
     statement = (
-        select(user)
+        select(user, *columns)
         .join(access_token, access_token.c.user_id == user.c.id)
-        .where(access_token.c.token_hash == token_hash, access_token.c.revoked_at.is_(None))
+        .where(access_token.c.token_hash == token_hash, user.c.state == ACTIVE, is_good())
     )
     return (await connection.execute(statement)).first()
+
+
+def is_good() -> ColumnElement[bool]:
+    """Whether a token is neither revoked nor expired, by the database's day (UTC)."""
+    lasting = or_(access_token.c.expires_on.is_(None), access_token.c.expires_on > func.current_date())
+    return and_(access_token.c.revoked_at.is_(None), lasting)
+
+
+async def note_use(connection: AsyncConnection, token_id: int, now: datetime) -> None:
+    """Remember when a token was used last."""
+    await connection.execute(update(access_token).where(access_token.c.id == token_id).values(last_used_at=now))
 
 
 async def get(connection: AsyncConnection, user_id: int) -> Record:
@@ -47,6 +83,38 @@ async def get(connection: AsyncConnection, user_id: int) -> Record:
     if row is None:
         raise NotFound("404 User Not Found")
     return row
+
+
+async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[Record]:
+    """People by id."""
+    return (await connection.execute(select(user).where(user.c.id.in_(list(ids))))).all()
+
+
+async def change(connection: AsyncConnection, user_id: int, **values: Any) -> None:
+    """Write columns of a person."""
+    if values:
+        await connection.execute(update(user).where(user.c.id == user_id).values(**values))
+
+
+async def renew_hash(connection: AsyncConnection, user_id: int, before: str, after: str) -> None:
+    """Replace the hash of a password that has not been changed meanwhile."""
+    rule = (user.c.id == user_id) & (user.c.password_hash == before)
+    await connection.execute(update(user).where(rule).values(password_hash=after))
+
+
+async def by_email(connection: AsyncConnection, email: str) -> Sequence[Record]:
+    """The people, not the robots, that have this e-mail address, in any case."""
+    rule = (func.lower(user.c.email) == email.lower()) & ~user.c.bot
+    return (await connection.execute(select(user).where(rule).order_by(user.c.id))).all()
+
+
+async def by_login(connection: AsyncConnection, login: str) -> Record | None:
+    """The active person, no robot, with this user name, or with an e-mail address that nobody shares; or None."""
+    row = await by_username(connection, login)
+    if row is None and "@" in login:
+        found = await by_email(connection, login)
+        row = found[0] if len(found) == 1 else None
+    return row if row is not None and row.state == ACTIVE and not row.bot else None
 
 
 async def by_username(connection: AsyncConnection, username: str) -> Record | None:

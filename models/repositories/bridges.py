@@ -10,10 +10,11 @@ from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step, follow
+from domain.ci_variables import CiVariable
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage, Trace, TraceChunk
-from models.repositories import hand_outs, outbox, verdicts
+from models.repositories import ci_variables, hand_outs, outbox, verdicts
 from models.repositories.claims import lift
 from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job, set_status
@@ -29,13 +30,18 @@ chunk = table_of(TraceChunk)
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Rows behind a bridge: the job, its pipeline, its project, who runs it, and variables of the jobs before it."""
+    """Rows behind a bridge: the job, its pipeline, its project, who runs it, and variables of the jobs before it.
+
+    `sealed` and `ci_variables` are as in `models.repositories.hand_outs.HandOut`.
+    """
 
     job: Any
     pipeline: Any
     project: Any
     user: Any
     dotenv: Sequence[Mapping[str, str]] = ()
+    sealed: Sequence[tuple[int, Any]] = ()
+    ci_variables: Sequence[CiVariable] = ()
 
 
 async def read(connection: AsyncConnection, job_id: int) -> Bridge:
@@ -47,6 +53,7 @@ async def read(connection: AsyncConnection, job_id: int) -> Bridge:
         project=(await connection.execute(select(project).where(project.c.id == row.project_id))).one(),
         user=(await connection.execute(select(user).where(user.c.id == row.user_id))).one(),
         dotenv=await hand_outs.dotenv(connection, row),
+        sealed=await ci_variables.reaching(connection, row.project_id),
     )
 
 

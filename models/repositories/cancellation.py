@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.status import LIVE, OPEN, Status
 from models.columns import table_of
 from models.pipelines import Lease, Trace
-from models.repositories import completions, database_time, outbox, traces
+from models.repositories import completions, database_time, happenings, outbox, traces
 from models.repositories.job_rows import dequeue, job, lock
 
 lease = table_of(Lease)
@@ -49,6 +49,7 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
     await connection.execute(update(trace).where(trace.c.job_id.in_(ended)).values(frozen=True))
     await outbox.put(connection, outbox.OUTCOME, pipeline_id, now, job_ids=[row.id for row in rows if not row.folded])
     await _stop_retries(connection, ids)
+    await happenings.jobs_changed(connection, rows, now)
 
 
 async def _stop_retries(connection: AsyncConnection, ids: Sequence[int]) -> None:

@@ -24,6 +24,7 @@ _COLUMNS: Final = (
     runner.c.token_expires_at,
     runner.c.runner_type,
     runner.c.organisation_id,
+    runner.c.namespace_id,
     runner.c.description,
     runner.c.tags,
     runner.c.run_untagged,
@@ -100,6 +101,7 @@ def candidate(row: Record, projects: Iterable[int], *, online: bool = True) -> C
     return Candidate(
         runner_type=RunnerType(row.runner_type),
         organisation_id=row.organisation_id,
+        namespace_id=row.namespace_id,
         projects=frozenset(projects),
         tags=frozenset(row.tags),
         run_untagged=row.run_untagged,

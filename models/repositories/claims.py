@@ -18,7 +18,7 @@ from domain.places import START
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, Stage, Trace
-from models.repositories import deployments, queue, verdicts
+from models.repositories import deployments, happenings, queue, verdicts
 from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job
 from models.repositories.queue import Kind
@@ -103,6 +103,9 @@ _LIFT_PIPELINE: Final = (
 )
 
 
+_LIFTED: Final = _LIFT_PIPELINE.returning(pipeline.c.id)
+
+
 async def take(connection: AsyncConnection, asking: Sequence[Claim], now: datetime) -> list[int | None]:
     """Hand out the next job to each claim: its id, or None where there is nothing for that runner.
 
@@ -170,8 +173,22 @@ async def lift(connection: AsyncConnection, taken: Iterable[HandOut], now: datet
         await connection.execute(_LIFT_STAGE, [{"b_stage": stage_id} for stage_id in sorted(stages)])
     rows = (item.pipeline for item in taken)
     begun = {row.id for row in rows if not (row.status == Status.RUNNING and row.started_at)}
-    if begun:
+    watched = [item for item in taken if item.project.watched]
+    if watched:
+        await _lift_and_tell(connection, taken, begun, now)
+    elif begun:
         await connection.execute(_LIFT_PIPELINE, [{"b_pipeline": number, "b_now": now} for number in sorted(begun)])
+
+
+async def _lift_and_tell(connection: AsyncConnection, taken: Sequence[HandOut], begun: set[int], now: datetime) -> None:
+    """Lift the pipelines one by one, and note what happened for those who want to hear of it."""
+    around = {item.pipeline.id: item for item in taken}
+    for number in sorted(begun):
+        lifted = (await connection.execute(_LIFTED, {"b_pipeline": number, "b_now": now})).first()
+        if lifted is not None and around[number].pipeline.status != Status.RUNNING:
+            await happenings.pipeline_changed(connection, number, around[number].project.watched, now)
+    for item in taken:
+        await happenings.jobs_made(connection, [item.job.id], item.project.watched, now)
 
 
 async def _open(connection: AsyncConnection, taken: Sequence[tuple[Claim, Record]], kind: Kind, now: datetime) -> None:

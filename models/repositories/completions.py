@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
 from models.columns import Record
-from models.repositories import environment_lifecycle, outbox
+from models.repositories import environment_lifecycle, happenings, outbox
 from models.repositories.children import cancel_child_of
 from models.repositories.job_rows import job
 
@@ -21,6 +21,7 @@ COLUMNS = (
     job.c.resource_group_id,
     job.c.environment_id,
     job.c.environment_action,
+    happenings.WATCHED,
 )
 """What a statement that completes jobs must give back of each."""
 

@@ -22,7 +22,7 @@ from domain.transitions import Transition
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline, Stage
-from models.repositories import deployments, outbox, play_variables, resource_groups
+from models.repositories import deployments, happenings, outbox, play_variables, resource_groups, subscriptions
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
 from models.repositories.children import cancel_children
@@ -72,6 +72,7 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     slots = await resource_groups.take(connection, decision.takes) if decision.takes else ()
     answered = await _answer(connection, decision, now)
     made = await attempts_of(connection, decision.attempts)
+    await happenings.jobs_made(connection, [row.id for row in made.values()], before.watched, now)
     if decision.cancel:
         await cancel_jobs(connection, decision.pipeline_id, _rows_of(decision.cancel, made), now)
         made = await attempts_of(connection, decision.attempts)
@@ -81,9 +82,11 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
             put.add(outbox.COMMAND)
     if is_canceled := await _cancel_redundant(connection, decision, now) or bool(decision.cancel):
         put.add(outbox.OUTCOME)
-    status = await _refold(connection, decision, Status(before.status), now)
+    status = await _refold(connection, decision, before, now)
     if status != before.status and await _tell_followers(connection, decision.pipeline_id, now):
         put.add(outbox.FOLLOW)
+    if status != before.status and status is Status.SUCCESS:
+        await subscriptions.note_success(connection, decision.pipeline_id, now)
     await _explain(connection, decision, is_canceled=is_canceled)
     recorded = Recorded(
         status=status,
@@ -128,6 +131,7 @@ _SET_PIPELINE: Final = (
         finished_at=bindparam("b_finished"),
     )
 )
+_STATUS: Final = select(pipeline.c.status).where(pipeline.c.id == bindparam("b_pipeline"))
 _FOLLOWER: Final = select(job.c.id).where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried).limit(1)
 
 
@@ -236,17 +240,18 @@ def _rows_of(ids: Iterable[int], made: Mapping[int, JobSnapshot]) -> tuple[int, 
     return tuple(job_id if job_id > 0 else made[-job_id].id for job_id in ids)
 
 
-async def _refold(connection: AsyncConnection, decision: Decision, before: Status, now: datetime) -> Status:
+async def _refold(connection: AsyncConnection, decision: Decision, before: Record, now: datetime) -> Status:
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
     values = {"b_pipeline": decision.pipeline_id}
     stages = (await connection.execute(_STAGES, values)).all()
+    was = (await connection.execute(_STATUS, values)).scalar_one() if before.watched else before.status
     counted = (await connection.execute(_COUNTED, values)).all()
     folded = [(row.stage_position, _counts_as(row), row.allow_failure) for row in counted]
     for row in stages:
         result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
         if result not in {Status.CREATED, row.status}:
             await connection.execute(_SET_STAGE, {"b_stage": row.id, "b_status": str(result)})
-    status = settled(before, composite((status, allowed) for _, status, allowed in folded))
+    status = settled(Status(before.status), composite((status, allowed) for _, status, allowed in folded))
     number = {"b_pipeline": decision.pipeline_id, "b_run": decision.run, "b_tick": decision.tick}
     ended = now if status in COMPLETE else None
     written = await connection.execute(
@@ -254,6 +259,8 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Statu
     )
     if written.rowcount == 0:
         raise Stale
+    if status != was:
+        await happenings.pipeline_changed(connection, decision.pipeline_id, before.watched, now)
     return status
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.matching import Demand
 from models.columns import Record, padded, table_of
 from models.pipelines import QueueDemand, QueueDemandTag
+from models.repositories.namespaces import namespace, trail_of
 from models.tables import Project
 
 demand = table_of(QueueDemand)
@@ -32,8 +33,9 @@ _TAG: Final[Mapping[str, Executable]] = {
     "postgresql": postgresql.insert(demand_tag).on_conflict_do_nothing(),
 }
 _READ: Final = (
-    select(demand, project.c.shared_runners_enabled, project.c.group_runners_enabled)
+    select(demand, project.c.shared_runners_enabled, project.c.group_runners_enabled, namespace.c.trail)
     .join(project, project.c.id == demand.c.project_id)
+    .join(namespace, namespace.c.id == project.c.namespace_id)
     .where(demand.c.id.in_(bindparam("b_demands", expanding=True)))
 )
 
@@ -84,6 +86,7 @@ async def read(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Dem
         row.id: Demand(
             project_id=row.project_id,
             organisation_id=row.organisation_id,
+            groups=frozenset(trail_of(row.trail)),
             tags=frozenset(orjson.loads(row.tag_key)),
             protected=row.ref_protected,
             instance_runners=row.shared_runners_enabled,

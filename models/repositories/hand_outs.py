@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, bindparam, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.ci_variables import CiVariable
 from models.columns import Record, padded, table_of
 from models.pipelines import Lease, Pipeline, QueueEntry, Stage
+from models.repositories import ci_variables
 from models.repositories.artifacts import ARCHIVE, artifact
 from models.repositories.job_rows import job
 from models.repositories.reports import DOTENV, report
@@ -22,6 +24,7 @@ stage = table_of(Stage)
 installation = table_of(Installation)
 lease = table_of(Lease)
 waiting = table_of(QueueEntry)
+ci_variable = ci_variables.variable
 
 MOST_COUNTED: Final = 100
 """Runners are told of so many waiting jobs and no more: the figure is for their metrics, and counting has a price."""
@@ -33,7 +36,8 @@ class HandOut:
 
     `dependencies` are archives, `dotenv` variables (`key` and `value` of each), the last one of a key counts.
     `running_elsewhere` counts the other jobs of its project that instance runners hold, `waiting` those that wait for
-    the same runners as it did, up to `MOST_COUNTED`.
+    the same runners as it did, up to `MOST_COUNTED`. `sealed` are the rows of all variables that may reach the project,
+    with their levels; `ci_variables` the same opened, by whoever has the key.
     """
 
     job: Any
@@ -46,6 +50,8 @@ class HandOut:
     running_elsewhere: int = 0
     waiting: int = 0
     dotenv: Sequence[Mapping[str, str]] = ()
+    sealed: Sequence[tuple[int, Any]] = ()
+    ci_variables: Sequence[CiVariable] = ()
 
 
 _RUNNING_ELSEWHERE: Final = (
@@ -58,6 +64,10 @@ _ALIKE: Final = (
     select(waiting.c.job_id).where(waiting.c.demand_id == job.c.demand_id).correlate(job).limit(MOST_COUNTED)
 )
 _WAITING: Final = select(func.count()).select_from(_ALIKE.subquery()).scalar_subquery()
+_ANY_VARIABLES: Final = (
+    exists().where(or_(ci_variable.c.project_id == job.c.project_id, ci_variable.c.project_id.is_(None))).correlate(job)
+)
+"""Most claims are of projects without: they pay for no further look."""
 _AROUND: Final = (
     select(
         *(column.label(f"job_{column.name}") for column in job.c),
@@ -68,6 +78,7 @@ _AROUND: Final = (
         select(installation.c.installation_id).scalar_subquery().label("installation_id"),
         _RUNNING_ELSEWHERE.label("running_elsewhere"),
         _WAITING.label("waiting"),
+        _ANY_VARIABLES.label("any_variables"),
     )
     .select_from(
         job.join(pipeline, pipeline.c.id == job.c.pipeline_id)
@@ -112,17 +123,20 @@ _VARIABLES_CHOSEN: Final = _by_choice(_VARIABLES)
 async def read(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping[int, HandOut]:
     """Everything that the payloads of these jobs are made of, by job id."""
     rows = (await connection.execute(_AROUND, {"b_jobs": padded(job_ids)})).all()
-    return {hand_out.job.id: hand_out for hand_out in [await _hand_out(connection, row) for row in rows]}
+    wanted = {row.job_project_id for row in rows if row.any_variables}
+    sealed = {project_id: await ci_variables.reaching(connection, project_id) for project_id in wanted}
+    made = [await _hand_out(connection, row, sealed.get(row.job_project_id, ())) for row in rows]
+    return {hand_out.job.id: hand_out for hand_out in made}
 
 
-async def _hand_out(connection: AsyncConnection, row: Record) -> HandOut:
+async def _hand_out(connection: AsyncConnection, row: Record, sealed: Sequence[tuple[int, Record]]) -> HandOut:
     values = iter(row)
     parts = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
     of_job, of_pipeline, of_project, of_user = parts
     archives = await _chosen(connection, of_job, _ARCHIVES_CHOSEN)
     figures = (row.installation_id, row.running_elsewhere, row.waiting)
     variables = await dotenv(connection, of_job)
-    return HandOut(of_job, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables)
+    return HandOut(of_job, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables, sealed)
 
 
 async def dotenv(connection: AsyncConnection, job_row: Record) -> Sequence[Mapping[str, str]]:

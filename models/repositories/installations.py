@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import uuid4
 
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
 
@@ -31,7 +31,7 @@ async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: da
     if row is None:
         await connection.execute(
             insert(installation).values(
-                id=1, installation_id=str(uuid4()), pod=pod, registration_token_hash="", created_at=now
+                id=1, installation_id=str(uuid4()), pod=pod, registration_token_hash="", sealed_check="", created_at=now
             )
         )
         await _begin_ids(connection, pod_number)
@@ -41,6 +41,21 @@ async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: da
             f"This database belongs to pod {row.pod}, not to {pod}; check PERDURE_DATABASE_URL and PERDURE_POD."
         )
     return row
+
+
+async def find(connection: AsyncConnection) -> Record | None:
+    """The installation; None before its first start."""
+    return (await connection.execute(select(installation))).first()
+
+
+async def keep_check(connection: AsyncConnection, sealed: str) -> None:
+    """Keep what only the right key for secrets opens."""
+    await connection.execute(update(installation).values(sealed_check=sealed))
+
+
+async def temporal_agrees(connection: AsyncConnection) -> None:
+    """Temporal was brought to what a restored database says."""
+    await connection.execute(update(installation).values(restored_at=None))
 
 
 async def _begin_ids(connection: AsyncConnection, pod_number: int) -> None:

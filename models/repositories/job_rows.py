@@ -15,7 +15,7 @@ from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.environments import ResourceGroup
 from models.pipelines import Job, QueueEntry
-from models.repositories import database_time, outbox
+from models.repositories import database_time, happenings, outbox
 
 job = table_of(Job)
 group = table_of(ResourceGroup)
@@ -58,6 +58,7 @@ MOVED = (
     job.c.bridge,
     job.c.environment_action,
     job.c.resource_group_id,
+    happenings.WATCHED,
 )
 """What is known of a job whose status was just written."""
 
@@ -132,6 +133,7 @@ async def move(
         for row in moved:
             if row.bridge:
                 await outbox.put(connection, outbox.BRIDGE, row.pipeline_id, now, job_ids=[row.id])
+    await happenings.jobs_changed(connection, moved, now)
     return moved
 
 

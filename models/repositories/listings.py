@@ -1,4 +1,4 @@
-"""Lists that people page through: projects, people, members, pipelines."""
+"""Lists that people page through: projects, groups, people, pipelines."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from domain.bridges import CHILD
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
-from models.tables import Member, Project, User
+from models.repositories import members
+from models.repositories.namespaces import namespace, within
+from models.repositories.projects import project, visible
+from models.tables import User
 
-project = table_of(Project)
 pipeline = table_of(Pipeline)
-member = table_of(Member)
 user = table_of(User)
 
 SCOPES: Final[Mapping[str, Collection[Status]]] = {
@@ -29,30 +30,76 @@ SCOPES: Final[Mapping[str, Collection[Status]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectFilter:
-    """Which projects: those that `user_id` may see (all with `everything`), narrowed."""
+    """Which projects: those that `user_id` may see (all with `everything`), narrowed.
+
+    `within` is the trail of a group: what is in it or in a group within it; `namespace_id` only what is in it itself.
+    """
 
     user_id: int
     everything: bool = False
     membership: bool = False
     visibility: str = ""
     search: str = ""
-    organisation_id: int | None = None
+    within: str = ""
+    namespace_id: int | None = None
+    least_level: int = 0
+    archived: bool | None = None
 
 
 def projects(wanted: ProjectFilter) -> Select[Any]:
     """Statement for projects, newest first."""
     statement = select(project).order_by(project.c.id.desc())
-    mine = project.c.id.in_(select(member.c.project_id).where(member.c.user_id == wanted.user_id))
-    if wanted.membership:
-        statement = statement.where(mine)
+    if wanted.membership or wanted.least_level:
+        mine = members.project_ids(wanted.user_id, wanted.least_level or 1)
+        statement = statement.where(project.c.id.in_(mine))
     elif not wanted.everything:
-        statement = statement.where(or_(project.c.visibility == "public", mine))
+        statement = statement.where(visible(wanted.user_id))
+    if wanted.archived is not None:
+        statement = statement.where(project.c.archived == wanted.archived)
     if wanted.visibility:
         statement = statement.where(project.c.visibility == wanted.visibility)
-    if wanted.organisation_id is not None:
-        statement = statement.where(project.c.organisation_id == wanted.organisation_id)
+    if wanted.within:
+        groups = select(namespace.c.id).where(namespace.c.trail.startswith(wanted.within, autoescape=True))
+        statement = statement.where(project.c.namespace_id.in_(groups))
+    if wanted.namespace_id is not None:
+        statement = statement.where(project.c.namespace_id == wanted.namespace_id)
     if wanted.search:
         statement = statement.where(func.lower(project.c.full_path).contains(wanted.search.lower(), autoescape=True))
+    return statement
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceFilter:
+    """Which groups: those that `user_id` may see (all with `everything`), narrowed; with `least_level` as a member."""
+
+    user_id: int
+    everything: bool = False
+    search: str = ""
+    top_only: bool = False
+    least_level: int = 0
+    kind: str = ""
+    within: Record | None = None
+    directly_within: bool = True
+
+
+def namespaces(wanted: NamespaceFilter) -> Select[Any]:
+    """Statement for groups and people's own namespaces, by path."""
+    statement = select(namespace).order_by(namespace.c.full_path, namespace.c.id)
+    if wanted.within is not None:
+        statement = within(wanted.within, directly=wanted.directly_within)
+    if wanted.least_level:
+        statement = statement.where(namespace.c.id.in_(members.namespace_ids(wanted.user_id, wanted.least_level)))
+    elif not wanted.everything:
+        shown = ("public", "internal") if wanted.user_id else ("public",)
+        mine = namespace.c.id.in_(members.namespace_ids(wanted.user_id))
+        statement = statement.where(or_(namespace.c.visibility.in_(shown), mine))
+    if wanted.kind:
+        statement = statement.where(namespace.c.kind == wanted.kind)
+    if wanted.top_only:
+        statement = statement.where(namespace.c.parent_id.is_(None))
+    if wanted.search:
+        text = wanted.search.lower()
+        statement = statement.where(func.lower(namespace.c.full_path).contains(text, autoescape=True))
     return statement
 
 
@@ -110,24 +157,3 @@ def people(username: str = "", search: str = "") -> Select[Any]:
             )
         )
     return statement
-
-
-def members(project_id: int) -> Select[Any]:
-    """Statement for the people of a project with their access levels, by id."""
-    return (
-        select(user, member.c.access_level)
-        .join(member, member.c.user_id == user.c.id)
-        .where(member.c.project_id == project_id)
-        .order_by(user.c.id)
-    )
-
-
-async def has_level(connection: AsyncConnection, user_id: int, organisation_id: int, level: int) -> bool:
-    """Whether a person has at least `level` in some project of an organisation."""
-    statement = (
-        select(member.c.project_id)
-        .join(project, project.c.id == member.c.project_id)
-        .where(member.c.user_id == user_id, member.c.access_level >= level)
-        .where(project.c.organisation_id == organisation_id)
-    )
-    return (await connection.execute(statement.limit(1))).first() is not None

@@ -14,6 +14,7 @@ from domain.status import OPEN, Status
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline, Stage
+from models.repositories import happenings
 from models.repositories.job_rows import SNAPSHOT, job, snapshot, verdict_of
 
 pipeline = table_of(Pipeline)
@@ -28,7 +29,13 @@ ANSWERS: Final = 100
 """So many of the newest answers a run knows without asking SQL; an older key is found when it is used again."""
 
 _HEAD: Final = select(
-    pipeline.c.id, pipeline.c.status, pipeline.c.run, pipeline.c.tick, pipeline.c.auto_cancel, pipeline.c.updated_at
+    pipeline.c.id,
+    pipeline.c.status,
+    pipeline.c.run,
+    pipeline.c.tick,
+    pipeline.c.auto_cancel,
+    pipeline.c.updated_at,
+    happenings.OF_PIPELINE,
 ).where(pipeline.c.id == bindparam("b_pipeline"))
 _STAGES: Final = select(stage.c.name).where(stage.c.pipeline_id == bindparam("b_pipeline")).order_by(stage.c.position)
 _ROWS: Final = (

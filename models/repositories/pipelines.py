@@ -13,11 +13,10 @@ from domain.config.plan import JobPlan, Plan
 from domain.errors import NotFound
 from domain.messages import PipelineFacts
 from domain.places import Place, places_of, settled
-from domain.protection import is_protected
 from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage
-from models.repositories import demands, environments, outbox, redundant, resource_groups
+from models.repositories import demands, environments, happenings, outbox, redundant, resource_groups
 from models.repositories.compiled import plan_document, reasons_document, why_document
 from models.repositories.job_rows import job
 from models.tables import Project
@@ -26,7 +25,7 @@ pipeline = table_of(Pipeline)
 stage = table_of(Stage)
 project = table_of(Project)
 
-_OWNER: Final = select(project.c.id, project.c.organisation_id, project.c.default_branch, project.c.timeout).where(
+_OWNER: Final = select(project.c.id, project.c.organisation_id, project.c.timeout, project.c.watched).where(
     project.c.id == bindparam("b_project")
 )
 
@@ -37,10 +36,17 @@ class PipelineRequest:
 
     One that a bridge triggers names it: `bridge_id` is the job, `upstream_id` its pipeline (`upstream_project_id` that
     one's project), `root_id` the first pipeline of the hierarchy, `depth` how many child pipelines deep it is.
-    `variables` have `key` and `value`, and `raw` where the value is not to be expanded.
+    `variables` have `key` and `value`, `raw` where the value is not to be expanded, `variable_type` where
+    it is `file`.
 
+    `ref_protected` is what the ref is now (`models.repositories.protected_refs`).
     `head` is the commit that the ref points to just before the pipeline is written, empty if nobody looked: what runs
     for it is never redundant.
+
+    `origin` is what more is known of the event (`domain.origin`); `config_source` where the configuration came from.
+    One for a merge request, and every child of such a one, has `merge_request_id`, the facts of it (the fields of
+    `domain.predefined.MergeRequestFacts`) and the head of its source branch. `ref_protected` is kept then as it is
+    given. `open_merge_requests` are those of a branch, as `group/project!7`.
     """
 
     project_id: int
@@ -59,6 +65,14 @@ class PipelineRequest:
     root_id: int | None = None
     depth: int = 0
     head: str = ""
+    ref_protected: bool = False
+    schedule_description: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    config_source: str = ""
+    merge_request_id: int | None = None
+    source_sha: str = ""
+    merge_request: Mapping[str, Any] = field(default_factory=dict)
+    open_merge_requests: tuple[str, ...] = ()
 
 
 async def create(
@@ -75,13 +89,12 @@ async def create(
     """
     places = places_of(plan) if places is None else places
     owner = (await connection.execute(_OWNER, {"b_project": request.project_id})).one()
-    protected = is_protected(request.ref, owner.default_branch, tag=request.tag)
+    protected = request.ref_protected
     pipeline_id = await _insert_pipeline(
         connection,
         request,
         Status.CREATED,
         now,
-        ref_protected=protected,
         name=plan.name,
         reasons=reasons_document(plan),
         auto_cancel=asdict(plan.auto_cancel),
@@ -105,6 +118,7 @@ async def create(
     await connection.execute(update(job).where(job.c.pipeline_id == pipeline_id).values(first_id=job.c.id))
     await outbox.put(connection, outbox.START, pipeline_id, now)
     await redundant.tell(connection, pipeline_id, now, head=request.head)
+    await happenings.pipeline_made(connection, pipeline_id, owner.watched, now)
     return pipeline_id
 
 
@@ -131,9 +145,12 @@ async def create_ended(
     errors: str = "",
 ) -> int:
     """Write a pipeline without jobs: it could not be made, or was not wanted. No workflow is started for it."""
-    return await _insert_pipeline(
+    pipeline_id = await _insert_pipeline(
         connection, request, status, now, failure_reason=reason, yaml_errors=errors, finished_at=now
     )
+    watched = await happenings.watched(connection, request.project_id)
+    await happenings.pipeline_made(connection, pipeline_id, watched, now)
+    return pipeline_id
 
 
 async def _insert_pipeline(
@@ -158,17 +175,24 @@ async def _insert_pipeline(
         commit=dict(request.commit),
         variables=[dict(variable) for variable in request.variables],
         name=values.pop("name", ""),
-        ref_protected=values.pop("ref_protected", False),
+        ref_protected=request.ref_protected,
         reasons=values.pop("reasons", {}),
         auto_cancel=values.pop("auto_cancel", {}),
         yaml_errors=values.pop("yaml_errors", ""),
         failure_reason=values.pop("failure_reason", ""),
         status_reason=values.pop("status_reason", ""),
+        schedule_description=request.schedule_description,
+        origin=dict(request.origin),
+        config_source=request.config_source,
         bridge_id=request.bridge_id,
         upstream_id=request.upstream_id,
         upstream_project_id=request.upstream_project_id,
         root_id=request.root_id,
         depth=request.depth,
+        merge_request_id=request.merge_request_id,
+        source_sha=request.source_sha,
+        merge_request=dict(request.merge_request),
+        open_merge_requests=list(request.open_merge_requests),
         run=0,
         tick=0,
         created_at=now,

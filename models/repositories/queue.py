@@ -36,6 +36,7 @@ from models.columns import Record, padded, table_of
 from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
 from models.repositories import pending
 from models.repositories.job_rows import job
+from models.repositories.namespaces import namespace
 from models.tables import Project, Runner, RunnerProject
 
 entry = table_of(QueueEntry)
@@ -65,7 +66,7 @@ _MOST: Final = bindparam("b_most", type_=Integer)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Runners that may take the same jobs. `organisation_id` and `runner_id` are None where they make no difference."""
+    """Runners that may take the same jobs. The ids are None where they make no difference."""
 
     runner_type: RunnerType
     tags: tuple[str, ...]
@@ -73,6 +74,7 @@ class Kind:
     ref_protected: bool
     organisation_id: int | None = None
     runner_id: int | None = None
+    namespace_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class _Shape:
     run_untagged: bool
     ref_protected: bool
     passed: bool
+    group: bool
 
 
 def kind_of(row: Record) -> Kind:
@@ -96,6 +99,7 @@ def kind_of(row: Record) -> Kind:
         row.ref_protected,
         None if runner_type is RunnerType.INSTANCE else row.organisation_id,
         row.id if runner_type is RunnerType.PROJECT else None,
+        row.namespace_id if runner_type is RunnerType.GROUP else None,
     )
 
 
@@ -122,7 +126,8 @@ async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Coll
     A look that locks nothing. Instance runners take from the project of which they hold the fewest jobs, all others
     the oldest job. Each row has `job_id` and `demand_id`.
     """
-    shape = _Shape(kind.runner_type, bool(kind.tags), kind.run_untagged, kind.ref_protected, bool(passed))
+    group = kind.namespace_id is not None
+    shape = _Shape(kind.runner_type, bool(kind.tags), kind.run_untagged, kind.ref_protected, bool(passed), group)
     values: dict[str, Any] = {"b_most": most, "b_others": most - 1}
     if kind.tags:
         values["b_tags"] = list(kind.tags)
@@ -130,6 +135,8 @@ async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Coll
         values["b_organisation"] = kind.organisation_id
     if kind.runner_type is RunnerType.PROJECT:
         values["b_runner"] = kind.runner_id
+    if group:
+        values["b_group"] = f"%/{kind.namespace_id}/%"
     if passed:
         values["b_passed"] = list(passed)
     rows: Sequence[Record] = (await connection.execute(_turns(shape), values)).all()
@@ -165,6 +172,9 @@ def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
     if shape.runner_type is RunnerType.INSTANCE:
         return [*rules, project.c.shared_runners_enabled]
     rules.append(demand.c.organisation_id == bindparam("b_organisation"))
+    if shape.group:
+        near = exists().where(namespace.c.id == project.c.namespace_id, namespace.c.trail.like(bindparam("b_group")))
+        rules.append(near)
     if shape.runner_type is RunnerType.GROUP:
         return [*rules, project.c.group_runners_enabled]
     linked = select(runner_project.c.project_id).where(runner_project.c.runner_id == bindparam("b_runner"))

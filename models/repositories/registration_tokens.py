@@ -6,21 +6,30 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
-from models.columns import table_of
-from models.tables import Installation, Organisation, Project
+from models.columns import Record, table_of
+from models.tables import Installation, Namespace, Project
 
 installation = table_of(Installation)
-organisation = table_of(Organisation)
+namespace = table_of(Namespace)
 project = table_of(Project)
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerScope:
-    """Whose runner it is: all empty for an instance runner, `project_id` only for a project runner."""
+    """Whose runner it is: all empty for an instance runner, `project_id` only for a project runner.
+
+    `namespace_id` is for a runner of a group within an organisation.
+    """
 
     runner_type: RunnerType = RunnerType.INSTANCE
     organisation_id: int | None = None
     project_id: int | None = None
+    namespace_id: int | None = None
+
+    @property
+    def group_id(self) -> int | None:
+        """The group of a group runner."""
+        return self.namespace_id or self.organisation_id
 
 
 async def scope_of(connection: AsyncConnection, token_hash: str) -> RunnerScope | None:
@@ -31,9 +40,16 @@ async def scope_of(connection: AsyncConnection, token_hash: str) -> RunnerScope 
     owner = (await connection.execute(select(project).where(project.c.registration_token_hash == token_hash))).first()
     if owner is not None:
         return RunnerScope(RunnerType.PROJECT, owner.organisation_id, owner.id)
-    key = select(organisation.c.id).where(organisation.c.registration_token_hash == token_hash)
-    group = (await connection.execute(key)).scalar()
-    return None if group is None else RunnerScope(RunnerType.GROUP, group)
+    key = select(namespace).where(namespace.c.registration_token_hash == token_hash)
+    group = (await connection.execute(key)).first()
+    return None if group is None else scope_of_group(group)
+
+
+def scope_of_group(row: Record) -> RunnerScope:
+    """The scope of runners of a group."""
+    return RunnerScope(
+        RunnerType.GROUP, row.organisation_id, namespace_id=None if row.id == row.organisation_id else row.id
+    )
 
 
 async def replace(connection: AsyncConnection, scope: RunnerScope, token_hash: str) -> None:
@@ -43,8 +59,6 @@ async def replace(connection: AsyncConnection, scope: RunnerScope, token_hash: s
         case RunnerType.INSTANCE:
             await connection.execute(update(installation).values(**values))
         case RunnerType.GROUP:
-            await connection.execute(
-                update(organisation).where(organisation.c.id == scope.organisation_id).values(**values)
-            )
+            await connection.execute(update(namespace).where(namespace.c.id == scope.group_id).values(**values))
         case RunnerType.PROJECT:
             await connection.execute(update(project).where(project.c.id == scope.project_id).values(**values))

@@ -1,4 +1,4 @@
-"""What rows point to, read for a whole list at once: people, runners, pipelines, artifacts, organisations."""
+"""What rows point to, read for a whole list at once: people, runners, pipelines, artifacts, groups."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories import artifacts, runner_listings
-from models.tables import Organisation, Project, Runner, User
+from models.tables import Namespace, Project, Runner, User
 
 user = table_of(User)
 runner = table_of(Runner)
 pipeline = table_of(Pipeline)
-organisation = table_of(Organisation)
+namespace = table_of(Namespace)
 project = table_of(Project)
 
 
@@ -50,14 +50,19 @@ async def users(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int,
     return await _by_id(connection, user, ids)
 
 
+async def runners(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
+    """Runners by id."""
+    return await _by_id(connection, runner, ids)
+
+
 async def projects(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
     """Projects by id."""
     return await _by_id(connection, project, ids)
 
 
-async def organisations(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
-    """Organisations by id."""
-    return await _by_id(connection, organisation, ids)
+async def namespaces(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
+    """Groups by id."""
+    return await _by_id(connection, namespace, ids)
 
 
 async def _by_id(connection: AsyncConnection, table: Table, ids: Iterable[int | None]) -> dict[int, Record]:

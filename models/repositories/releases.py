@@ -1,5 +1,6 @@
 """Releases: one for each tag of a project."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -8,8 +9,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record, table_of
+from domain.hooks import Event, wants
+from models.columns import Record, padded, table_of
 from models.environments import Release
+from models.repositories import happenings
+from models.repositories.happenings import Happening
 from models.repositories.job_rows import job
 
 release = table_of(Release)
@@ -23,13 +27,39 @@ _ADD: Final = {
 async def add(connection: AsyncConnection, now: datetime, **values: Any) -> bool:
     """Write a release; false, and nothing is written, when the tag has one already."""
     row = {"job_id": None, **values, "created_at": now}
-    return bool((await connection.execute(_ADD[connection.dialect.name], row)).rowcount)
+    if not (await connection.execute(_ADD[connection.dialect.name], row)).rowcount:
+        return False
+    await _tell(connection, await get(connection, values["project_id"], values["tag"]), "create", now)
+    return True
+
+
+async def _tell(connection: AsyncConnection, row: Record, action: str, now: datetime) -> None:
+    """Note what happened to a release for the hooks of its project."""
+    if wants(await happenings.watched(connection, row.project_id), Event.RELEASE):
+        await happenings.note(connection, [happening_of(row, action)], now)
+
+
+def happening_of(row: Record, action: str) -> Happening:
+    """What hooks are told of a release; `action` is `create` or `delete`."""
+    plain = {name: getattr(row, name) for name in ("id", "tag", "name", "description", "sha")}
+    moments = {name: getattr(row, name).isoformat() for name in ("released_at", "created_at")}
+    links = [{"id": place, **link} for place, link in enumerate(row.assets.get("links", ()), 1)]
+    facts = {"action": action, **plain, **moments, "links": links}
+    return Happening(row.project_id, Event.RELEASE, row.user_id, facts=facts)
 
 
 async def find(connection: AsyncConnection, project_id: int, tag: str) -> Record | None:
     """The release of a tag, or None."""
     statement = select(release).where(release.c.project_id == project_id, release.c.tag == tag)
     return (await connection.execute(statement)).first()
+
+
+async def by_tags(connection: AsyncConnection, project_id: int, tags: Sequence[str]) -> dict[str, Record]:
+    """The releases of these tags, by tag; those that there are."""
+    if not tags:
+        return {}
+    statement = select(release).where(release.c.project_id == project_id, release.c.tag.in_(padded(tags)))
+    return {row.tag: row for row in (await connection.execute(statement)).all()}
 
 
 async def get(connection: AsyncConnection, project_id: int, tag: str) -> Record:
@@ -63,6 +93,7 @@ async def latest(connection: AsyncConnection, project_id: int, now: datetime) ->
     return row
 
 
-async def remove(connection: AsyncConnection, release_id: int) -> None:
+async def remove(connection: AsyncConnection, row: Record, now: datetime) -> None:
     """Forget a release; its tag stays."""
-    await connection.execute(delete(release).where(release.c.id == release_id))
+    await connection.execute(delete(release).where(release.c.id == row.id))
+    await _tell(connection, row, "delete", now)

@@ -42,6 +42,13 @@ _TEST_REPORTS: Final = (
 _NO_CASES: Final = _TEST_REPORTS.with_only_columns(
     *(column for column in test_report.c if column.name != "cases"), job.c.name
 )
+_ENTRIES: Final = (
+    select(report.c.kind, report.c.entries)
+    .join(job, job.c.id == report.c.job_id)
+    .where(report.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried)
+    .where(report.c.kind.in_(bindparam("b_kinds", expanding=True)))
+    .order_by(report.c.kind, job.c.id)
+)
 _SUMMARIES: Final = (
     select(report.c.job_id, report.c.kind, report.c.total, report.c.summary, report.c.error, job.c.name)
     .join(job, job.c.id == report.c.job_id)
@@ -83,6 +90,11 @@ async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool
 async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
     """All other reports of the latest attempts of a pipeline's jobs, without their entries, with the jobs' names."""
     return (await connection.execute(_SUMMARIES, {"b_pipeline": pipeline_id})).all()
+
+
+async def entries_of(connection: AsyncConnection, pipeline_id: int, kinds: Sequence[str]) -> Sequence[Record]:
+    """What the reports of these kinds have found: `kind` and `entries` of each."""
+    return (await connection.execute(_ENTRIES, {"b_pipeline": pipeline_id, "b_kinds": list(kinds)})).all()
 
 
 async def variables_of(connection: AsyncConnection, job_id: int) -> Sequence[Mapping[str, str]]:

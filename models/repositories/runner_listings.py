@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
 from domain.runner_status import ONLINE_FOR, STALE_AFTER, Connection
 from models.columns import Record, table_of
 from models.pipelines import Lease
-from models.repositories import jobs
-from models.repositories.runners import job, manager, member, project, runner, runner_project
+from models.repositories import jobs, members
+from models.repositories.namespaces import namespace
+from models.repositories.runners import job, manager, project, runner, runner_project
 
 lease = table_of(Lease)
 
 _LISTED: Final = select(runner).order_by(runner.c.id.desc())
+_group: Final = func.coalesce(runner.c.namespace_id, runner.c.organisation_id)
+"""The group of a group runner."""
 _BUSY: Final = exists().where(job.c.runner_id == runner.c.id, lease.c.job_id == job.c.id)
 
 
@@ -41,10 +44,12 @@ def everything() -> Select[Any]:
 
 def of_person(user_id: int, level: int) -> Select[Any]:
     """Statement for the group and project runners that work for projects in which a person has `level`."""
-    held = select(member.c.project_id).where(member.c.user_id == user_id, member.c.access_level >= level)
+    held = members.project_ids(user_id, level)
     linked = select(runner_project.c.runner_id).where(runner_project.c.project_id.in_(held))
-    organisations = select(project.c.organisation_id).where(project.c.id.in_(held))
-    of_group = and_(runner.c.runner_type == RunnerType.GROUP, runner.c.organisation_id.in_(organisations))
+    trails = select(namespace.c.trail).join(project, project.c.namespace_id == namespace.c.id)
+    own = select(namespace.c.trail).where(namespace.c.id.in_(members.namespace_ids(user_id, level)))
+    near = trails.where(project.c.id.in_(held)).union(own).subquery("near")
+    of_group = and_(runner.c.runner_type == RunnerType.GROUP, exists().where(_on_the_way(near.c.trail)))
     return _LISTED.where(or_(of_group, runner.c.id.in_(linked)))
 
 
@@ -53,19 +58,26 @@ def of_project(row: Record) -> Select[Any]:
     linked = select(runner_project.c.runner_id).where(runner_project.c.project_id == row.id)
     rules: list[ColumnElement[bool]] = [runner.c.id.in_(linked)]
     if row.group_runners_enabled:
-        rules.append(_group_runners(row.organisation_id))
+        above = select(namespace.c.trail).where(namespace.c.id == row.namespace_id).scalar_subquery()
+        rules.append(_group_runners(above))
     if row.shared_runners_enabled:
         rules.append(runner.c.runner_type == RunnerType.INSTANCE)
     return _LISTED.where(or_(*rules))
 
 
-def of_organisation(organisation_id: int) -> Select[Any]:
-    """Statement for the group runners of an organisation, and those of the instance."""
-    return _LISTED.where(or_(_group_runners(organisation_id), runner.c.runner_type == RunnerType.INSTANCE))
+def of_group(row: Record) -> Select[Any]:
+    """Statement for the runners that may take jobs of a group: its own, of groups above it, and of the instance."""
+    above = literal(row.trail)
+    return _LISTED.where(or_(_group_runners(above), runner.c.runner_type == RunnerType.INSTANCE))
 
 
-def _group_runners(organisation_id: int) -> ColumnElement[bool]:
-    return and_(runner.c.runner_type == RunnerType.GROUP, runner.c.organisation_id == organisation_id)
+def _group_runners(trail: ColumnElement[str]) -> ColumnElement[bool]:
+    """The runners of the groups of a trail."""
+    return and_(runner.c.runner_type == RunnerType.GROUP, _on_the_way(trail))
+
+
+def _on_the_way(trail: ColumnElement[str]) -> ColumnElement[bool]:
+    return trail.like(literal("%/") + cast(_group, String) + literal("/%"))
 
 
 def narrowed(statement: Select[Any], wanted: RunnerFilter, dialect: str, now: datetime) -> Select[Any]:
@@ -152,8 +164,6 @@ def jobs_of(runner_id: int, wanted: JobFilter) -> Select[Any]:
         statement = statement.where(job.c.system_id == wanted.system_id)
     if wanted.reader_id is None:
         return statement
-    joined = select(member.c.project_id).where(
-        member.c.user_id == wanted.reader_id, member.c.access_level >= wanted.level
-    )
-    public = select(project.c.id).where(project.c.visibility == "public")
+    joined = members.project_ids(wanted.reader_id, wanted.level)
+    public = select(project.c.id).where(project.c.visibility.in_(("public", "internal")))
     return statement.where(or_(job.c.project_id.in_(joined), job.c.project_id.in_(public)))

@@ -5,20 +5,19 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Select, bindparam, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
 from models.columns import Record, table_of
 from models.pipelines import Job
-from models.repositories import database_time
-from models.tables import Member, Project, Runner, RunnerManager, RunnerProject
+from models.repositories import database_time, members, namespaces
+from models.tables import Project, Runner, RunnerManager, RunnerProject
 
 runner = table_of(Runner)
 manager = table_of(RunnerManager)
 runner_project = table_of(RunnerProject)
 project = table_of(Project)
-member = table_of(Member)
 job = table_of(Job)
 
 
@@ -88,24 +87,25 @@ async def projects_of(connection: AsyncConnection, runner_id: int, member_id: in
     statement = select(project).join(runner_project, runner_project.c.project_id == project.c.id)
     statement = statement.where(runner_project.c.runner_id == runner_id).order_by(project.c.id)
     if member_id is not None:
-        statement = statement.where(project.c.id.in_(select(member.c.project_id).where(member.c.user_id == member_id)))
+        statement = statement.where(project.c.id.in_(members.project_ids(member_id)))
     return (await connection.execute(statement)).all()
 
 
 async def levels(connection: AsyncConnection, row: Record, user_id: int) -> tuple[int, int]:
-    """The lowest and the highest access level that a person has in the projects that a runner works for.
+    """The lowest and the highest access level that a person has in the projects that a project runner works for.
 
-    Those are the linked ones of a project runner, and all of its organisation for a group runner. 0 is a stranger.
+    For a group runner the lowest is the level in its group. 0 is a stranger.
     """
-    level = func.coalesce(member.c.access_level, 0)
-    membership = (member.c.project_id == project.c.id) & (member.c.user_id == user_id)
-    statement = select(func.min(level), func.max(level)).select_from(project.outerjoin(member, membership))
-    statement = statement.where(project.c.organisation_id == row.organisation_id)
     if row.runner_type == RunnerType.PROJECT:
         linked = select(runner_project.c.project_id).where(runner_project.c.runner_id == row.id)
-        statement = statement.where(project.c.id.in_(linked))
-    lowest, highest = (await connection.execute(statement)).one()
-    return lowest or 0, highest or 0
+        return await members.levels_in(connection, linked, user_id)
+    if row.runner_type != RunnerType.GROUP:
+        return 0, 0
+    group = await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
+    level = await members.level_in_group(connection, group, user_id)
+    below = select(namespaces.namespace.c.id).where(namespaces.namespace.c.trail.startswith(group.trail))
+    projects = select(project.c.id).where(project.c.namespace_id.in_(below))
+    return level, max(level, (await members.levels_in(connection, projects, user_id))[1])
 
 
 async def rotate_token(

@@ -46,6 +46,18 @@ async def page(connection: AsyncConnection, before: datetime, after: int = 0) ->
     return found
 
 
+async def all_after(connection: AsyncConnection, after: int) -> Sequence[int]:
+    """Every pipeline that has something left to do: the first `PAGE` after an id.
+
+    Also one whose start is still in the outbox, and one that is complete but for an outcome that nobody has folded.
+    """
+    unfolded_outcome = exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == OUTCOME)
+    statement = select(pipeline.c.id).where(pipeline.c.status.in_(sorted(LIVE)) | unfolded_outcome)
+    page_of = statement.where(pipeline.c.id > after).order_by(pipeline.c.id).limit(PAGE)
+    found: Sequence[int] = (await connection.execute(page_of)).scalars().all()
+    return found
+
+
 async def unfolded(connection: AsyncConnection, before: datetime) -> dict[int, int]:
     """Pipelines with an outcome that Temporal took before `before` and that no decision has recorded.
 

@@ -12,7 +12,7 @@ from domain.status import HELD_BY_RUNNER, OPEN, Status
 from domain.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
 from models.pipelines import Lease, Trace
-from models.repositories import completions, outbox, traces
+from models.repositories import completions, happenings, outbox, traces
 from models.repositories.job_rows import dequeue, job
 
 lease = table_of(Lease)
@@ -75,11 +75,13 @@ async def end_jobs(
     verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
     fence = -1 if hand_out is None else hand_out
     ended: list[int] = []
+    rows: list[Record] = []
     for job_id in sorted(ids):
         row = (await connection.execute(_END, {"b_job": job_id, "b_hand_out": fence, **verdict})).first()
         if row is None:
             continue
         ended.append(job_id)
+        rows.append(row)
         await _look_at_exit_code(connection, row, status, exit_code)
         await connection.execute(_UNLEASE, {"b_job": job_id})
         if not vouched:
@@ -90,6 +92,7 @@ async def end_jobs(
             await _ring(connection, row, now, linger)
     if ended and queued:
         await dequeue(connection, ended)
+    await happenings.jobs_changed(connection, rows, now)
     return ended
 
 

@@ -30,6 +30,7 @@ _RUNNERS: Final = select(
     runner.c.id,
     runner.c.runner_type,
     runner.c.organisation_id,
+    runner.c.namespace_id,
     runner.c.tags,
     runner.c.run_untagged,
     runner.c.ref_protected,

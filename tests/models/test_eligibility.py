@@ -17,7 +17,7 @@ from domain.matching import Candidate, Demand, RunnerType, Waiting, next_job
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry
-from models.repositories import demands, projects, queue
+from models.repositories import demands, namespaces, projects, queue
 from models.repositories.job_rows import dequeue
 from models.tables import Project, Runner, RunnerProject
 from tests.models.world import BEGIN, World, job
@@ -91,8 +91,8 @@ class Ground:
         async with self.world.database.write() as connection:
             await connection.execute(update(job).values(status=Status.PENDING))
             for path in ("one", "two"):
-                await projects.create_organisation(connection, path, path, BEGIN)
-                owner = await projects.organisation_by(connection, path=path)
+                await namespaces.create(connection, path, path, BEGIN)
+                owner = await namespaces.get_by(connection, path=path)
                 for name in ("a", "b"):
                     made = await projects.create_project(connection, owner, name, name, self.world.user_id, BEGIN)
                     self.projects.append(await projects.find(connection, made))

@@ -14,7 +14,15 @@ from domain.places import Place
 from domain.status import Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
-from models.repositories import deployments, environment_lifecycle, environments, pipelines, projects, reports
+from models.repositories import (
+    deployments,
+    environment_lifecycle,
+    environments,
+    namespaces,
+    pipelines,
+    projects,
+    reports,
+)
 from models.repositories.deployments import DeploymentFilter
 from tests.compiling import plan_of
 from tests.models.world import World, job
@@ -89,7 +97,7 @@ async def test_a_pipeline_makes_its_environments_in_bulk_and_only_once(world: Wo
 async def test_environments_of_the_same_name_belong_to_their_projects(world: World) -> None:
     await world.create(DEPLOY)
     async with world.database.write() as connection:
-        owner = await projects.organisation_by(connection, path="acme")
+        owner = await namespaces.get_by(connection, path="acme")
         other = await projects.create_project(connection, owner, "other", "Other", world.user_id, world.now())
         place = Place("production", tier="production", slug="production")
         first = await environments.ensure(connection, world.project_id, [place], world.now())

@@ -4,9 +4,10 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlmodel import SQLModel
 
+import models.commit_statuses
 import models.environments
 import models.pipelines
-import models.tables  # noqa: F401  # all three register their tables
+import models.tables  # noqa: F401  # all of them register their tables
 from models.repositories import installations
 from models.session import Database
 from settings import Settings

@@ -14,7 +14,7 @@ import models.tables  # noqa: F401  # both register their tables
 from domain.errors import Invalid
 from models.migrate import migrate
 from models.repositories import installations
-from models.repositories.projects import create_organisation
+from models.repositories.namespaces import create as create_namespace
 from models.session import Database
 from tests.models.world import BEGIN
 
@@ -47,15 +47,18 @@ async def test_migrating_again_and_at_the_same_time_is_harmless(empty_database: 
     assert len(versions) == 1
 
 
-async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(database: Database) -> None:
+async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(empty_database: Database) -> None:
+    """On a database of its own: where its counters stand must not reach another test."""
+    await migrate(empty_database)
+    database = empty_database
     first = 3 * installations.BLOCK + 1
     async with database.write() as connection:
         await installations.ensure(connection, "east", 3, BEGIN)
-        assert await create_organisation(connection, "one", "One", BEGIN) == first
+        assert await create_namespace(connection, "one", "One", BEGIN) == first
     async with database.write() as connection:
-        await connection.execute(text("DELETE FROM organisation"))
+        await connection.execute(text("DELETE FROM namespace"))
     async with database.write() as connection:
-        assert await create_organisation(connection, "two", "Two", BEGIN) == first + 1
+        assert await create_namespace(connection, "two", "Two", BEGIN) == first + 1
 
 
 async def test_a_database_belongs_to_one_pod(database: Database) -> None:

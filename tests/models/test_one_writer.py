@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from models.repositories.projects import create_organisation, organisation
+from models.repositories.namespaces import create as create_namespace
+from models.repositories.namespaces import namespace
 from models.session import Database
 from settings import Settings
 from tests.models.database import migrated
 from tests.models.world import BEGIN
 
-COUNT = select(func.count()).select_from(organisation)
-FOREIGN = "INSERT INTO organisation (path, name, created_at) VALUES ('theirs', 'Theirs', '2026-01-01 12:00:00')"
+COUNT = select(func.count()).select_from(namespace)
+FOREIGN = """
+INSERT INTO namespace (organisation_id, trail, path, full_path, name, kind, description, visibility, created_at)
+VALUES (0, '', 'theirs', 'theirs', 'Theirs', 'group', '', 'private', '2026-01-01 12:00:00')
+"""
 
 
 @pytest.fixture
@@ -40,7 +44,7 @@ async def test_nobody_else_writes_between_the_read_and_the_write_of_a_transactio
             assert (await connection.execute(COUNT)).scalar_one() == 0
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 foreign.execute(FOREIGN)
-            await create_organisation(connection, "ours", "Ours", BEGIN)
+            await create_namespace(connection, "ours", "Ours", BEGIN)
         with foreign:
             foreign.execute(FOREIGN)
     finally:
@@ -55,13 +59,13 @@ async def test_transactions_of_one_process_take_turns(file: Database) -> None:
     async def second() -> None:
         waits.set()
         async with file.write() as connection:
-            await create_organisation(connection, "second", "Second", BEGIN)
+            await create_namespace(connection, "second", "Second", BEGIN)
 
     async def first() -> "asyncio.Task[None]":
         writing = asyncio.create_task(second())
         with suppress(InterruptedError):
             async with file.write() as connection:
-                await create_organisation(connection, "first", "First", BEGIN)
+                await create_namespace(connection, "first", "First", BEGIN)
                 await waits.wait()
                 assert not writing.done()
                 raise InterruptedError
@@ -77,7 +81,7 @@ async def test_a_transaction_whose_task_is_cancelled_leaves_nothing_open(file: D
 
     async def never_ends() -> None:
         async with file.write() as connection:
-            await create_organisation(connection, "first", "First", BEGIN)
+            await create_namespace(connection, "first", "First", BEGIN)
             begun.set()
             await asyncio.Event().wait()
 
@@ -87,7 +91,7 @@ async def test_a_transaction_whose_task_is_cancelled_leaves_nothing_open(file: D
     with pytest.raises(asyncio.CancelledError):
         await writing
     async with file.write() as connection:
-        await create_organisation(connection, "second", "Second", BEGIN)
+        await create_namespace(connection, "second", "Second", BEGIN)
     assert await organisations(file) == 1
 
 
@@ -98,7 +102,7 @@ async def test_while_another_process_writes_everything_else_goes_on(file: Databa
 
     async def write() -> None:
         async with file.write() as connection:
-            await create_organisation(connection, "ours", "Ours", BEGIN)
+            await create_namespace(connection, "ours", "Ours", BEGIN)
 
     writing = asyncio.create_task(write())
     try:

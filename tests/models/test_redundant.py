@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Table, text, update
 
 from models.columns import table_of
-from models.repositories import pipelines, projects, redundant
+from models.repositories import namespaces, pipelines, projects, redundant
 from models.repositories.pipelines import PipelineRequest
 from models.tables import Project
 from tests.compiling import plan_of
@@ -74,7 +74,7 @@ async def test_others_are_left_alone(world: World, older: dict[str, Any], newer:
 async def test_another_project_is_left_alone(world: World) -> None:
     await push(world, "a" * 40)
     async with world.database.write() as connection:
-        owner = await projects.organisation_by(connection, path="acme")
+        owner = await namespaces.get_by(connection, path="acme")
         other = await projects.create_project(connection, owner, "other", "Other", world.user_id, world.now())
     await push(world, "b" * 40, project_id=other)
     assert await told(world) == []

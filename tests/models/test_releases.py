@@ -67,7 +67,7 @@ async def test_they_are_listed_by_their_time_and_one_of_the_future_is_not_the_la
         assert (await releases.latest(connection, world.project_id, BEGIN + timedelta(days=3))).tag == "b"
         with pytest.raises(NotFound):
             await releases.latest(connection, world.project_id, BEGIN)
-        await releases.remove(connection, newest[0].id)
+        await releases.remove(connection, newest[0], BEGIN)
         assert await releases.find(connection, world.project_id, "future") is None
         with pytest.raises(NotFound):
             await releases.get(connection, world.project_id, "future")

@@ -5,7 +5,7 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from models.repositories import contacts, leases, projects, runners, standings, waiting_jobs
+from models.repositories import contacts, leases, namespaces, projects, runners, standings, waiting_jobs
 from models.repositories.contacts import Contact
 from models.repositories.leases import clock
 from settings import TimeLimits
@@ -40,7 +40,7 @@ async def test_whatever_the_claim_refuses_is_a_reason(world: World) -> None:
     await call(world)
     await world.begin("one: {script: x, tags: [gpu]}\n")
     async with world.database.write() as connection:
-        owner = await projects.organisation_by(connection, path="acme")
+        owner = await namespaces.get_by(connection, path="acme")
         foreign = await projects.create_project(connection, owner, "other", "Other", world.user_id, world.now())
         await runners.link(connection, world.runner_id, foreign)
     refusals: list[dict[str, Any]] = [

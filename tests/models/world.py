@@ -23,6 +23,7 @@ from models.repositories import (
     hand_outs,
     held_jobs,
     loading,
+    namespaces,
     pipelines,
     projects,
     runners,
@@ -63,8 +64,8 @@ class World:
         """Write the project, its owner and the runner."""
         async with database.write() as connection:
             user_id = await accounts.create_user(connection, "ada", "Ada", "ada@example.com", BEGIN)
-            await projects.create_organisation(connection, "acme", "Acme", BEGIN)
-            owner = await projects.organisation_by(connection, path="acme")
+            await namespaces.create(connection, "acme", "Acme", BEGIN)
+            owner = await namespaces.get_by(connection, path="acme")
             project_id = await projects.create_project(connection, owner, "tool", "Tool", user_id, BEGIN)
             runner_id = await runners.create(connection, "hash", BEGIN)
         return cls(database, project_id, user_id, runner_id)
@@ -76,7 +77,9 @@ class World:
 
     async def create(self, config: str = TWO_STAGES, ref: str = "main", **values: Any) -> int:
         """Create a pipeline of a configuration; nothing is decided about it yet."""
-        request = pipelines.PipelineRequest(self.project_id, self.user_id, ref, "c0ffee", "push", **values)
+        request = pipelines.PipelineRequest(
+            self.project_id, self.user_id, ref, "c0ffee", "push", ref_protected=ref == "main", **values
+        )
         async with self.database.write() as connection:
             return await pipelines.create(connection, request, plan_of(dedent(config)), self.now())
 

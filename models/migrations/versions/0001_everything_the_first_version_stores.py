@@ -23,16 +23,55 @@ def upgrade() -> None:
     sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('email', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('is_admin', sa.Boolean(), nullable=False),
+    sa.Column('state', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('bot', sa.Boolean(), nullable=False),
+    sa.Column('external', sa.Boolean(), nullable=False),
+    sa.Column('password_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('session_epoch', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('username'),
     sqlite_autoincrement=True
+    )
+    op.create_table('audit_event',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('author_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('author_name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('entity_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('entity_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('entity_path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('event', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('details', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('ip_address', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('audit_event', schema=None) as batch_op:
+        batch_op.create_index('audit_event_of_entity', ['entity_type', 'entity_id', 'id'], unique=False)
+
+    op.create_table('ended_session',
+    sa.Column('session_id', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('expires_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('session_id')
+    )
+    op.create_table('idempotent_call',
+    sa.Column('caller', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('fingerprint', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('status', sa.Integer(), nullable=True),
+    sa.Column('content_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('answer', sa.LargeBinary(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('caller', 'key')
     )
     op.create_table('installation',
     sa.Column('id', sa.Integer(), nullable=False),
     sa.Column('installation_id', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('pod', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('registration_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('sealed_check', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('restored_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.PrimaryKeyConstraint('id')
     )
@@ -52,60 +91,110 @@ def upgrade() -> None:
     with op.batch_alter_table('object_to_delete', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_object_to_delete_doomed'), ['doomed'], unique=False)
 
-    op.create_table('organisation',
+    op.create_table('identity',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('issuer', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('subject', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('issuer', 'subject'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('identity', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_identity_user_id'), ['user_id'], unique=False)
+
+    op.create_table('namespace',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('organisation_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('parent_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('trail', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('full_path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('owner_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('visibility', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('registration_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['owner_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['parent_id'], ['namespace.id'], ),
     sa.PrimaryKeyConstraint('id'),
-    sa.UniqueConstraint('path'),
+    sa.UniqueConstraint('full_path'),
     sa.UniqueConstraint('registration_token_hash'),
     sqlite_autoincrement=True
     )
-    op.create_table('access_token',
-    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    with op.batch_alter_table('namespace', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_namespace_parent_id'), ['parent_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_namespace_trail'), ['trail'], unique=False)
+
+    op.create_table('namespace_member',
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('access_level', sa.Integer(), nullable=False),
+    sa.Column('expires_on', sa.Date(), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
-    sa.Column('revoked_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
     sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
-    sa.PrimaryKeyConstraint('id'),
-    sa.UniqueConstraint('token_hash'),
-    sqlite_autoincrement=True
+    sa.PrimaryKeyConstraint('namespace_id', 'user_id')
     )
-    with op.batch_alter_table('access_token', schema=None) as batch_op:
-        batch_op.create_index(batch_op.f('ix_access_token_user_id'), ['user_id'], unique=False)
+    with op.batch_alter_table('namespace_member', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_namespace_member_user_id'), ['user_id'], unique=False)
 
     op.create_table('project',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('organisation_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('creator_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('full_path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('archived', sa.Boolean(), nullable=False),
+    sa.Column('config_path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('default_branch', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('visibility', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('timeout', sa.Integer(), nullable=False),
     sa.Column('pipeline_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('deployment_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('watched', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('auto_cancel_redundant', sa.Boolean(), nullable=False),
     sa.Column('forward_deployment', sa.Boolean(), nullable=False),
     sa.Column('shared_runners_enabled', sa.Boolean(), nullable=False),
     sa.Column('group_runners_enabled', sa.Boolean(), nullable=False),
     sa.Column('keep_latest_artifacts', sa.Boolean(), nullable=False),
     sa.Column('max_artifacts_size', sa.Integer(), nullable=True),
+    sa.Column('auto_devops_enabled', sa.Boolean(), nullable=True),
+    sa.Column('ci_delete_pipelines_in_seconds', sa.Integer(), nullable=True),
+    sa.Column('forked_from_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('merge_request_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('merge_method', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('squash_option', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('only_merge_if_pipeline_succeeds', sa.Boolean(), nullable=False),
+    sa.Column('allow_merge_on_skipped_pipeline', sa.Boolean(), nullable=False),
+    sa.Column('remove_source_branch_after_merge', sa.Boolean(), nullable=False),
+    sa.Column('merge_pipelines_enabled', sa.Boolean(), nullable=False),
+    sa.Column('merge_trains_enabled', sa.Boolean(), nullable=False),
+    sa.Column('approvals_required', sa.Integer(), nullable=False),
+    sa.Column('author_approval', sa.Boolean(), nullable=False),
+    sa.Column('reset_approvals', sa.Boolean(), nullable=False),
     sa.Column('registration_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['creator_id'], ['account.id'], ),
-    sa.ForeignKeyConstraint(['organisation_id'], ['organisation.id'], ),
+    sa.ForeignKeyConstraint(['forked_from_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
+    sa.ForeignKeyConstraint(['organisation_id'], ['namespace.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('full_path'),
-    sa.UniqueConstraint('organisation_id', 'path'),
+    sa.UniqueConstraint('namespace_id', 'path'),
     sa.UniqueConstraint('registration_token_hash'),
     sqlite_autoincrement=True
     )
+    with op.batch_alter_table('project', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_project_forked_from_id'), ['forked_from_id'], unique=False)
+
     op.create_table('runner',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -114,6 +203,7 @@ def upgrade() -> None:
     sa.Column('by_registration', sa.Boolean(), nullable=False),
     sa.Column('runner_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('organisation_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('tags', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
     sa.Column('run_untagged', sa.Boolean(), nullable=False),
@@ -124,7 +214,8 @@ def upgrade() -> None:
     sa.Column('maintenance_note', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.Column('contacted_at', models.columns.Moment(timezone=True), nullable=True),
-    sa.ForeignKeyConstraint(['organisation_id'], ['organisation.id'], ),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
+    sa.ForeignKeyConstraint(['organisation_id'], ['namespace.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sa.UniqueConstraint('previous_token_hash'),
     sa.UniqueConstraint('token_hash'),
@@ -132,6 +223,60 @@ def upgrade() -> None:
     )
     with op.batch_alter_table('runner', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_runner_organisation_id'), ['organisation_id'], unique=False)
+
+    op.create_table('access_token',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('scopes', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_by', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('last_used_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('expires_on', sa.Date(), nullable=True),
+    sa.Column('revoked_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['created_by'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('token_hash'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('access_token', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_access_token_namespace_id'), ['namespace_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_access_token_project_id'), ['project_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_access_token_user_id'), ['user_id'], unique=False)
+
+    op.create_table('ci_variable',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('value', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('variable_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('protected', sa.Boolean(), nullable=False),
+    sa.Column('masked', sa.Boolean(), nullable=False),
+    sa.Column('hidden', sa.Boolean(), nullable=False),
+    sa.Column('raw', sa.Boolean(), nullable=False),
+    sa.Column('environment_scope', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('namespace_id', 'key', 'environment_scope'),
+    sa.UniqueConstraint('project_id', 'key', 'environment_scope'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('ci_variable', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_ci_variable_namespace_id'), ['namespace_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_ci_variable_project_id'), ['project_id'], unique=False)
+        batch_op.create_index('variable_of_instance', ['key'], unique=True, sqlite_where=sa.text('project_id IS NULL AND namespace_id IS NULL'), postgresql_where=sa.text('project_id IS NULL AND namespace_id IS NULL'))
 
     op.create_table('environment',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -149,61 +294,248 @@ def upgrade() -> None:
     sa.UniqueConstraint('project_id', 'name'),
     sqlite_autoincrement=True
     )
+    op.create_table('forge_link',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('repository_url', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('api_url', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('repository', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('token', sa.Text(), nullable=False),
+    sa.Column('context_prefix', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('verify_tls', sa.Boolean(), nullable=False),
+    sa.Column('active', sa.Boolean(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'kind'),
+    sqlite_autoincrement=True
+    )
+    op.create_table('hook',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('uuid', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('url', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('events', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('branch_filter', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('branch_filter_strategy', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('verify_tls', sa.Boolean(), nullable=False),
+    sa.Column('token', sa.Text(), nullable=False),
+    sa.Column('signing_token', sa.Text(), nullable=False),
+    sa.Column('custom_headers', sa.Text(), nullable=False),
+    sa.Column('url_variables', sa.Text(), nullable=False),
+    sa.Column('failures', sa.Integer(), nullable=False),
+    sa.Column('disabled_until', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('hook', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_hook_project_id'), ['project_id'], unique=False)
+
+    op.create_table('incoming_hook',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('forge', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('secret', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('rotated_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('last_delivery_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('incoming_hook', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_incoming_hook_project_id'), ['project_id'], unique=False)
+
     op.create_table('member',
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('access_level', sa.Integer(), nullable=False),
+    sa.Column('expires_on', sa.Date(), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=True),
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
     sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
     sa.PrimaryKeyConstraint('project_id', 'user_id')
     )
-    op.create_table('pipeline',
+    with op.batch_alter_table('member', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_member_user_id'), ['user_id'], unique=False)
+
+    op.create_table('merge_request',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('iid', sa.Integer(), nullable=False),
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('ref', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('tag', sa.Boolean(), nullable=False),
-    sa.Column('ref_protected', sa.Boolean(), nullable=False),
-    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('before_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('source', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('commit', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
-    sa.Column('variables', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
-    sa.Column('reasons', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
-    sa.Column('auto_cancel', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
-    sa.Column('yaml_errors', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('failure_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('status_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.Column('bridge_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
-    sa.Column('upstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
-    sa.Column('upstream_project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
-    sa.Column('root_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
-    sa.Column('depth', sa.Integer(), nullable=False),
-    sa.Column('run', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('tick', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('source_project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('source_branch', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('target_branch', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('author_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('title', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('state', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('labels', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('assignee_ids', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('reviewer_ids', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('squash', sa.Boolean(), nullable=False),
+    sa.Column('remove_source_branch', sa.Boolean(), nullable=False),
+    sa.Column('head_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('base_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('start_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merge_status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('checked_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merging_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merge_commit_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('squash_commit_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merge_user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('merge_error', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('auto_merge', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('auto_merge_user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('merge_options', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('closed_by_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
-    sa.Column('started_at', models.columns.Moment(timezone=True), nullable=True),
-    sa.Column('finished_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('locked_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('merged_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('closed_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['author_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['auto_merge_user_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['closed_by_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['merge_user_id'], ['account.id'], ),
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
-    sa.ForeignKeyConstraint(['root_id'], ['pipeline.id'], ),
-    sa.ForeignKeyConstraint(['upstream_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['source_project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'iid'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('merge_request', schema=None) as batch_op:
+        batch_op.create_index('merge_request_by_author', ['author_id', 'state'], unique=False)
+        batch_op.create_index('merge_request_by_source', ['source_project_id', 'source_branch', 'state'], unique=False)
+        batch_op.create_index('merge_request_by_target', ['project_id', 'target_branch', 'state'], unique=False)
+        batch_op.create_index('merge_request_locked', ['locked_at'], unique=False, sqlite_where=sa.text("state = 'locked'"), postgresql_where=sa.text("state = 'locked'"))
+        batch_op.create_index('merge_request_that_waits', ['auto_merge'], unique=False, sqlite_where=sa.text("auto_merge <> ''"), postgresql_where=sa.text("auto_merge <> ''"))
+
+    op.create_table('mirror',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('url', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('credentials', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('enabled', sa.Boolean(), nullable=False),
+    sa.Column('trigger_builds', sa.Boolean(), nullable=False),
+    sa.Column('interval', sa.Integer(), nullable=False),
+    sa.Column('status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('last_error', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('failures', sa.Integer(), nullable=False),
+    sa.Column('last_update_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('last_update_started_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('last_successful_update_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('next_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('held_until', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('mirror', schema=None) as batch_op:
+        batch_op.create_index('mirror_by_turn', ['next_at'], unique=False)
+
+    op.create_table('pipeline_schedule',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('owner_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('ref', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('cron', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('cron_timezone', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('active', sa.Boolean(), nullable=False),
+    sa.Column('inputs', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('overlap', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('catch_up', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('catch_up_window', sa.Integer(), nullable=False),
+    sa.Column('next_tick_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('revision', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('mirrored', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('deleted_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['owner_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('pipeline_schedule', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_pipeline_schedule_project_id'), ['project_id'], unique=False)
+        batch_op.create_index('schedule_by_tick', ['next_tick_at'], unique=False)
+        batch_op.create_index('schedule_to_mirror', ['id'], unique=False, sqlite_where=sa.text('mirrored <> revision'), postgresql_where=sa.text('mirrored <> revision'))
+
+    op.create_table('pipeline_subscription',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('upstream_project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
     sa.ForeignKeyConstraint(['upstream_project_id'], ['project.id'], ),
     sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
     sa.PrimaryKeyConstraint('id'),
-    sa.UniqueConstraint('bridge_id'),
+    sa.UniqueConstraint('project_id', 'upstream_project_id'),
     sqlite_autoincrement=True
     )
-    with op.batch_alter_table('pipeline', schema=None) as batch_op:
-        batch_op.create_index(batch_op.f('ix_pipeline_root_id'), ['root_id'], unique=False)
-        batch_op.create_index(batch_op.f('ix_pipeline_status'), ['status'], unique=False)
-        batch_op.create_index(batch_op.f('ix_pipeline_upstream_id'), ['upstream_id'], unique=False)
-        batch_op.create_index('pipeline_of_project', ['project_id', 'id'], unique=False)
-        batch_op.create_index('pipeline_of_ref', ['project_id', 'ref', 'status'], unique=False)
+    with op.batch_alter_table('pipeline_subscription', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_pipeline_subscription_upstream_project_id'), ['upstream_project_id'], unique=False)
 
+    op.create_table('pipeline_trigger',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('owner_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('short_token', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('last_used_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('expires_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['owner_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('token_hash'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('pipeline_trigger', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_pipeline_trigger_project_id'), ['project_id'], unique=False)
+
+    op.create_table('protected_branch',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('push_level', sa.Integer(), nullable=False),
+    sa.Column('merge_level', sa.Integer(), nullable=False),
+    sa.Column('allow_force_push', sa.Boolean(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'name'),
+    sqlite_autoincrement=True
+    )
+    op.create_table('protected_tag',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('create_level', sa.Integer(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'name'),
+    sqlite_autoincrement=True
+    )
     op.create_table('push',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -268,6 +600,202 @@ def upgrade() -> None:
     with op.batch_alter_table('runner_project', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_runner_project_project_id'), ['project_id'], unique=False)
 
+    op.create_table('merge_request_approval',
+    sa.Column('merge_request_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['merge_request_id'], ['merge_request.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('merge_request_id', 'user_id')
+    )
+    op.create_table('merge_request_event',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('merge_request_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('skip', sa.Boolean(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('error', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('not_before', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['merge_request_id'], ['merge_request.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('merge_request_event', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_merge_request_event_merge_request_id'), ['merge_request_id'], unique=False)
+
+    op.create_table('pipeline',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('iid', sa.Integer(), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('ref', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('tag', sa.Boolean(), nullable=False),
+    sa.Column('ref_protected', sa.Boolean(), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('before_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('source', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('commit', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('variables', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('reasons', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('auto_cancel', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('yaml_errors', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('failure_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('status_reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('schedule_description', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('origin', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('config_source', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('bridge_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('upstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('upstream_project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('root_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('depth', sa.Integer(), nullable=False),
+    sa.Column('merge_request_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('source_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merge_request', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('open_merge_requests', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('run', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('tick', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('started_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('finished_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['merge_request_id'], ['merge_request.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['root_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['upstream_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['upstream_project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('bridge_id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('pipeline', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_pipeline_merge_request_id'), ['merge_request_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_pipeline_root_id'), ['root_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_pipeline_status'), ['status'], unique=False)
+        batch_op.create_index(batch_op.f('ix_pipeline_upstream_id'), ['upstream_id'], unique=False)
+        batch_op.create_index('pipeline_of_project', ['project_id', 'id'], unique=False)
+        batch_op.create_index('pipeline_of_ref', ['project_id', 'ref', 'status'], unique=False)
+
+    op.create_table('queue_demand_tag',
+    sa.Column('demand_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('tag', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.ForeignKeyConstraint(['demand_id'], ['queue_demand.id'], ),
+    sa.PrimaryKeyConstraint('demand_id', 'tag')
+    )
+    op.create_table('schedule_tick',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('schedule_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('due_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('outcome', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('reason', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('by_hand', sa.Boolean(), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('not_before', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['schedule_id'], ['pipeline_schedule.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('schedule_id', 'due_at'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('schedule_tick', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_schedule_tick_pipeline_id'), ['pipeline_id'], unique=False)
+        batch_op.create_index('open_tick', ['not_before'], unique=False, sqlite_where=sa.text("outcome IN ('due', 'waiting')"), postgresql_where=sa.text("outcome IN ('due', 'waiting')"))
+
+    op.create_table('schedule_variable',
+    sa.Column('schedule_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('value', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('variable_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('raw', sa.Boolean(), nullable=False),
+    sa.ForeignKeyConstraint(['schedule_id'], ['pipeline_schedule.id'], ),
+    sa.PrimaryKeyConstraint('schedule_id', 'key')
+    )
+    op.create_table('commit_report',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('link_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('wanted', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('told', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('shown', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('state', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('due_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('response_status', sa.Integer(), nullable=True),
+    sa.Column('error', sa.Text(), nullable=False),
+    sa.Column('since', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('link_id', 'sha'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('commit_report', schema=None) as batch_op:
+        batch_op.create_index('commit_report_due', ['due_at'], unique=False, sqlite_where=sa.text("state = 'open'"), postgresql_where=sa.text("state = 'open'"))
+
+    op.create_table('commit_status',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('ref', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('target_url', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
+    sa.Column('description', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
+    sa.Column('coverage', sa.Float(), nullable=True),
+    sa.Column('retried', sa.Boolean(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('started_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('finished_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('commit_status', schema=None) as batch_op:
+        batch_op.create_index('commit_status_latest', ['project_id', 'sha', 'ref', 'name'], unique=True, sqlite_where=sa.text('NOT retried'), postgresql_where=sa.text('NOT retried'))
+        batch_op.create_index('commit_status_of_commit', ['project_id', 'sha'], unique=False)
+        batch_op.create_index(batch_op.f('ix_commit_status_pipeline_id'), ['pipeline_id'], unique=False)
+
+    op.create_table('incoming_delivery',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('hook_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('delivery_id', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('body_digest', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
+    sa.Column('event', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('request', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('error', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('not_before', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('done_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['hook_id'], ['incoming_hook.id'], ),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('hook_id', 'body_digest'),
+    sa.UniqueConstraint('hook_id', 'delivery_id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('incoming_delivery', schema=None) as batch_op:
+        batch_op.create_index('incoming_delivery_open', ['not_before'], unique=False, sqlite_where=sa.text('done_at IS NULL'), postgresql_where=sa.text('done_at IS NULL'))
+        batch_op.create_index(batch_op.f('ix_incoming_delivery_pipeline_id'), ['pipeline_id'], unique=False)
+
     op.create_table('operation_key',
     sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('key', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -275,12 +803,6 @@ def upgrade() -> None:
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
     sa.PrimaryKeyConstraint('pipeline_id', 'key')
-    )
-    op.create_table('queue_demand_tag',
-    sa.Column('demand_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('tag', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-    sa.ForeignKeyConstraint(['demand_id'], ['queue_demand.id'], ),
-    sa.PrimaryKeyConstraint('demand_id', 'tag')
     )
     op.create_table('stage',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -293,6 +815,60 @@ def upgrade() -> None:
     sa.UniqueConstraint('pipeline_id', 'position'),
     sqlite_autoincrement=True
     )
+    op.create_table('subscribed_run',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('upstream_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('error', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('not_before', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('done_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['upstream_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'upstream_id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('subscribed_run', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_subscribed_run_pipeline_id'), ['pipeline_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_subscribed_run_upstream_id'), ['upstream_id'], unique=False)
+        batch_op.create_index('subscribed_run_open', ['not_before'], unique=False, sqlite_where=sa.text('done_at IS NULL'), postgresql_where=sa.text('done_at IS NULL'))
+
+    op.create_table('train_car',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('target_branch', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merge_request_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('status', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('head_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('base_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('merge_commit_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('squash_commit_sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('options', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('updated_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('merged_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['merge_request_id'], ['merge_request.id'], ),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('train_car', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_train_car_merge_request_id'), ['merge_request_id'], unique=False)
+        batch_op.create_index('train_car_on_its_way', ['project_id'], unique=False, sqlite_where=sa.text("status IN ('idle', 'fresh', 'stale', 'merging')"), postgresql_where=sa.text("status IN ('idle', 'fresh', 'stale', 'merging')"))
+        batch_op.create_index('train_of_branch', ['project_id', 'target_branch', 'id'], unique=False)
+
     op.create_table('job',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -344,6 +920,7 @@ def upgrade() -> None:
     sa.Column('started_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('finished_at', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('canceling_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.Column('erased_at', models.columns.Moment(timezone=True), nullable=True),
     sa.ForeignKeyConstraint(['downstream_id'], ['pipeline.id'], ),
     sa.ForeignKeyConstraint(['environment_id'], ['environment.id'], ),
     sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
@@ -357,6 +934,7 @@ def upgrade() -> None:
     sqlite_autoincrement=True
     )
     with op.batch_alter_table('job', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_job_stage_id'), ['stage_id'], unique=False)
         batch_op.create_index('job_by_downstream_id', ['downstream_id'], unique=False, sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
         batch_op.create_index('job_by_environment_id', ['environment_id'], unique=False, sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
         batch_op.create_index('job_by_resource_group_id', ['resource_group_id', 'status'], unique=False, sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
@@ -416,6 +994,27 @@ def upgrade() -> None:
     )
     with op.batch_alter_table('deployment', schema=None) as batch_op:
         batch_op.create_index('deployment_of_environment', ['environment_id', 'id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_deployment_pipeline_id'), ['pipeline_id'], unique=False)
+
+    op.create_table('hook_event',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('uuid', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('pipeline_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('facts', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
+    sa.ForeignKeyConstraint(['pipeline_id'], ['pipeline.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['user_id'], ['account.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('hook_event', schema=None) as batch_op:
+        batch_op.create_index('hook_event_by_age', ['created_at'], unique=False)
 
     op.create_table('lease',
     sa.Column('job_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -549,11 +1148,45 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['job_id'], ['job.id'], ),
     sa.PrimaryKeyConstraint('job_id', 'generation', 'start')
     )
+    op.create_table('hook_delivery',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('hook_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('event_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('uuid', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('state', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('single', sa.Boolean(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('due_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('body', sa.Text(), nullable=False),
+    sa.Column('request_headers', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('response_status', sa.Integer(), nullable=True),
+    sa.Column('response_headers', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('response_body', sa.Text(), nullable=False),
+    sa.Column('duration', sa.Float(), nullable=False),
+    sa.Column('error', sa.Text(), nullable=False),
+    sa.Column('tries', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.Column('attempted_at', models.columns.Moment(timezone=True), nullable=True),
+    sa.ForeignKeyConstraint(['event_id'], ['hook_event.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('hook_delivery', schema=None) as batch_op:
+        batch_op.create_index('hook_delivery_due', ['due_at'], unique=False, sqlite_where=sa.text("state = 'open'"), postgresql_where=sa.text("state = 'open'"))
+        batch_op.create_index('hook_delivery_of_hook', ['hook_id', 'id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_hook_delivery_event_id'), ['event_id'], unique=False)
+
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
+    with op.batch_alter_table('hook_delivery', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_hook_delivery_event_id'))
+        batch_op.drop_index('hook_delivery_of_hook')
+        batch_op.drop_index('hook_delivery_due', sqlite_where=sa.text("state = 'open'"), postgresql_where=sa.text("state = 'open'"))
+
+    op.drop_table('hook_delivery')
     op.drop_table('trace_chunk')
     with op.batch_alter_table('trace', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_trace_stored'))
@@ -583,7 +1216,12 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_lease_request_id'))
 
     op.drop_table('lease')
+    with op.batch_alter_table('hook_event', schema=None) as batch_op:
+        batch_op.drop_index('hook_event_by_age')
+
+    op.drop_table('hook_event')
     with op.batch_alter_table('deployment', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_deployment_pipeline_id'))
         batch_op.drop_index('deployment_of_environment')
 
     op.drop_table('deployment')
@@ -602,11 +1240,59 @@ def downgrade() -> None:
         batch_op.drop_index('job_by_resource_group_id', sqlite_where=sa.text('resource_group_id IS NOT NULL'), postgresql_where=sa.text('resource_group_id IS NOT NULL'))
         batch_op.drop_index('job_by_environment_id', sqlite_where=sa.text('environment_id IS NOT NULL'), postgresql_where=sa.text('environment_id IS NOT NULL'))
         batch_op.drop_index('job_by_downstream_id', sqlite_where=sa.text('downstream_id IS NOT NULL'), postgresql_where=sa.text('downstream_id IS NOT NULL'))
+        batch_op.drop_index(batch_op.f('ix_job_stage_id'))
 
     op.drop_table('job')
+    with op.batch_alter_table('train_car', schema=None) as batch_op:
+        batch_op.drop_index('train_of_branch')
+        batch_op.drop_index('train_car_on_its_way', sqlite_where=sa.text("status IN ('idle', 'fresh', 'stale', 'merging')"), postgresql_where=sa.text("status IN ('idle', 'fresh', 'stale', 'merging')"))
+        batch_op.drop_index(batch_op.f('ix_train_car_merge_request_id'))
+
+    op.drop_table('train_car')
+    with op.batch_alter_table('subscribed_run', schema=None) as batch_op:
+        batch_op.drop_index('subscribed_run_open', sqlite_where=sa.text('done_at IS NULL'), postgresql_where=sa.text('done_at IS NULL'))
+        batch_op.drop_index(batch_op.f('ix_subscribed_run_upstream_id'))
+        batch_op.drop_index(batch_op.f('ix_subscribed_run_pipeline_id'))
+
+    op.drop_table('subscribed_run')
     op.drop_table('stage')
-    op.drop_table('queue_demand_tag')
     op.drop_table('operation_key')
+    with op.batch_alter_table('incoming_delivery', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_incoming_delivery_pipeline_id'))
+        batch_op.drop_index('incoming_delivery_open', sqlite_where=sa.text('done_at IS NULL'), postgresql_where=sa.text('done_at IS NULL'))
+
+    op.drop_table('incoming_delivery')
+    with op.batch_alter_table('commit_status', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_commit_status_pipeline_id'))
+        batch_op.drop_index('commit_status_of_commit')
+        batch_op.drop_index('commit_status_latest', sqlite_where=sa.text('NOT retried'), postgresql_where=sa.text('NOT retried'))
+
+    op.drop_table('commit_status')
+    with op.batch_alter_table('commit_report', schema=None) as batch_op:
+        batch_op.drop_index('commit_report_due', sqlite_where=sa.text("state = 'open'"), postgresql_where=sa.text("state = 'open'"))
+
+    op.drop_table('commit_report')
+    op.drop_table('schedule_variable')
+    with op.batch_alter_table('schedule_tick', schema=None) as batch_op:
+        batch_op.drop_index('open_tick', sqlite_where=sa.text("outcome IN ('due', 'waiting')"), postgresql_where=sa.text("outcome IN ('due', 'waiting')"))
+        batch_op.drop_index(batch_op.f('ix_schedule_tick_pipeline_id'))
+
+    op.drop_table('schedule_tick')
+    op.drop_table('queue_demand_tag')
+    with op.batch_alter_table('pipeline', schema=None) as batch_op:
+        batch_op.drop_index('pipeline_of_ref')
+        batch_op.drop_index('pipeline_of_project')
+        batch_op.drop_index(batch_op.f('ix_pipeline_upstream_id'))
+        batch_op.drop_index(batch_op.f('ix_pipeline_status'))
+        batch_op.drop_index(batch_op.f('ix_pipeline_root_id'))
+        batch_op.drop_index(batch_op.f('ix_pipeline_merge_request_id'))
+
+    op.drop_table('pipeline')
+    with op.batch_alter_table('merge_request_event', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_merge_request_event_merge_request_id'))
+
+    op.drop_table('merge_request_event')
+    op.drop_table('merge_request_approval')
     with op.batch_alter_table('runner_project', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_runner_project_project_id'))
 
@@ -618,31 +1304,92 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_push_project_id'))
 
     op.drop_table('push')
-    with op.batch_alter_table('pipeline', schema=None) as batch_op:
-        batch_op.drop_index('pipeline_of_ref')
-        batch_op.drop_index('pipeline_of_project')
-        batch_op.drop_index(batch_op.f('ix_pipeline_upstream_id'))
-        batch_op.drop_index(batch_op.f('ix_pipeline_status'))
-        batch_op.drop_index(batch_op.f('ix_pipeline_root_id'))
+    op.drop_table('protected_tag')
+    op.drop_table('protected_branch')
+    with op.batch_alter_table('pipeline_trigger', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_pipeline_trigger_project_id'))
 
-    op.drop_table('pipeline')
+    op.drop_table('pipeline_trigger')
+    with op.batch_alter_table('pipeline_subscription', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_pipeline_subscription_upstream_project_id'))
+
+    op.drop_table('pipeline_subscription')
+    with op.batch_alter_table('pipeline_schedule', schema=None) as batch_op:
+        batch_op.drop_index('schedule_to_mirror', sqlite_where=sa.text('mirrored <> revision'), postgresql_where=sa.text('mirrored <> revision'))
+        batch_op.drop_index('schedule_by_tick')
+        batch_op.drop_index(batch_op.f('ix_pipeline_schedule_project_id'))
+
+    op.drop_table('pipeline_schedule')
+    with op.batch_alter_table('mirror', schema=None) as batch_op:
+        batch_op.drop_index('mirror_by_turn')
+
+    op.drop_table('mirror')
+    with op.batch_alter_table('merge_request', schema=None) as batch_op:
+        batch_op.drop_index('merge_request_that_waits', sqlite_where=sa.text("auto_merge <> ''"), postgresql_where=sa.text("auto_merge <> ''"))
+        batch_op.drop_index('merge_request_locked', sqlite_where=sa.text("state = 'locked'"), postgresql_where=sa.text("state = 'locked'"))
+        batch_op.drop_index('merge_request_by_target')
+        batch_op.drop_index('merge_request_by_source')
+        batch_op.drop_index('merge_request_by_author')
+
+    op.drop_table('merge_request')
+    with op.batch_alter_table('member', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_member_user_id'))
+
     op.drop_table('member')
+    with op.batch_alter_table('incoming_hook', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_incoming_hook_project_id'))
+
+    op.drop_table('incoming_hook')
+    with op.batch_alter_table('hook', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_hook_project_id'))
+
+    op.drop_table('hook')
+    op.drop_table('forge_link')
     op.drop_table('environment')
+    with op.batch_alter_table('ci_variable', schema=None) as batch_op:
+        batch_op.drop_index('variable_of_instance', sqlite_where=sa.text('project_id IS NULL AND namespace_id IS NULL'), postgresql_where=sa.text('project_id IS NULL AND namespace_id IS NULL'))
+        batch_op.drop_index(batch_op.f('ix_ci_variable_project_id'))
+        batch_op.drop_index(batch_op.f('ix_ci_variable_namespace_id'))
+
+    op.drop_table('ci_variable')
+    with op.batch_alter_table('access_token', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_access_token_user_id'))
+        batch_op.drop_index(batch_op.f('ix_access_token_project_id'))
+        batch_op.drop_index(batch_op.f('ix_access_token_namespace_id'))
+
+    op.drop_table('access_token')
     with op.batch_alter_table('runner', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_runner_organisation_id'))
 
     op.drop_table('runner')
-    op.drop_table('project')
-    with op.batch_alter_table('access_token', schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f('ix_access_token_user_id'))
+    with op.batch_alter_table('project', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_project_forked_from_id'))
 
-    op.drop_table('access_token')
-    op.drop_table('organisation')
+    op.drop_table('project')
+    with op.batch_alter_table('namespace_member', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_namespace_member_user_id'))
+
+    op.drop_table('namespace_member')
+    with op.batch_alter_table('namespace', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_namespace_trail'))
+        batch_op.drop_index(batch_op.f('ix_namespace_parent_id'))
+
+    op.drop_table('namespace')
+    with op.batch_alter_table('identity', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_identity_user_id'))
+
+    op.drop_table('identity')
     with op.batch_alter_table('object_to_delete', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_object_to_delete_doomed'))
 
     op.drop_table('object_to_delete')
     op.drop_table('lease_clock')
     op.drop_table('installation')
+    op.drop_table('idempotent_call')
+    op.drop_table('ended_session')
+    with op.batch_alter_table('audit_event', schema=None) as batch_op:
+        batch_op.drop_index('audit_event_of_entity')
+
+    op.drop_table('audit_event')
     op.drop_table('account')
     # ### end Alembic commands ###

@@ -1,0 +1,39 @@
+"""Calls with an `Idempotency-Key`: begun once, answered once, forgotten after a day."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.idempotency import IdempotentCall
+
+call = table_of(IdempotentCall)
+
+KEPT: Final = timedelta(hours=24)
+
+
+async def begin(connection: AsyncConnection, caller: str, key: str, fingerprint: str, now: datetime) -> Record | None:
+    """Note that a call begins; None if it is the first of its key, else what is known of that one."""
+    await connection.execute(delete(call).where(call.c.created_at < now - KEPT))
+    mine = and_(call.c.caller == caller, call.c.key == key)
+    known = (await connection.execute(select(call).where(mine))).first()
+    if known is None:
+        row = {"caller": caller, "key": key, "fingerprint": fingerprint, "created_at": now}
+        await connection.execute(insert(call).values(status=None, content_type="", answer=b"", **row))
+    return known
+
+
+async def end(
+    connection: AsyncConnection, caller: str, key: str, status: int, content_type: str, answer: bytes
+) -> None:
+    """Keep the answer of a call."""
+    mine = and_(call.c.caller == caller, call.c.key == key)
+    values = {"status": status, "content_type": content_type, "answer": answer}
+    await connection.execute(update(call).where(mine).values(**values))
+
+
+async def forget(connection: AsyncConnection, caller: str, key: str) -> None:
+    """A call was not carried out: it may be made again."""
+    await connection.execute(delete(call).where(call.c.caller == caller, call.c.key == key))

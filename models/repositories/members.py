@@ -1,0 +1,199 @@
+"""Who has which access level where. A level in a group counts in all that is within it; the highest counts."""
+
+from datetime import date
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    Table,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.repositories.namespaces import namespace, namespace_member, trail_of
+from models.tables import Member, Project, User
+
+member = table_of(Member)
+project = table_of(Project)
+user = table_of(User)
+
+
+def _lasting(table: Table) -> ColumnElement[bool]:
+    """Whether a membership has not expired, by the database's day (UTC)."""
+    return or_(table.c.expires_on.is_(None), table.c.expires_on > func.current_date())
+
+
+def _holds(above: Table) -> ColumnElement[bool]:
+    """Whether the group of a membership is on the way from the top down to `above`."""
+    return above.c.trail.like(literal("%/") + cast(namespace_member.c.namespace_id, String) + literal("/%"))
+
+
+async def level_in_project(connection: AsyncConnection, project_id: int, user_id: int) -> int:
+    """The access level that membership gives in a project, its own or that of a group above; 0 for strangers."""
+    if not user_id:
+        return 0
+    direct = select(member.c.access_level.label("level")).where(
+        member.c.project_id == project_id, member.c.user_id == user_id, _lasting(member)
+    )
+    inherited = (
+        select(namespace_member.c.access_level.label("level"))
+        .select_from(project.join(namespace, namespace.c.id == project.c.namespace_id))
+        .join(namespace_member, _holds(namespace))
+        .where(project.c.id == project_id, namespace_member.c.user_id == user_id, _lasting(namespace_member))
+    )
+    both = union_all(direct, inherited).subquery()
+    return (await connection.execute(select(func.max(both.c.level)))).scalar() or 0
+
+
+async def level_in_group(connection: AsyncConnection, row: Record, user_id: int) -> int:
+    """The access level that membership gives in a group; 0 for strangers."""
+    if not user_id:
+        return 0
+    statement = select(func.max(namespace_member.c.access_level)).where(
+        namespace_member.c.namespace_id.in_(trail_of(row.trail)),
+        namespace_member.c.user_id == user_id,
+        _lasting(namespace_member),
+    )
+    return (await connection.execute(statement)).scalar() or 0
+
+
+def project_ids(user_id: int, level: int = 1) -> Select[Any]:
+    """Statement for the ids of the projects in which a person has at least `level`."""
+    direct = select(member.c.project_id.label("id")).where(
+        member.c.user_id == user_id, member.c.access_level >= level, _lasting(member)
+    )
+    inherited = select(project.c.id.label("id")).where(project.c.namespace_id.in_(namespace_ids(user_id, level)))
+    both = union_all(direct, inherited).subquery()
+    return select(both.c.id)
+
+
+def namespace_ids(user_id: int, level: int = 1) -> Select[Any]:
+    """Statement for the ids of the groups in which a person has at least `level`."""
+    return (
+        select(namespace.c.id)
+        .join(namespace_member, _holds(namespace))
+        .where(
+            namespace_member.c.user_id == user_id, namespace_member.c.access_level >= level, _lasting(namespace_member)
+        )
+    )
+
+
+async def levels_in(connection: AsyncConnection, projects: Select[Any], user_id: int) -> tuple[int, int]:
+    """The lowest and the highest level of a person in the projects whose ids a statement gives; 0 for a stranger."""
+    direct = (
+        select(func.max(member.c.access_level))
+        .where(member.c.project_id == project.c.id, member.c.user_id == user_id, _lasting(member))
+        .scalar_subquery()
+    )
+    inherited = (
+        select(func.max(namespace_member.c.access_level))
+        .where(_holds(namespace), namespace_member.c.user_id == user_id, _lasting(namespace_member))
+        .scalar_subquery()
+    )
+    own, group = func.coalesce(direct, 0), func.coalesce(inherited, 0)
+    level = case((own > group, own), else_=group)
+    statement = select(func.min(level), func.max(level)).select_from(
+        project.join(namespace, namespace.c.id == project.c.namespace_id)
+    )
+    lowest, highest = (await connection.execute(statement.where(project.c.id.in_(projects)))).one()
+    return lowest or 0, highest or 0
+
+
+def of_project(project_id: int) -> Select[Any]:
+    """Statement for the people of a project itself, by id: accounts with `access_level`, `expires_on`, `since`."""
+    return _listed(member, member.c.project_id == project_id)
+
+
+def of_group(namespace_id: int) -> Select[Any]:
+    """The same for a group itself."""
+    return _listed(namespace_member, namespace_member.c.namespace_id == namespace_id)
+
+
+def _listed(table: Table, rule: ColumnElement[bool]) -> Select[Any]:
+    columns = (table.c.access_level, table.c.expires_on, table.c.created_at.label("since"))
+    return select(user, *columns).join(table, table.c.user_id == user.c.id).where(rule).order_by(user.c.id)
+
+
+def all_of_project(row: Record) -> Select[Any]:
+    """Statement for the people of a project and of the groups above it, each once with the highest level, by id."""
+    trail = select(namespace.c.trail).where(namespace.c.id == row.namespace_id).scalar_subquery()
+    on_the_way = trail.like(literal("%/") + cast(namespace_member.c.namespace_id, String) + literal("/%"))
+    return _highest(_levels(member, member.c.project_id == row.id), _levels(namespace_member, on_the_way))
+
+
+def all_of_group(row: Record) -> Select[Any]:
+    """The same for a group."""
+    return _highest(_levels(namespace_member, namespace_member.c.namespace_id.in_(trail_of(row.trail))))
+
+
+def _levels(table: Table, rule: ColumnElement[bool]) -> Select[Any]:
+    columns = (table.c.user_id, table.c.access_level, table.c.expires_on, table.c.created_at)
+    return select(*columns).where(rule, _lasting(table))
+
+
+def _highest(*parts: Select[Any]) -> Select[Any]:
+    every = union_all(*parts).subquery()
+    level = func.max(every.c.access_level).label("access_level")
+    columns = (func.max(every.c.expires_on).label("expires_on"), func.min(every.c.created_at).label("since"))
+    best = select(every.c.user_id, level, *columns).group_by(every.c.user_id).subquery()
+    return (
+        select(user, best.c.access_level, best.c.expires_on, best.c.since)
+        .join(best, best.c.user_id == user.c.id)
+        .order_by(user.c.id)
+    )
+
+
+async def add_to_project(
+    connection: AsyncConnection, project_id: int, user_id: int, level: int, expires_on: date | None = None
+) -> None:
+    """Give a person an access level in a project."""
+    values = {"user_id": user_id, "access_level": level, "expires_on": expires_on}
+    await connection.execute(
+        insert(member).values(project_id=project_id, created_at=func.current_timestamp(), **values)
+    )
+
+
+async def add_to_group(
+    connection: AsyncConnection, namespace_id: int, user_id: int, level: int, expires_on: date | None = None
+) -> None:
+    """Give a person an access level in a group."""
+    values = {"user_id": user_id, "access_level": level, "expires_on": expires_on}
+    await connection.execute(
+        insert(namespace_member).values(namespace_id=namespace_id, created_at=func.current_timestamp(), **values)
+    )
+
+
+async def change_in_project(connection: AsyncConnection, project_id: int, user_id: int, **values: Any) -> bool:
+    """Write columns of a membership of a project; false if there is none."""
+    rule = (member.c.project_id == project_id) & (member.c.user_id == user_id)
+    return bool((await connection.execute(update(member).where(rule).values(**values))).rowcount)
+
+
+async def change_in_group(connection: AsyncConnection, namespace_id: int, user_id: int, **values: Any) -> bool:
+    """The same for a group."""
+    rule = (namespace_member.c.namespace_id == namespace_id) & (namespace_member.c.user_id == user_id)
+    return bool((await connection.execute(update(namespace_member).where(rule).values(**values))).rowcount)
+
+
+async def remove_from_project(connection: AsyncConnection, project_id: int, user_id: int) -> bool:
+    """End a membership of a project; false if there is none."""
+    rule = (member.c.project_id == project_id) & (member.c.user_id == user_id)
+    return bool((await connection.execute(delete(member).where(rule))).rowcount)
+
+
+async def remove_from_group(connection: AsyncConnection, namespace_id: int, user_id: int) -> bool:
+    """The same for a group."""
+    rule = (namespace_member.c.namespace_id == namespace_id) & (namespace_member.c.user_id == user_id)
+    return bool((await connection.execute(delete(namespace_member).where(rule))).rowcount)

@@ -1,0 +1,100 @@
+"""Groups, the groups within them, and people's own namespaces."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import Invalid, NotFound, Refused
+from models.columns import Record, table_of
+from models.tables import Namespace, NamespaceMember, Project, Runner, User
+
+namespace = table_of(Namespace)
+namespace_member = table_of(NamespaceMember)
+project = table_of(Project)
+runner = table_of(Runner)
+user = table_of(User)
+
+
+async def create(
+    connection: AsyncConnection, path: str, name: str, now: datetime, *, parent: Record | None = None, **values: Any
+) -> int:
+    """Add a group, within `parent` or at the top. Raises `Invalid` when the path is taken."""
+    full_path = path if parent is None else f"{parent.full_path}/{path}"
+    await require_free(connection, full_path)
+    statement = insert(namespace).values(
+        path=path,
+        full_path=full_path,
+        name=name,
+        organisation_id=0 if parent is None else parent.organisation_id,
+        parent_id=None if parent is None else parent.id,
+        created_at=now,
+        **values,
+    )
+    made: int = (await connection.execute(statement.returning(namespace.c.id))).scalar_one()
+    trail = f"/{made}/" if parent is None else f"{parent.trail}{made}/"
+    rest: dict[str, Any] = {"trail": trail} if parent is not None else {"trail": trail, "organisation_id": made}
+    await connection.execute(update(namespace).where(namespace.c.id == made).values(**rest))
+    return made
+
+
+async def require_free(connection: AsyncConnection, full_path: str) -> None:
+    """Raise `Invalid` if a group or a project has this path already."""
+    for table, words in ((namespace, "Path"), (project, "Project path")):
+        taken = select(table.c.id).where(func.lower(table.c.full_path) == full_path.lower())
+        if (await connection.execute(taken)).first() is not None:
+            raise Invalid(f"{words} {full_path} has already been taken.")
+
+
+async def is_free(connection: AsyncConnection, name: str) -> bool:
+    """Whether a name is neither that of a person nor the path of a group, in any case."""
+    person = select(user.c.id).where(func.lower(user.c.username) == name.lower())
+    group = select(namespace.c.id).where(func.lower(namespace.c.full_path) == name.lower())
+    return (await connection.execute(person.union_all(group))).first() is None
+
+
+async def get_by(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> Record:
+    """A group by its full path or id. Raises `NotFound`."""
+    rule = namespace.c.full_path == path if path is not None else namespace.c.id == key
+    row = (await connection.execute(select(namespace).where(rule))).first()
+    if row is None:
+        raise NotFound("404 Namespace Not Found")
+    return row
+
+
+async def above(connection: AsyncConnection, row: Record) -> Sequence[Record]:
+    """A group and all above it, the topmost first."""
+    found = await connection.execute(select(namespace).where(namespace.c.id.in_(trail_of(row.trail))))
+    return sorted(found.all(), key=lambda each: len(each.trail))
+
+
+def trail_of(trail: str) -> tuple[int, ...]:
+    """The ids of a trail, from the top."""
+    return tuple(int(part) for part in trail.split("/") if part)
+
+
+def within(row: Record, *, directly: bool) -> Select[Any]:
+    """Statement for the groups within a group, by path."""
+    statement = select(namespace).order_by(namespace.c.full_path, namespace.c.id)
+    if directly:
+        return statement.where(namespace.c.parent_id == row.id)
+    return statement.where(namespace.c.trail.startswith(row.trail, autoescape=True), namespace.c.id != row.id)
+
+
+async def change(connection: AsyncConnection, namespace_id: int, **values: Any) -> None:
+    """Write columns of a group."""
+    if values:
+        await connection.execute(update(namespace).where(namespace.c.id == namespace_id).values(**values))
+
+
+async def remove(connection: AsyncConnection, row: Record) -> None:
+    """Remove a group that holds nothing any more. Raises `Refused`."""
+    for table, words in ((project, "projects"), (runner, "runners")):
+        if (await connection.execute(select(table.c.id).where(table.c.namespace_id == row.id).limit(1))).first():
+            raise Refused(f"409 Conflict: {row.full_path} still has {words}; remove those first.")
+    if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
+        raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
+    await connection.execute(delete(namespace_member).where(namespace_member.c.namespace_id == row.id))
+    await connection.execute(delete(namespace).where(namespace.c.id == row.id))

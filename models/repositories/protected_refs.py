@@ -1,0 +1,92 @@
+"""Protected branches and tags."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, Table, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound, Refused
+from domain.protection import BranchRule, Protection, TagRule
+from models.columns import Record, table_of
+from models.protected_refs import ProtectedBranch, ProtectedTag
+
+branch = table_of(ProtectedBranch)
+tag = table_of(ProtectedTag)
+
+MAINTAINERS = 40
+"""The level that a new project's default branch asks for, as in GitLab."""
+
+
+async def of_project(connection: AsyncConnection, project_id: int) -> Protection:
+    """Every rule of a project."""
+    branches = (await connection.execute(branches_of(project_id))).all()
+    tags = (await connection.execute(tags_of(project_id))).all()
+    return Protection(
+        tuple(BranchRule(row.name, row.push_level, row.merge_level, row.allow_force_push) for row in branches),
+        tuple(TagRule(row.name, row.create_level) for row in tags),
+    )
+
+
+def branches_of(project_id: int) -> Select[Any]:
+    """Statement for the protected branches of a project, by id."""
+    return select(branch).where(branch.c.project_id == project_id).order_by(branch.c.id)
+
+
+def tags_of(project_id: int) -> Select[Any]:
+    """Statement for the protected tags of a project, by id."""
+    return select(tag).where(tag.c.project_id == project_id).order_by(tag.c.id)
+
+
+async def protect_branch(
+    connection: AsyncConnection,
+    project_id: int,
+    name: str,
+    now: datetime,
+    *,
+    push_level: int = MAINTAINERS,
+    merge_level: int = MAINTAINERS,
+    allow_force_push: bool = False,
+) -> None:
+    """Protect a branch, or those that fit a name with `*`. Raises `Refused` if that is protected already."""
+    values = {"push_level": push_level, "merge_level": merge_level, "allow_force_push": allow_force_push}
+    await _add(connection, branch, project_id, name, now, values)
+
+
+async def protect_tag(
+    connection: AsyncConnection, project_id: int, name: str, now: datetime, *, create_level: int = MAINTAINERS
+) -> None:
+    """The same for a tag."""
+    await _add(connection, tag, project_id, name, now, {"create_level": create_level})
+
+
+async def _add(
+    connection: AsyncConnection, table: Table, project_id: int, name: str, now: datetime, values: dict[str, Any]
+) -> None:
+    known = select(table.c.id).where(table.c.project_id == project_id, table.c.name == name)
+    if (await connection.execute(known)).first() is not None:
+        raise Refused(f"Protected {'branch' if table is branch else 'tag'} '{name}' already exists")
+    await connection.execute(insert(table).values(project_id=project_id, name=name, created_at=now, **values))
+
+
+async def get(connection: AsyncConnection, project_id: int, name: str, *, is_tag: bool) -> Record:
+    """The rule with exactly this name. Raises `NotFound`."""
+    statement = tags_of(project_id) if is_tag else branches_of(project_id)
+    table = tag if is_tag else branch
+    row = (await connection.execute(statement.where(table.c.name == name))).first()
+    if row is None:
+        raise NotFound("404 Not found")
+    return row
+
+
+async def change_branch(connection: AsyncConnection, row_id: int, **values: Any) -> None:
+    """Write columns of the rule of a branch."""
+    if values:
+        await connection.execute(update(branch).where(branch.c.id == row_id).values(**values))
+
+
+async def remove(connection: AsyncConnection, rows: Sequence[int], *, is_tag: bool) -> None:
+    """Take rules away."""
+    table = tag if is_tag else branch
+    await connection.execute(delete(table).where(table.c.id.in_(list(rows))))

@@ -1,0 +1,57 @@
+"""Removing rows with all that belongs to them, found by the foreign keys of all tables.
+
+Whatever cannot be without a row that goes, goes with it; whatever only points to one forgets it. A new table needs
+nothing here.
+"""
+
+from typing import Any, TypeAlias
+
+from sqlalchemy import ColumnElement, Table, delete, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import SQLModel
+
+Rules: TypeAlias = dict[str, ColumnElement[bool]]
+"""By table: which of its rows go."""
+
+
+def rules_of(root: Table, which: ColumnElement[bool], owned_by: str = "", value: int = 0) -> Rules:
+    """What goes with these rows of `root`: what cannot be without a row that goes.
+
+    Where a table has the column `owned_by`, what belongs to `value` goes instead.
+    """
+    rules: Rules = {root.name: which}
+    for table in SQLModel.metadata.sorted_tables:
+        if table.name in rules:
+            continue
+        if owned_by and owned_by in table.c:
+            rules[table.name] = table.c[owned_by] == value
+            continue
+        for column in table.c:
+            target = next(iter(column.foreign_keys)).column.table if column.foreign_keys else None
+            if target is not None and not column.nullable and target.name in rules:
+                rules[table.name] = column.in_(select(target.c.id).where(rules[target.name]))
+                break
+    return rules
+
+
+async def remove(connection: AsyncConnection, rules: Rules, owned_by: str = "") -> None:
+    """Remove the rows; those that stay forget them."""
+    for table in SQLModel.metadata.sorted_tables:
+        for column in _optional_references(table, rules, owned_by):
+            target = next(iter(column.foreign_keys)).column.table
+            gone = select(target.c.id).where(rules[target.name])
+            await connection.execute(update(table).where(column.in_(gone)).values({column.name: None}))
+    for table in reversed(SQLModel.metadata.sorted_tables):
+        if table.name in rules:
+            await connection.execute(delete(table).where(rules[table.name]))
+
+
+def _optional_references(table: Table, rules: Rules, owned_by: str) -> list[Any]:
+    """Columns of a table that may point to rows that go, but need not."""
+    return [
+        column
+        for column in table.c
+        if column.nullable
+        and column.name != owned_by
+        and any(key.column.table.name in rules for key in column.foreign_keys)
+    ]

@@ -1,0 +1,80 @@
+"""What a backup has to know of a database: read from its snapshot, by SQL that older schemas understand as well."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+from sqlalchemy import Connection, TextClause, inspect, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.object_keys import trace_key
+from models.columns import Record
+
+PAGE: Final = 1_000
+"""So many keys of objects are read at once."""
+
+COUNTED: Final = ("account", "project", "pipeline", "job", "trace", "artifact", "access_token", "runner")
+"""Tables whose rows a manifest counts."""
+
+_PROJECTS: Final = text("SELECT id, default_branch FROM project ORDER BY id")
+_PIPELINES: Final = text("SELECT id, sha FROM pipeline WHERE project_id = :project ORDER BY id")
+_LOGS: Final = text(
+    "SELECT trace.job_id AS id, trace.generation, job.project_id FROM trace JOIN job ON job.id = trace.job_id "
+    "WHERE trace.copied AND trace.job_id > :after ORDER BY trace.job_id LIMIT :page"
+)
+_UNUSED: Final = "object_to_delete"
+
+
+async def installation(connection: AsyncConnection) -> Record | None:
+    """The row of the installation; None before its first start."""
+    return (await connection.execute(text("SELECT installation_id, pod FROM installation"))).first()
+
+
+async def revision(connection: AsyncConnection) -> str:
+    """The schema's version."""
+    return str((await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar_one())
+
+
+async def counts(connection: AsyncConnection) -> dict[str, int]:
+    """Rows by table."""
+    statement = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS rows FROM {name}" for name in COUNTED)  # noqa: S608
+    return {row.name: int(row.rows) for row in (await connection.execute(text(statement))).all()}
+
+
+async def projects(connection: AsyncConnection) -> Sequence[Record]:
+    """`id` and `default_branch` of every project."""
+    return (await connection.execute(_PROJECTS)).all()
+
+
+async def commits(connection: AsyncConnection, project_id: int) -> dict[int, str]:
+    """The commit of every pipeline of a project, by its id."""
+    rows = (await connection.execute(_PIPELINES, {"project": project_id})).all()
+    return {row.id: row.sha for row in rows}
+
+
+async def object_keys(connection: AsyncConnection) -> AsyncIterator[str]:
+    """The key of every object that a row speaks of: copied logs, and whatever has a column `object_key`."""
+    async for row in _pages(connection, _LOGS):
+        yield trace_key(row.project_id, row.id, row.generation)
+    for table in await _tables_with_objects(connection):
+        statement = text(
+            f"SELECT id, object_key FROM \"{table}\" WHERE object_key <> '' AND id > :after ORDER BY id LIMIT :page"  # noqa: S608
+        )
+        async for row in _pages(connection, statement):
+            yield row.object_key
+
+
+async def _pages(connection: AsyncConnection, statement: TextClause) -> AsyncIterator[Record]:
+    after = -1
+    while rows := (await connection.execute(statement, {"after": after, "page": PAGE})).all():
+        for row in rows:
+            yield row
+        after = rows[-1].id
+
+
+async def _tables_with_objects(connection: AsyncConnection) -> list[str]:
+    def find(bare: Connection) -> list[str]:
+        schema = inspect(bare)
+        columns = {name: {column["name"] for column in schema.get_columns(name)} for name in schema.get_table_names()}
+        return sorted(name for name, has in columns.items() if {"id", "object_key"} <= has and name != _UNUSED)
+
+    return list(await connection.run_sync(find))

@@ -1,0 +1,56 @@
+"""Trigger tokens."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, delete, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from models.columns import Record, table_of
+from models.triggers import PipelineTrigger
+
+trigger = table_of(PipelineTrigger)
+
+
+def of_project(project_id: int) -> Select[Any]:
+    """Statement for the triggers of a project, by id."""
+    return select(trigger).where(trigger.c.project_id == project_id).order_by(trigger.c.id)
+
+
+async def get(connection: AsyncConnection, trigger_id: int, project_id: int) -> Record:
+    """A trigger of a project. Raises `NotFound`."""
+    row = (await connection.execute(of_project(project_id).where(trigger.c.id == trigger_id))).first()
+    if row is None:
+        raise NotFound("404 Trigger Not Found")
+    return row
+
+
+async def add(connection: AsyncConnection, project_id: int, owner_id: int, now: datetime, **values: Any) -> int:
+    """Keep a new trigger: `description`, `token_hash`, `short_token`, `expires_at`."""
+    row = {"project_id": project_id, "owner_id": owner_id, "created_at": now, "updated_at": now, **values}
+    made: int = (await connection.execute(insert(trigger).values(**row).returning(trigger.c.id))).scalar_one()
+    return made
+
+
+async def describe(connection: AsyncConnection, trigger_id: int, description: str, now: datetime) -> None:
+    """Call a trigger otherwise."""
+    values = {"description": description, "updated_at": now}
+    await connection.execute(update(trigger).where(trigger.c.id == trigger_id).values(**values))
+
+
+async def remove(connection: AsyncConnection, trigger_id: int) -> None:
+    """Forget a trigger: its token is worth nothing from now on."""
+    await connection.execute(delete(trigger).where(trigger.c.id == trigger_id))
+
+
+async def by_token(connection: AsyncConnection, project_id: int, token_hash: str, now: datetime) -> Record | None:
+    """The trigger of this project behind a token that has not expired, or None."""
+    lasting = or_(trigger.c.expires_at.is_(None), trigger.c.expires_at > now)
+    rule = (trigger.c.project_id == project_id) & (trigger.c.token_hash == token_hash)
+    return (await connection.execute(select(trigger).where(rule, lasting))).first()
+
+
+async def note_use(connection: AsyncConnection, trigger_id: int, now: datetime) -> None:
+    """Remember when a token was used last."""
+    await connection.execute(update(trigger).where(trigger.c.id == trigger_id).values(last_used_at=now))
