@@ -15,12 +15,11 @@ from typing import Final, TypeAlias
 import httpx
 
 from domain.errors import Invalid
-from includes.addresses import Permission, Resolver, is_public, look_up, permitted_addresses
+from outbound.addresses import Permission, Resolver, is_public, look_up
+from outbound.guarded_call import USUAL_PORTS, Blocked, Unresolved, open_call
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
-_PORTS: Final = {"http": 80, "https": 443}
-"""Schemes that are fetched, and their usual ports."""
 _VALID_PORTS: Final = frozenset({None, *range(1, 65536)})
 """Any port may serve a file; None is the usual one of the scheme."""
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -126,7 +125,7 @@ def _target(url: str) -> httpx.URL:
         target = httpx.URL(url) if len(url) <= _URL_LIMIT else None
     except (httpx.InvalidURL, ValueError):
         target = None
-    if target is None or target.scheme not in _PORTS or not target.raw_host or target.port not in _VALID_PORTS:
+    if target is None or target.scheme not in USUAL_PORTS or not target.raw_host or target.port not in _VALID_PORTS:
         raise Invalid(
             f"Remote file `{shown(url)}` does not have a valid address! "
             f"Give one as `https://host/path`, with at most {_URL_LIMIT} characters."
@@ -169,43 +168,34 @@ class _Fetching:
 
     async def _ask(self, target: httpx.URL) -> bytes | httpx.URL:
         """One hop: the file, or where it is instead."""
-        host = target.raw_host.decode("ascii")
-        port = target.port or _PORTS[target.scheme]
+        auth = httpx.BasicAuth(target.username, target.password) if target.userinfo else None
         try:
-            addresses = await permitted_addresses(host, port, self.resolver, self.permitted)
-        except (OSError, ValueError) as error:
+            response = await open_call(
+                self.client,
+                "GET",
+                target,
+                headers={"Accept-Encoding": "gzip", "User-Agent": "perdure"},
+                auth=auth,
+                resolver=self.resolver,
+                permitted=self.permitted,
+            )
+        except Unresolved as error:
             raise _Failure("a socket error!", "The name of its server has no address.") from error
-        if not addresses:
+        except Blocked as error:
             raise _Failure(
                 "a blocked address!",
                 "Its server, or the one it redirects to, is not on the public internet; "
                 "put the file into a project and use `include:project`.",
-            )
-        unreachable: httpx.TransportError | None = None
-        for address in addresses:
-            try:
-                return await self._ask_at(str(address), host, target)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                unreachable = error
-            except httpx.TransportError as error:
-                raise _of_transport(error) from error
-        assert unreachable is not None
-        raise _of_transport(unreachable) from unreachable
-
-    async def _ask_at(self, address: str, host: str, target: httpx.URL) -> bytes | httpx.URL:
-        request = self.client.build_request(
-            "GET",
-            target.copy_with(host=address, userinfo=b"", fragment=None),
-            headers={"Host": target.netloc.decode("ascii"), "Accept-Encoding": "gzip", "User-Agent": "perdure"},
-            extensions={"sni_hostname": host},
-        )
-        auth = httpx.BasicAuth(target.username, target.password) if target.userinfo else None
-        response = await self.client.send(request, stream=True, auth=auth, follow_redirects=False)
+            ) from error
+        except httpx.TransportError as error:
+            raise _of_transport(error) from error
         try:
             if response.status_code in _REDIRECTS and "location" in response.headers:
                 return _redirected(target, response.headers["location"])
             _check_status(response.status_code, self.limits.attempts)
             return await _body(response, self.limits.size)
+        except httpx.TransportError as error:
+            raise _of_transport(error) from error
         finally:
             await response.aclose()
 

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from includes.addresses import Address
 from includes.remote_file import fetch
+from outbound.addresses import Address
 from tests.ports import LOCAL
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -41,8 +41,10 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(handler: Handler, *, host: str = LOCAL, tls: ssl.SSLContext | None = None) -> AsyncIterator[Served]:
-    """Serve with `handler` on a free port."""
+async def serving(
+    handler: Handler, *, host: str = LOCAL, port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Served]:
+    """Serve with `handler` on a port, a free one unless told."""
     served = Served(0)
 
     async def recorded(request: web.BaseRequest) -> web.StreamResponse:
@@ -51,7 +53,7 @@ async def serving(handler: Handler, *, host: str = LOCAL, tls: ssl.SSLContext | 
 
     runner = web.ServerRunner(web.Server(recorded, handler_cancellation=True), shutdown_timeout=0.1)
     await runner.setup()
-    await web.TCPSite(runner, host, 0, ssl_context=tls).start()
+    await web.TCPSite(runner, host, port, ssl_context=tls).start()
     served.port = int(runner.addresses[0][1])
     try:
         yield served

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from includes.addresses import is_public, look_up, permitted_addresses
+from outbound.addresses import is_public, look_up, permitted_addresses
 from tests.includes.serving import Names
 
 

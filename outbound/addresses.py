@@ -1,13 +1,15 @@
-"""Which internet addresses a file may be fetched from: only those that anybody could reach.
+"""Which internet addresses may be called: only those that anybody could reach, and those that a setting permits.
 
-A server that fetches what users name must not become their way into its own network (server-side request forgery).
+A server that calls what users name must not become their way into its own network (server-side request forgery).
 """
 
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, TypeAlias
+
+from domain.errors import Invalid
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Permission: TypeAlias = Callable[[Address], bool]
@@ -31,13 +33,32 @@ def is_public(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         is_usable = address.is_global and not address.is_multicast and not address.is_reserved
         return is_usable and not any(address in network for network in _LOOK_PUBLIC)
-    inner = address.ipv4_mapped or address.sixtofour
-    if address in _NAT64:
-        inner = IPv4Address(int(address) & 0xFFFF_FFFF)
+    inner = _carried(address)
     if inner is not None:
         return is_public(inner)
     is_usable = address in _GLOBAL_UNICAST and address.is_global
     return is_usable and not any(address in network for network in _LOOK_PUBLIC)
+
+
+def _carried(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that an IPv6 address carries."""
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+def public_or_within(networks: str) -> Permission:
+    """Permits what is public, and these networks (CIDR, with commas between). Raises `Invalid` for another text."""
+    try:
+        permitted = tuple(ip_network(text.strip()) for text in networks.split(",") if text.strip())
+    except ValueError as error:
+        raise Invalid(f"PERDURE_OUTBOUND_NETWORKS: {error}; give networks as 10.1.0.0/16, with commas.") from error
+
+    def permits(address: Address) -> bool:
+        inner = _carried(address) if isinstance(address, IPv6Address) else None
+        return is_public(address) or any((inner or address) in network for network in permitted)
+
+    return permits
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:
