@@ -6,9 +6,10 @@ sizes are bytes.
 
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -57,8 +58,20 @@ class TimeLimits(BaseSettings):
     """How often environments are looked for whose time to stop has come."""
     reconcile_every: float = 20.0
     """How often unfinished pipelines are compared with Temporal."""
+    tick_patience: float = 60.0
+    """How long Temporal has to start a tick of a schedule before the tick is accounted for without it."""
     outbox_not_found: float = 60.0
     """How long an outcome is offered again to a workflow that does not know its activity, before it is reconciled."""
+    hook_timeout: float = 10.0
+    """How long a webhook's receiver, or a forge that is told a status, may take to answer."""
+    hook_retry_first: float = 5.0
+    """After the first failed attempt to deliver the second comes so much later; each further pause is twice as long."""
+    hook_retry_longest: float = 3600.0
+    """At most it is this long."""
+    hook_patience: float = 259200.0
+    """What could not be delivered for so long is given up."""
+    hook_log: float = 604800.0
+    """How long deliveries that have ended are kept."""
     bell_linger: float = 0.15
     """How long the end of a job waits for others of its pipeline that still run, so that they wake it together."""
     command_answer: float = 5.0
@@ -78,6 +91,30 @@ class TimeLimits(BaseSettings):
         return max(1, round(self.runner_unresponsive / self.lease_tick))
 
 
+class Retention(BaseSettings):
+    """How long what has ended is kept, in seconds; 0 keeps it for ever."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
+
+    retention_every: float = Field(default=600.0, gt=0)
+    """How often what is too old is looked for."""
+    pipelines_kept: float = Field(default=0.0, ge=0)
+    """Pipelines that ended so long ago go with all they had, where the project says nothing else
+    (`ci_delete_pipelines_in_seconds`)."""
+    audit_events_kept: float = Field(default=0.0, ge=0)
+    """Audit events."""
+    dead_tokens_kept: float = Field(default=30 * 86400.0, ge=0)
+    """Access tokens that were revoked or have expired."""
+    operation_keys_kept: float = Field(default=30 * 86400.0, ge=0)
+    """Answers to commands of pipelines that have ended: for so long a repeated command gets the same answer."""
+    pushes_kept: float = Field(default=7 * 86400.0, ge=0)
+    """Pushes that are done."""
+    ticks_kept: float = Field(default=90 * 86400.0, ge=0)
+    """Ticks of schedules that are done, once their pipeline is gone, too."""
+    silent_managers_kept: float = Field(default=30 * 86400.0, ge=0)
+    """Processes of runners that have not called."""
+
+
 class SizeLimits(BaseSettings):
     """How large anything may be; the error of each names the limit."""
 
@@ -87,7 +124,11 @@ class SizeLimits(BaseSettings):
     trace_bytes: int = 100 * 1024 * 1024
     trace_patch_bytes: int = 2 * 1024 * 1024
     json_bytes: int = 1024 * 1024
+    commit_bytes: int = 64 * 1024 * 1024
+    """Of a call that writes files into a repository, and of one file that is read as JSON."""
     config_bytes: int = 2 * 1024 * 1024
+    hook_bytes: int = 5 * 1024 * 1024
+    """Of a call of a forge's webhook; a longer list of commits is sent by none."""
 
 
 class RefusalLimits(BaseSettings):
@@ -101,6 +142,17 @@ class RefusalLimits(BaseSettings):
     """For so long it waits at most, however many connections there are. 0: never."""
     held_refusals: int = Field(default=2_000, ge=0)
     """So many are held back at the same time, of all addresses; what is refused beyond is answered at once."""
+
+
+class RateLimits(BaseSettings):
+    """How many calls of the REST API are answered in a minute; each process that serves it counts for itself."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
+
+    api_calls: int = Field(default=12_000, ge=0)
+    """Of one token or session. 0: any number."""
+    anonymous_api_calls: int = Field(default=1_200, ge=0)
+    """Of one address that shows none. 0: any number."""
 
 
 class FrontLimits(BaseSettings):
@@ -139,6 +191,49 @@ class FrontLimits(BaseSettings):
     """How long an idle connection to the API is kept; shorter than the API's own limit, for the same reason."""
 
 
+class OidcSettings(BaseSettings):
+    """The OpenID Connect provider at which people sign in; without an issuer there is none.
+
+    The provider knows us by `client_id`, and sends people back to `/users/auth/oidc/callback`.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_OIDC_", frozen=True)
+
+    issuer: str = ""
+    """Its address exactly as it names itself; HTTPS, but on this machine."""
+    client_id: str = ""
+    client_secret: str = Field(default="", repr=False)
+    """Empty for a public client: the code is bound to us by PKCE all the same."""
+    label: str = "Single sign-on"
+    """What the button says after "Sign in with"."""
+    scopes: str = "openid profile email"
+    username_claim: str = "preferred_username"
+    """The claim that names new accounts; of an e-mail address the part before the @."""
+    create_accounts: bool = False
+    """Make an account for people who have none, if the provider has verified their e-mail address."""
+    link_accounts: bool = False
+    """Let people into the account that has their e-mail address, if the provider has verified it. Only for a provider
+    that you trust with every account here, administrators' too."""
+    email_domains: str = ""
+    """Domains, with commas between: only people with a verified address of one of them come in. Empty: all."""
+    groups_claim: str = "groups"
+    admin_group: str = ""
+    """Who signs in is an administrator if, and only if, the groups claim holds this. Empty: the provider has no say."""
+    timeout: float = Field(default=5.0, gt=0)
+    """How long a call of the provider may take."""
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        parts = urlsplit(self.issuer)
+        if self.issuer and not self.client_id:
+            raise ValueError("PERDURE_OIDC_ISSUER is given without PERDURE_OIDC_CLIENT_ID.")
+        if self.issuer and parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
+            raise ValueError("PERDURE_OIDC_ISSUER must be an https address.")
+        if self.issuer and "openid" not in self.scopes.split():
+            raise ValueError("PERDURE_OIDC_SCOPES must hold openid.")
+        return self
+
+
 class Settings(BaseSettings):
     """Everything a Perdure process is told from outside. Relative paths start at the working directory."""
 
@@ -161,6 +256,10 @@ class Settings(BaseSettings):
     signing_key: str = ""
     """PEM of one key or several: the first Ed25519 key signs our tokens, the first RSA key those for others; the rest
     are believed. Where there is none of a kind, they lie in `home/keys`, and `perdure keys rotate` makes new ones."""
+
+    secrets_key: str = ""
+    """Key that seals secrets in the database (32 bytes in base64), or several: the first one seals, all open. Where
+    there is none, it lies in `home/keys/secrets.key`."""
 
     temporal_address: str = ""
     """Use this Temporal server instead of an embedded one."""
@@ -187,16 +286,24 @@ class Settings(BaseSettings):
     """Address on the front that leads back to this API: leases tick only while it answers. Empty: no check."""
     trusted_proxies: str = "127.0.0.1,::1"
     """Addresses and networks, with commas between, whose `X-Forwarded-For` is believed: those of the fronts."""
+    outbound_networks: str = ""
+    """Networks (CIDR, with commas between) that webhooks, status reports and mirrors may reach although they are not
+    public."""
     api_role: str = Field(default="all", pattern="^(all|api|worker)$")
     """What one process does: `all` (embedded), `api` or `worker` (production)."""
 
+    auto_devops: bool = False
+    """Whether commits without a configuration get ours (`Auto-DevOps.gitlab-ci.yml`); a project may say otherwise."""
     registration_tokens: bool = True
     """Whether runners may register with a registration token; without, people create them (`POST /user/runners`)."""
 
     times: TimeLimits = Field(default_factory=TimeLimits)
     sizes: SizeLimits = Field(default_factory=SizeLimits)
+    retention: Retention = Field(default_factory=Retention)
     refusals: RefusalLimits = Field(default_factory=RefusalLimits)
+    rates: RateLimits = Field(default_factory=RateLimits)
     front: FrontLimits = Field(default_factory=FrontLimits)
+    oidc: OidcSettings = Field(default_factory=OidcSettings)
 
     up_timeout: float = 90.0
     """How long `perdure up` waits until everything answers."""

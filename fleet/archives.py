@@ -1,10 +1,12 @@
 """Packs artifacts and unpacks those of other jobs; nothing is read or written outside the project's folder."""
 
 import gzip
+import lzma
 import os
 import shutil
 import stat
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -12,6 +14,8 @@ from typing import Final
 from domain.errors import Invalid
 
 COPY_SIZE: Final = 256 * 1024
+_UNREADABLE: Final = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, RuntimeError)
+"""What the library raises for damaged entries, and as `RuntimeError` for encrypted and for unknown ones."""
 
 
 def pack_zip(root: Path, names: Sequence[str], target: Path) -> None:
@@ -51,7 +55,8 @@ def real_file(root: Path, name: str) -> Path:
 def unpack_zip(archive_file: Path, root: Path) -> list[str]:
     """Unpack below `root`, overwriting files; returns the symbolic links that were left out because they lead outside.
 
-    Raises Invalid, before anything is written, for what is not a zip or has a path that leaves `root`.
+    Raises Invalid, before anything is written, for what is not a zip or has a path that leaves `root`; and for an entry
+    that cannot be read, behind those that could.
     """
     try:
         with zipfile.ZipFile(archive_file) as archive:
@@ -64,7 +69,7 @@ def unpack_zip(archive_file: Path, root: Path) -> list[str]:
                     _unpack_entry(archive, entry, root)
             # Links come last, so that no entry of this archive can be written through one of its own links.
             return [entry.filename for entry in links if not _unpack_link(archive, entry, root)]
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+    except _UNREADABLE as error:
         raise Invalid(f"the archive cannot be read: {error}") from error
 
 

@@ -15,7 +15,7 @@ import obstore
 from obstore.store import LocalStore, S3Store
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
-from storage.durable_file import DurableFile, remove_abandoned, translated_errors
+from storage.durable_file import STAGING, DurableFile, remove_abandoned, translated_errors
 from storage.s3_upload import S3Upload
 from storage.store_errors import reading
 
@@ -136,6 +136,20 @@ class ObjectStore:
         except NotFound:
             return
 
+    async def is_empty(self) -> bool:
+        """Whether there is no object. Raises `Unavailable`."""
+        with reading("the store"):
+            async for page in obstore.list(self.store, chunk_size=100):
+                if any(not _is_staging(item["path"]) for item in page):
+                    return False
+        return True
+
+    async def clear(self) -> None:
+        """Remove every object, those of unfinished uploads too. Raises `Unavailable`."""
+        with reading("the store"):
+            async for page in obstore.list(self.store, chunk_size=1_000):
+                await obstore.delete_async(self.store, [item["path"] for item in page])
+
     async def address(self, key: str) -> str:
         """Where whoever has this address can read the object for ten minutes; empty for a store of files."""
         if not isinstance(self.store, S3Store):
@@ -148,6 +162,10 @@ class ObjectStore:
             return DurableFile(self.root, key)
         assert isinstance(self.store, S3Store)
         return S3Upload(self.store, key)
+
+
+def _is_staging(path: str) -> bool:
+    return path.startswith(f"{STAGING}/")
 
 
 def checked_key(key: str) -> str:

@@ -10,7 +10,7 @@ from storage.reports.dotenv import parse_dotenv
 from storage.reports.quality import parse_accessibility, parse_code_quality
 from storage.reports.security import parse_security
 
-_SCANNERS: Final = (
+SCANNERS: Final = (
     "api_fuzzing",
     "cluster_image_scanning",
     "container_scanning",
@@ -20,17 +20,20 @@ _SCANNERS: Final = (
     "sast",
     "secret_detection",
 )
+"""Types of reports with security findings."""
+CODE_QUALITY: Final = "codequality"
+COVERAGE: Final = frozenset({"cobertura", "jacoco"})
 
 PARSERS: Final[Mapping[str, Callable[[bytes], Content]]] = {
     "accessibility": parse_accessibility,
     "annotations": parse_annotations,
     "cobertura": parse_cobertura,
-    "codequality": parse_code_quality,
+    CODE_QUALITY: parse_code_quality,
     "dotenv": parse_dotenv,
     "jacoco": parse_jacoco,
     "metrics": parse_metrics,
     "terraform": parse_terraform,
-    **dict.fromkeys(_SCANNERS, parse_security),
+    **dict.fromkeys(SCANNERS, parse_security),
 }
 """By type of artifact. Test reports have a reader and a table of their own (`storage.reports.junit`)."""
 JUNIT: Final = "junit"

@@ -85,6 +85,28 @@ def test_a_link_of_the_archive_cannot_carry_its_files_out(tmp_path: Path, root: 
     assert not (tmp_path / "evil").exists()
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_a_damaged_entry_is_a_clear_error(tmp_path: Path, root: Path, method: int) -> None:
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w", method) as made:
+        made.writestr("file", bytes(range(256)) * 50)
+    content = bytearray(archive.read_bytes())
+    content[40:60] = b"\xff" * 20
+    archive.write_bytes(content)
+    with pytest.raises(Invalid, match="the archive cannot be read"):
+        unpack_zip(archive, root)
+
+
+def test_an_encrypted_entry_is_a_clear_error(tmp_path: Path, root: Path) -> None:
+    archive = hostile(tmp_path / "a.zip", "file", b"secret")
+    content = bytearray(archive.read_bytes())
+    for flags in (6, content.index(b"PK\x01\x02") + 8):  # of the entry, and of the directory's row for it
+        content[flags] |= 1
+    archive.write_bytes(content)
+    with pytest.raises(Invalid, match="the archive cannot be read"):
+        unpack_zip(archive, root)
+
+
 def test_setuid_is_not_restored(tmp_path: Path, root: Path) -> None:
     unpack_zip(hostile(tmp_path / "a.zip", "tool", mode=stat.S_IFREG | stat.S_ISUID | 0o755), root)
     assert (root / "tool").stat().st_mode & 0o7777 == 0o755
