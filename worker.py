@@ -17,27 +17,42 @@ import uvloop
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from activities.commit_reports import ReportActivities
+from activities.hooks.deliveries import HookActivities
 from activities.loops.archiver import Archiver
 from activities.loops.artifacts import ArtifactLoop
 from activities.loops.environments import EnvironmentLoop
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.loops.reports import ReportLoop
+from activities.loops.retention import RetentionLoop
+from activities.loops.schedules import ScheduleKeeper
 from activities.loops.sweeper import Sweeper
+from activities.loops.telling import Telling
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
+from activities.restored import begin_anew
+from activities.schedules import ScheduleActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from api.app import create_app
 from api.bridges.loop import BridgeLoop
+from api.hooks.loop import PullRequestLoop
 from api.listeners import listeners
+from api.merge_requests.loop import MergeLoop
+from api.mirrors.loop import MirrorLoop
 from api.push import finish_abandoned, sweep_repositories
+from api.schedules.loop import TickLoop
 from api.services import Services
 from api.startup import close_services, open_services
+from api.subscriptions.loop import SubscriptionLoop
 from domain.errors import Invalid, PerdureError
 from models.clock import system_clock
 from models.repositories import installations
+from outbound.addresses import public_or_within
+from outbound.post import Poster, PostLimits
 from settings import Settings
 from workflows.handles import Pipelines
+from workflows.schedules import Schedules
 
 RECONNECT = 0.5
 """Seconds between two attempts to reach Temporal."""
@@ -79,7 +94,11 @@ class Process:
             loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
             loops.append(self._environments().run)
             loops += [self._reports().run, self._artifacts().run]
-            loops.append(BridgeLoop(self._services).run)
+            loops += [BridgeLoop(self._services).run, TickLoop(self._services).run]
+            loops.append(SubscriptionLoop(self._services).run)
+            loops += [MirrorLoop(self._services).run, PullRequestLoop(self._services).run]
+            loops.append(self._retention().run)
+            loops.append(MergeLoop(self._services).run)
         return loops
 
     def _guarded(self, work: Awaitable[None], stop: asyncio.Event) -> "asyncio.Task[None]":
@@ -133,6 +152,10 @@ class Process:
         services = self._services
         return ArtifactLoop(services.database, services.store, self._settings.times.artifacts_every)
 
+    def _retention(self) -> RetentionLoop:
+        services = self._services
+        return RetentionLoop(services.database, services.repositories, services.clock, self._settings.retention)
+
     def _archiver(self) -> Archiver:
         services = self._services
         return Archiver(services.database, services.store, services.notifications, lambda: services.queue.is_busy)
@@ -173,6 +196,8 @@ class Process:
             mine = await installations.ensure(connection, settings.pod, settings.pod_number, services.clock())
         await prepare_namespace(client, mine.installation_id)
         pipelines = Pipelines(client, settings.task_queue)
+        if mine.restored_at is not None:
+            await begin_anew(services.database, pipelines)
         services.temporal.connected = services.holders.pipelines = pipelines
         parts: list[Awaitable[None]] = []
         if settings.api_role in {"all", "worker"}:
@@ -182,12 +207,43 @@ class Process:
                 services.database, pipelines, services.notifications, services.clock, settings.times
             )
             groups = ResourceGroupActivities(services.database)
-            parts = [make_worker(client, activities, settings, groups).run(), relay.run(), reconciler.run()]
+            telling = Telling(services.database, pipelines, services.notifications, services.clock, settings.times)
+            ticks = ScheduleActivities(services.database, services.notifications, services.clock)
+            keeper = ScheduleKeeper(
+                services.database,
+                Schedules(client, settings.task_queue),
+                services.notifications,
+                services.clock,
+                settings.times,
+            )
+            worker = make_worker(
+                client, activities, settings, groups, ticks, self._hook_activities(), self._report_activities()
+            )
+            parts = [worker.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))
         log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
         if not parts:
             await asyncio.Event().wait()
         await _first_to_end(parts)
+
+    def _poster(self) -> Poster:
+        limits = PostLimits(total=self._settings.times.hook_timeout)
+        return Poster(limits, permitted=public_or_within(self._settings.outbound_networks))
+
+    def _hook_activities(self) -> HookActivities:
+        services = self._services
+        return HookActivities(
+            services.database,
+            services.notifications,
+            self._poster(),
+            services.sealer,
+            services.clock,
+            services.settings,
+        )
+
+    def _report_activities(self) -> ReportActivities:
+        services = self._services
+        return ReportActivities(services.database, self._poster(), services.sealer, services.clock, services.settings)
 
     async def _keep_prepared(self, client: Client, installation_id: str) -> None:
         """A server that comes back empty knows no search attributes, and would refuse every start of a workflow."""

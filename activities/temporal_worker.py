@@ -1,11 +1,12 @@
 """The Temporal side of a process: a client with the right converter, and a worker for pipelines."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from temporalio.api.enums.v1 import IndexedValueType
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
@@ -20,13 +21,20 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.commit_reports import ReportActivities
+from activities.hooks.deliveries import HookActivities
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
+from activities.schedules import ScheduleActivities
+from activities.worker_version import UNNAMED
 from domain.errors import Invalid
 from settings import Settings
 from workflows import search_attributes
+from workflows.hook_delivery import HookDeliveryWorkflow
 from workflows.pipeline import PipelineWorkflow
 from workflows.resource_group import ResourceGroupWorkflow
+from workflows.scheduled_pipeline import ScheduledPipelineWorkflow
+from workflows.status_report import StatusReportWorkflow
 from workflows.waiting_room import WaitingRoomWorkflow
 
 OUR_MODULES: Final = ("domain", "workflows")
@@ -44,6 +52,14 @@ async def connect(settings: Settings) -> Client:
     return await Client.connect(
         settings.temporal, namespace=settings.temporal_namespace, data_converter=pydantic_data_converter
     )
+
+
+async def missing_attributes(client: Client) -> list[str]:
+    """Our search attributes that the namespace does not have. Raises `RPCError` while Temporal is away."""
+    there = await client.operator_service.list_search_attributes(
+        ListSearchAttributesRequest(namespace=client.namespace)
+    )
+    return [key.name for key in search_attributes.ALL if key.name not in there.custom_attributes]
 
 
 async def prepare_namespace(client: Client, installation_id: str) -> None:
@@ -89,26 +105,46 @@ def workflow_runner(settings: Settings) -> WorkflowRunner:
 
 
 def make_worker(
-    client: Client, activities: PipelineActivities, settings: Settings, groups: ResourceGroupActivities
+    client: Client,
+    activities: PipelineActivities,
+    settings: Settings,
+    groups: ResourceGroupActivities,
+    schedules: ScheduleActivities,
+    hooks: HookActivities | None = None,
+    reports: ReportActivities | None = None,
 ) -> Worker:
-    """A worker for all that a pod's workflows do; it is pinned to its build when a deployment is named."""
+    """A worker for all that a pod's workflows do; it is pinned to its build when a deployment is named.
+
+    Without `hooks` and `reports` nobody outside is told anything.
+    """
+    telling: list[Callable[..., Any]] = [] if hooks is None else [hooks.deliver_hook]
+    telling += [] if reports is None else [reports.report_commit]
     deployment = None
     if settings.worker_deployment:
         deployment = WorkerDeploymentConfig(
-            version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build or "unnamed"),
+            version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build or UNNAMED),
             use_worker_versioning=True,
             default_versioning_behavior=VersioningBehavior.PINNED,
         )
     return Worker(
         client,
         task_queue=settings.task_queue,
-        workflows=[PipelineWorkflow, WaitingRoomWorkflow, ResourceGroupWorkflow],
+        workflows=[
+            PipelineWorkflow,
+            WaitingRoomWorkflow,
+            ResourceGroupWorkflow,
+            HookDeliveryWorkflow,
+            StatusReportWorkflow,
+            ScheduledPipelineWorkflow,
+        ],
         activities=[
             activities.load,
             activities.apply,
             activities.offer_jobs,
             activities.await_job,
             groups.choose_next,
+            *telling,
+            schedules.carry_out_tick,
         ],
         workflow_runner=workflow_runner(settings),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),

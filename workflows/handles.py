@@ -11,14 +11,16 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 
-from domain.messages import Answer, GroupInput, Operation, PipelineFacts, PipelineInput
+from domain.messages import Answer, DeliverHook, GroupInput, Operation, PipelineFacts, PipelineInput, ReportCommit
 from domain.status import Status
 from domain.verdict import Verdict
 from workflows import search_attributes
 from workflows.await_job import activity_id, workflow_id
+from workflows.hook_delivery import HookDeliveryWorkflow, delivery_workflow_id
 from workflows.pipeline import PipelineWorkflow
 from workflows.resource_group import ResourceGroupWorkflow, group_workflow_id
 from workflows.runs import Runs
+from workflows.status_report import StatusReportWorkflow, report_workflow_id
 
 RPC: Final = timedelta(seconds=5)
 
@@ -68,6 +70,20 @@ class Pipelines:
             rpc_timeout=RPC,
         )
 
+    async def start_anew(self, facts: PipelineFacts) -> None:
+        """Start a pipeline whatever Temporal knows of it: a run that is open is ended first."""
+        await self._client.start_workflow(
+            PipelineWorkflow.run,
+            PipelineInput(facts.pipeline_id),
+            id=workflow_id(facts.pipeline_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.TERMINATE_EXISTING,
+            search_attributes=attributes(facts),
+            static_summary=summary(facts),
+            rpc_timeout=RPC,
+        )
+
     async def signal(self, facts: PipelineFacts, name: str, operation: Operation) -> None:
         """Send a signal; a pipeline whose workflow is closed or unknown is started again with it."""
         await self._client.start_workflow(
@@ -107,6 +123,31 @@ class Pipelines:
             ResourceGroupWorkflow.run,
             GroupInput(group_id),
             id=group_workflow_id(group_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            start_signal="look",
+            rpc_timeout=RPC,
+        )
+
+    async def deliver(self, delivery_id: int) -> None:
+        """Have an event delivered to a webhook; one whose workflow runs is on its way already."""
+        await self._client.start_workflow(
+            HookDeliveryWorkflow.run,
+            DeliverHook(delivery_id),
+            id=delivery_workflow_id(delivery_id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            rpc_timeout=RPC,
+        )
+
+    async def report(self, report_id: int) -> None:
+        """Have a forge told the newest status of a commit; the workflow that does it is started if none runs."""
+        await self._client.start_workflow(
+            StatusReportWorkflow.run,
+            ReportCommit(report_id),
+            id=report_workflow_id(report_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,

@@ -10,7 +10,8 @@ from typing import Final
 from temporalio import activity
 from temporalio.common import RetryPolicy
 
-from domain.messages import AwaitJob, ChooseNext, Chosen, Decision, Load, Page, Recorded
+from domain.messages import AwaitJob, ChooseNext, Chosen, Decision, DeliverHook, Load, Page, Recorded, ReportCommit
+from domain.schedules import Tick, TickResult
 from domain.verdict import Verdict
 
 RECORD_LIMIT: Final = timedelta(seconds=60)
@@ -22,6 +23,11 @@ An attempt that was only slow, and is made again, changes nothing.
 """
 RECORD_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
 """Database work: tried until the database answers."""
+
+TICK_LIMIT: Final = timedelta(seconds=15)
+"""For one attempt to carry out a tick, which waits for its pipeline for a while."""
+TICK_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.5), maximum_interval=timedelta(seconds=60))
+"""A tick may wait for the end of another pipeline, for hours; an attempt leaves nothing in the history."""
 
 
 class PipelinePort(ABC):
@@ -55,3 +61,30 @@ class GroupPort(ABC):
     @abstractmethod
     async def choose_next(self, order: ChooseNext) -> Chosen:
         """Read who waits for the slot, and choose whose turn it is."""
+
+
+class HookPort(ABC):
+    """What the workflow of a delivery to a webhook needs from outside."""
+
+    @activity.defn(name="deliver_hook")
+    @abstractmethod
+    async def deliver_hook(self, order: DeliverHook) -> str:
+        """Try once; the state of the delivery when it has ended."""
+
+
+class ReportPort(ABC):
+    """What the workflow of a report to a forge needs from outside."""
+
+    @activity.defn(name="report_commit")
+    @abstractmethod
+    async def report_commit(self, order: ReportCommit) -> bool:
+        """Tell what is to be told now; whether there is more by now."""
+
+
+class SchedulePort(ABC):
+    """What the workflow of a tick needs from outside."""
+
+    @activity.defn(name="carry_out_tick")
+    @abstractmethod
+    async def carry_out_tick(self, order: Tick) -> TickResult:
+        """Record the tick and wait a while for its pipeline. Fails, to be tried again, as long as there is none."""

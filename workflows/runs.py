@@ -10,6 +10,7 @@ from temporalio.api.workflowservice.v1 import (
     DescribeWorkflowExecutionRequest,
     GetWorkflowExecutionHistoryRequest,
     ListWorkflowExecutionsRequest,
+    TerminateWorkflowExecutionRequest,
 )
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
@@ -21,6 +22,10 @@ PAGE: Final = 1_000
 RPC: Final = timedelta(seconds=5)
 
 _RUNNING: Final = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running"'
+_OURS: Final = (
+    'WorkflowType IN ("Pipeline", "WaitingRoom", "ResourceGroup", "ScheduledPipeline", "HookDelivery", "StatusReport") '
+    'AND ExecutionStatus = "Running"'
+)
 _PREFIX: Final = "pipeline-"
 _OPEN: Final = frozenset(
     {
@@ -67,6 +72,32 @@ class Runs:
             token = page.next_page_token
             if not token:
                 return found
+
+    async def end_all(self, reason: str) -> int:
+        """Terminate every workflow of ours that runs, as visibility has it; how many."""
+        ended, token = 0, b""
+        while True:
+            request = ListWorkflowExecutionsRequest(
+                namespace=self._namespace, query=_OURS, page_size=PAGE, next_page_token=token
+            )
+            page = await self._service.list_workflow_executions(request, timeout=RPC)
+            for item in page.executions:
+                ended += await self._end(item.execution, reason)
+            token = page.next_page_token
+            if not token:
+                return ended
+
+    async def _end(self, execution: WorkflowExecution, reason: str) -> bool:
+        request = TerminateWorkflowExecutionRequest(
+            namespace=self._namespace, workflow_execution=execution, reason=reason, identity="perdure"
+        )
+        try:
+            await self._service.terminate_workflow_execution(request, timeout=RPC)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            return False  # it has ended since it was listed
+        return True
 
     async def latest(self, pipeline_id: int) -> Run | None:
         """The latest run of a pipeline's workflow; None when Temporal knows of none."""

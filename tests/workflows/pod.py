@@ -19,6 +19,7 @@ from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
+from activities.schedules import ScheduleActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from domain.messages import Answer, Operation
 from domain.status import COMPLETE, Status
@@ -81,7 +82,8 @@ class Pod:
         """Run a new worker."""
         activities = PipelineActivities(self.world.database, self.notifications, system_clock)
         groups = ResourceGroupActivities(self.world.database)
-        worker = make_worker(self.client, activities, self.settings, groups)
+        ticks = ScheduleActivities(self.world.database, self.notifications, system_clock)
+        worker = make_worker(self.client, activities, self.settings, groups, ticks)
         self._worker = worker, asyncio.create_task(worker.run())
 
         async def runs() -> bool:

@@ -10,6 +10,7 @@ from temporalio.client import Client
 from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
+from activities.schedules import ScheduleActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from models.columns import table_of
 from models.pipelines import Outbox, PlayVariables
@@ -94,7 +95,8 @@ async def played(temporal: str, tmp_path: Path) -> AsyncIterator[Played]:
         await prepare_namespace(client, "site")
         activities = PipelineActivities(site.services.database, site.services.notifications, site.services.clock)
         groups = ResourceGroupActivities(site.services.database)
-        async with make_worker(client, activities, settings, groups):
+        ticks = ScheduleActivities(site.services.database, site.services.notifications, site.services.clock)
+        async with make_worker(client, activities, settings, groups, ticks):
             yield Played(site, client, settings.task_queue)
 
 

@@ -1,0 +1,1 @@
+"""Webhooks: what is sent of each event, and how it gets there."""

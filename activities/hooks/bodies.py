@@ -1,0 +1,34 @@
+"""The body of each kind of event, as bytes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from activities.hooks.job_body import deployment_body, job_body
+from activities.hooks.pipeline_body import pipeline_body
+from activities.hooks.push_body import push_body
+from activities.hooks.release_body import release_body
+from domain.hooks import Event
+from models.columns import Record
+from models.repositories.hook_facts import Around
+
+Builder: TypeAlias = Callable[[Record, Around, str], dict[str, Any]]
+
+BUILDERS: Final[Mapping[Event, Builder]] = {
+    Event.PUSH: push_body,
+    Event.TAG_PUSH: push_body,
+    Event.JOB: job_body,
+    Event.PIPELINE: pipeline_body,
+    Event.DEPLOYMENT: deployment_body,
+    Event.RELEASE: release_body,
+}
+"""Each takes the event (`models.repositories.hook_deliveries.find`), what is around it, and our address.
+
+Merge requests have none yet: nothing notes an event of theirs.
+"""
+
+
+def body_of(row: Record, around: Around, url: str) -> bytes:
+    """The body for an event."""
+    return orjson.dumps(BUILDERS[Event(row.kind)](row, around, url))

@@ -1,0 +1,98 @@
+"""Bodies of Job Hooks and Deployment Hooks: the job as it was when the event was noted."""
+
+from typing import Any
+
+from activities.hooks import parts
+from activities.hooks.moments import exact, iso, read, seconds
+from activities.hooks.pipeline_body import environment_of
+from domain.status import Status
+from domain.verdict import public_reason
+from models.columns import Record
+from models.repositories.hook_facts import Around
+
+
+def job_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+    """The body for an event of a job. `commit.id` is that of the pipeline, as in GitLab."""
+    facts, pipeline, (job,) = row.facts, around.pipeline, around.jobs
+    assert pipeline is not None
+    queued, started, finished = (read(facts[name]) for name in ("queued_at", "started_at", "finished_at"))
+    failed = facts["status"] == Status.FAILED
+    return {
+        "object_kind": "build",
+        "ref": pipeline.ref,
+        "tag": pipeline.tag,
+        "before_sha": pipeline.before_sha,
+        "sha": pipeline.sha,
+        "retries_count": job.attempt - 1,
+        "build_id": job.id,
+        "build_name": job.name,
+        "build_stage": job.stage_name,
+        "build_status": facts["status"],
+        "build_created_at": exact(job.created_at),
+        "build_created_at_iso": iso(job.created_at),
+        "build_started_at": exact(started),
+        "build_started_at_iso": iso(started),
+        "build_finished_at": exact(finished),
+        "build_finished_at_iso": iso(finished),
+        "build_duration": seconds(started, finished),
+        "build_queued_duration": seconds(queued, started or finished or row.happened_at),
+        "build_allow_failure": facts["allow_failure"],
+        "build_failure_reason": public_reason(facts["failure_reason"]) if failed else "unknown_failure",
+        "pipeline_id": pipeline.id,
+        "runner": parts.runner(around.runners.get(facts["runner_id"])),
+        "project_id": around.project.id,
+        "project_name": f"{around.project.namespace} / {around.project.name}",
+        "user": parts.person(around.users.get(row.user_id)),
+        "commit": _commit(facts, pipeline),
+        "repository": parts.repository(around.project, url),
+        "project": parts.project(around.project, url),
+        "environment": environment_of(job),
+        **parts.source_pipeline(around, url),
+    }
+
+
+def _commit(facts: dict[str, Any], pipeline: Record) -> dict[str, Any]:
+    started, finished = read(facts["pipeline_started_at"]), read(facts["pipeline_finished_at"])
+    lasted = seconds(started, finished)
+    author = pipeline.commit
+    return {
+        "id": pipeline.id,
+        "name": pipeline.name or None,
+        "sha": pipeline.sha,
+        "message": author.get("message", ""),
+        "author_name": author.get("author_name", ""),
+        "author_email": author.get("author_email", ""),
+        "author_url": f"mailto:{author.get('author_email', '')}",
+        "status": facts["pipeline_status"],
+        "duration": None if lasted is None else int(lasted),
+        "started_at": exact(started),
+        "started_at_iso": iso(started),
+        "finished_at": exact(finished),
+        "finished_at_iso": iso(finished),
+    }
+
+
+def deployment_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+    """The body for an event of a deployment; the job is what deploys."""
+    facts, pipeline, (job,) = row.facts, around.pipeline, around.jobs
+    assert pipeline is not None
+    page, user = f"{url}/{around.project.full_path}", around.users.get(row.user_id)
+    return {
+        "object_kind": "deployment",
+        "status": facts["status"],
+        "status_changed_at": row.happened_at.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "deployment_id": facts["deployment_id"],
+        "deployable_id": job.id,
+        "deployable_url": f"{page}/-/jobs/{job.id}",
+        "environment": job.environment,
+        "environment_tier": job.environment_tier,
+        "environment_slug": job.environment_slug,
+        "environment_external_url": job.external_url or None,
+        "project": parts.project(around.project, url),
+        "ref": pipeline.ref,
+        "short_sha": pipeline.sha[:8],
+        "user": parts.person(user),
+        "user_url": None if user is None else f"{url}/{user.username}",
+        "commit_url": f"{page}/-/commit/{pipeline.sha}",
+        "commit_title": pipeline.commit.get("title", ""),
+    }

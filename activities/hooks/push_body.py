@@ -1,0 +1,39 @@
+"""Bodies of Push Hooks and Tag Push Hooks."""
+
+from typing import Any, Final
+
+from activities.hooks import parts
+from domain.hooks import Event
+from models.columns import Record
+from models.repositories.hook_facts import Around
+
+_NOTHING: Final = "0"
+
+
+def push_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+    """The body for a ref that was pushed; commits were noted when it was (`api.push_events`)."""
+    facts, user = row.facts, around.users.get(row.user_id)
+    page = f"{url}/{around.project.full_path}"
+    kind = "push" if row.kind == Event.PUSH else "tag_push"
+    is_gone = not facts["after"].strip(_NOTHING)
+    return {
+        "object_kind": kind,
+        "event_name": kind,
+        "before": facts["before"],
+        "after": facts["after"],
+        "ref": facts["ref"],
+        "ref_protected": facts["ref_protected"],
+        "checkout_sha": None if is_gone else facts["checkout_sha"],
+        "message": facts["message"] or None,
+        "user_id": row.user_id,
+        "user_name": "" if user is None else user.name,
+        "user_username": "" if user is None else user.username,
+        "user_email": None,
+        "user_avatar": None,
+        "project_id": around.project.id,
+        "project": parts.project(around.project, url),
+        "commits": [{**commit, "url": f"{page}/-/commit/{commit['id']}"} for commit in facts["commits"]],
+        "total_commits_count": facts["total"],
+        "push_options": {},
+        "repository": parts.repository(around.project, url),
+    }

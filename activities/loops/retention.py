@@ -1,0 +1,137 @@
+"""The loop that removes what the policies do not keep: old pipelines with all they had, and rows nobody needs.
+
+Any number of these loops may run: the rows of a pipeline let one of them remove it. Rows go first, in one transaction
+for a few pipelines; their objects are doomed in it, and the refs that held their commits go after it. What a killed
+process leaves of those refs goes at the next start.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from domain.errors import NotFound, PerdureError
+from git.repository import Repositories, Repository
+from git.snapshot import KEPT, forget_pipelines
+from models.clock import Clock
+from models.columns import Record
+from models.repositories import dead_rows, pipeline_removal, projects
+from models.session import Database
+from settings import Retention
+
+BATCH: Final = 20
+"""So many pipelines are removed in one transaction."""
+ROWS: Final = 500
+"""So many other rows."""
+
+log = structlog.get_logger()
+
+
+class RetentionLoop:
+    """Removes what is too old until it is cancelled."""
+
+    def __init__(self, database: Database, repositories: Repositories, clock: Clock, retention: Retention) -> None:
+        """Take what the composition root made."""
+        self._database = database
+        self._repositories = repositories
+        self._clock = clock
+        self._retention = retention
+
+    async def run(self) -> None:
+        """Remove for ever."""
+        first = True
+        while True:
+            await asyncio.sleep(self._retention.retention_every)
+            try:
+                if first:
+                    await self.sweep_refs()
+                    first = False
+                await self.remove_pipelines()
+                await self.remove_dead_rows()
+            except Exception:
+                log.exception("what is too old could not be removed; the next round tries again")
+
+    async def remove_pipelines(self) -> int:
+        """Remove every pipeline whose time is over; how many."""
+        async with self._database.read() as connection:
+            found = await pipeline_removal.with_policy(connection, self._retention.pipelines_kept)
+        total = 0
+        for of in found:
+            total += await self._remove_of(of)
+        if total:
+            log.info("old pipelines were removed", count=total)
+        return total
+
+    async def _remove_of(self, of: Record) -> int:
+        count = after = 0
+        repository = self._repository(of.id)
+        while True:
+            now = self._clock()
+            async with self._database.read() as connection:
+                rows = await pipeline_removal.due(connection, of, now, after, BATCH)
+            if not rows:
+                return count
+            after = rows[-1].id
+            ids = await self._not_needed(repository, rows)
+            if not ids:
+                continue
+            async with self._database.write() as connection:
+                removed = await pipeline_removal.remove_due(connection, of, ids, now)
+            await forget(repository, removed)
+            count += len(removed)
+
+    def _repository(self, project_id: int) -> Repository | None:
+        try:
+            return self._repositories.get(project_id)
+        except NotFound:
+            return None
+
+    async def _not_needed(self, repository: Repository | None, rows: Sequence[Record]) -> list[int]:
+        """All but the latest of a ref that is there."""
+        if repository is None or not any(row.is_latest for row in rows):
+            return [row.id for row in rows]
+        there = {ref.name for ref in (*await repository.branches(), *await repository.tags())}
+        names = {row.id: f"refs/{'tags' if row.tag else 'heads'}/{row.ref}" for row in rows}
+        return [row.id for row in rows if not row.is_latest or names[row.id] not in there]
+
+    async def remove_dead_rows(self) -> int:
+        """Remove rows that nothing needs; how many."""
+        total = 0
+        for policy in dead_rows.POLICIES:
+            count = ROWS
+            while count == ROWS:
+                async with self._database.write() as connection:
+                    count = await dead_rows.remove(connection, policy, self._retention, self._clock(), ROWS)
+                total += count
+        return total
+
+    async def sweep_refs(self) -> int:
+        """Remove refs of pipelines that are no more; how many. A ref is made only after its pipeline."""
+        async with self._database.read() as connection:
+            known = await projects.visible_to(connection, 0, everything=True)
+        total = 0
+        for row in known:
+            repository = self._repository(row.id)
+            if repository is None:
+                continue
+            names = [ref.name.removeprefix(KEPT) for ref in await repository.refs(KEPT.rstrip("/"))]
+            ids = [int(name) for name in names if name.isdecimal()]
+            for start in range(0, len(ids), ROWS):
+                some = ids[start : start + ROWS]
+                async with self._database.read() as connection:
+                    there = await pipeline_removal.existing(connection, some)
+                lost = [pipeline_id for pipeline_id in some if pipeline_id not in there]
+                await forget(repository, lost)
+                total += len(lost)
+        return total
+
+
+async def forget(repository: Repository | None, removed: Sequence[int]) -> None:
+    """Let go of the commits of pipelines that are no more; what fails is done at the next start."""
+    if repository is None or not removed:
+        return
+    try:
+        await forget_pipelines(repository, removed)
+    except PerdureError as error:
+        log.warning("refs of removed pipelines stay for now", repository=str(repository.path), error=str(error))

@@ -1,0 +1,49 @@
+"""Which build of the workers new pipelines go to, where worker versions are used (`PERDURE_WORKER_DEPLOYMENT`).
+
+A pipeline stays with the build that began it; only new ones go to the current build, so somebody has to say which one
+that is. Source: Temporal's API, `SetWorkerDeploymentCurrentVersion`.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from temporalio.api.workflowservice.v1 import (
+    DescribeWorkerDeploymentRequest,
+    SetWorkerDeploymentCurrentVersionRequest,
+)
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+UNNAMED: Final = "unnamed"
+"""The build of workers that were given none."""
+_RPC: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """The builds of a deployment that have polled, and the one that is current (empty: none yet)."""
+
+    known: frozenset[str]
+    current: str
+
+
+async def builds_of(client: Client, deployment: str) -> Builds:
+    """What Temporal knows of a deployment. Raises `RPCError` while Temporal is away."""
+    request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=deployment)
+    try:
+        info = (await client.workflow_service.describe_worker_deployment(request, timeout=_RPC)).worker_deployment_info
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return Builds(frozenset(), "")
+        raise
+    known = frozenset(summary.deployment_version.build_id for summary in info.version_summaries)
+    return Builds(known, info.routing_config.current_deployment_version.build_id)
+
+
+async def make_current(client: Client, deployment: str, build: str) -> None:
+    """New pipelines go to this build from now on. Raises `RPCError` also when no worker of it has polled."""
+    request = SetWorkerDeploymentCurrentVersionRequest(
+        namespace=client.namespace, deployment_name=deployment, build_id=build, identity="perdure upgrade"
+    )
+    await client.workflow_service.set_worker_deployment_current_version(request, timeout=_RPC)
