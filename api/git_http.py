@@ -9,12 +9,15 @@ from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
 from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token
+from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.push import receive
 from api.runner.job_access import claims_for, held
 from api.services import Services
 from auth.job_token import PREFIX, Scope, scope_of
 from auth.permissions import NOBODY, Action
+from auth.scopes import Use, require_scope
 from domain.errors import Forbidden, NotFound, Unauthenticated
+from domain.protection import Protection
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve
 from models.repositories import projects
@@ -22,6 +25,7 @@ from models.repositories import projects
 router = APIRouter()
 
 _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
+_REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
 
 
@@ -33,11 +37,11 @@ class GitAccess:
     repository: Repository
 
 
-@router.get("/{namespace}/{name}.git/info/refs")
-async def info_refs(namespace: str, name: str, request: Request, services: ServicesDep) -> Response:
+@router.get(_REPOSITORY + "/info/refs")
+async def info_refs(path: str, request: Request, services: ServicesDep) -> Response:
     """What a repository offers."""
     service = _service(request.query_params.get("service", ""))
-    access = await _access(services, request, f"{namespace}/{name}", service)
+    access = await _access(services, request, path, service)
     if access is None:
         return _who_are_you()
     version = protocol_version(request.headers.get("git-protocol"))
@@ -45,10 +49,10 @@ async def info_refs(namespace: str, name: str, request: Request, services: Servi
     return await _streamed(stream, f"application/x-{service}-advertisement")
 
 
-@router.post("/{namespace}/{name}.git/git-upload-pack")
-async def upload_pack(namespace: str, name: str, request: Request, services: ServicesDep) -> Response:
+@router.post(_REPOSITORY + "/git-upload-pack")
+async def upload_pack(path: str, request: Request, services: ServicesDep) -> Response:
     """Clone and fetch."""
-    access = await _access(services, request, f"{namespace}/{name}", Service.UPLOAD_PACK)
+    access = await _access(services, request, path, Service.UPLOAD_PACK)
     if access is None:
         return _who_are_you()
     version = protocol_version(request.headers.get("git-protocol"))
@@ -56,10 +60,10 @@ async def upload_pack(namespace: str, name: str, request: Request, services: Ser
     return await _streamed(stream, "application/x-git-upload-pack-result")
 
 
-@router.post("/{namespace}/{name}.git/git-receive-pack")
-async def receive_pack(namespace: str, name: str, request: Request, services: ServicesDep) -> Response:
+@router.post(_REPOSITORY + "/git-receive-pack")
+async def receive_pack(path: str, request: Request, services: ServicesDep) -> Response:
     """Push; every branch and tag that moved has its pipeline when this answers."""
-    access = await _access(services, request, f"{namespace}/{name}", Service.RECEIVE_PACK)
+    access = await _access(services, request, path, Service.RECEIVE_PACK)
     if access is None:
         return _who_are_you()
     answer = await receive(services, access.project, access.repository, _body(request))
@@ -85,6 +89,8 @@ async def _access(services: Services, request: Request, path: str, service: Serv
         return await _access_of_job(services, password, path, service)
     try:
         caller = await caller_by_token(services, password) if password else NOBODY
+        if caller.scopes is not None:
+            require_scope(caller.scopes, Use.PUSH if service is Service.RECEIVE_PACK else Use.FETCH)
         project = await access_to(services, caller, path)
         project.require(Action.PUSH if service is Service.RECEIVE_PACK else Action.READ)
     except Unauthenticated:
@@ -107,7 +113,7 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
         raise Forbidden("403 Forbidden: this job token is for another project.")
     async with services.database.write() as connection:
         await held(connection, claims)
-    return GitAccess(ProjectAccess(row, NOBODY, 0), services.repositories.get(row.id))
+    return GitAccess(ProjectAccess(row, NOBODY, 0, Protection()), services.repositories.get(row.id))
 
 
 def _body(request: Request) -> AsyncIterator[bytes]:

@@ -1,0 +1,95 @@
+"""The pipelines of refs that have moved, made once, whoever finishes the push."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from api.made_pipelines import MadePipeline
+from api.merge_requests.refresh import refresh_of
+from api.pipeline_creation import prepare, with_commit, with_head
+from api.places import places_for
+from api.push_events import push_events
+from api.services import Services
+from domain.errors import ConfigMissing, Invalid
+from domain.skipping import is_skipped
+from git.push import RefUpdate
+from git.repository import Repository
+from models.notifications import MERGES, OUTBOX
+from models.repositories import environment_lifecycle, happenings, pushes
+from models.repositories.pipelines import PipelineRequest
+
+_MOST_PIPELINES: Final = 4
+"""So many refs of one push get a pipeline; more are most likely a mirror (GitLab's limit)."""
+
+
+async def finish(
+    services: Services, project: Any, repository: Repository, push_id: int, moved: Sequence[RefUpdate]
+) -> list[str]:
+    """Make the pipelines of the refs that moved, once; give back what the pusher shall read."""
+    async with services.database.read() as connection:
+        push = await pushes.get(connection, push_id)
+    wanted = [update for update in moved if (update.is_branch or update.is_tag) and not update.is_delete]
+    if "ci.no_pipeline" in push.options or len(wanted) > _MOST_PIPELINES:
+        wanted = []
+    made = [await _prepared(services, project, repository, push, update) for update in wanted]
+    told = await push_events(services, project, push.user_id, repository, moved)
+    refresh = await refresh_of(services, project, repository, push, moved)
+    lines: list[str] = []
+    created: list[tuple[int, str]] = []
+    async with services.database.write() as connection:
+        if not await pushes.take(connection, push_id, services.clock()):
+            return []
+        await happenings.note(connection, told, services.clock())
+        for gone in (update.short_name for update in moved if update.is_branch and update.is_delete):
+            await environment_lifecycle.stop_of_branch(connection, project.id, gone, services.clock())
+        await refresh.record(connection, services.clock())
+        for one in made:
+            if one is not None:
+                pipeline_id = await one.save(services, connection)
+                lines += one.report(services, project, pipeline_id)
+                if pipeline_id is not None:
+                    created.append((pipeline_id, one.request.sha))
+    await services.notifications.notify(OUTBOX)
+    await services.notifications.notify(MERGES)
+    for pipeline_id, sha in created:
+        await repository.keep(pipeline_id, sha)
+    return [*lines, *await refresh.make_pipelines()]
+
+
+async def _prepared(
+    services: Services, project: Any, repository: Repository, push: Any, update: RefUpdate
+) -> MadePipeline | None:
+    sha = await repository.resolve(update.new) if update.is_tag else update.new
+    if sha is None:
+        return None
+    request = PipelineRequest(
+        project_id=project.id,
+        user_id=push.user_id,
+        ref=update.short_name,
+        sha=sha,
+        source="push",
+        tag=update.is_tag,
+        before_sha=update.old,
+        variables=tuple({"key": key, "value": value} for key, value in _given("ci.variable=", push.options)),
+        inputs=dict(_given("ci.input=", push.options)),
+    )
+    try:
+        request, plan = await prepare(services, request, repository)
+        places = await places_for(services, request, plan)
+    except ConfigMissing:
+        return None
+    except Invalid as error:
+        request = await with_commit(request, repository)
+        return MadePipeline(request, None, error, _skips(request, push))
+    return MadePipeline(await with_head(request, repository), plan, None, _skips(request, push), places)
+
+
+def _skips(request: PipelineRequest, push: Any) -> bool:
+    return "ci.skip" in push.options or is_skipped(request.source, request.commit.get("message", ""))
+
+
+def _given(option: str, options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names and values of `-o ci.variable="KEY=value"` and `-o ci.input=name=value`."""
+    for given in options:
+        if given.startswith(option):
+            name, _, value = given.removeprefix(option).strip('"').partition("=")
+            yield name, value

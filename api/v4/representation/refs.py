@@ -1,0 +1,51 @@
+"""Branches and tags as GitLab's JSON."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from api.v4.representation.commits import commit
+from git.commit import Commit
+from git.ref_listing import ListedRef
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStanding:
+    """What a branch is in its project, and what the caller may do with it."""
+
+    merged: bool = False
+    protected: bool = False
+    default: bool = False
+    developers_can_push: bool = False
+    developers_can_merge: bool = False
+    can_push: bool = False
+
+
+def branch(name: str, head: Commit, standing: BranchStanding, full_path: str, url: str) -> dict[str, Any]:
+    """One branch."""
+    return {
+        "name": name,
+        "commit": commit(head, full_path, url),
+        "merged": standing.merged,
+        "protected": standing.protected,
+        "developers_can_push": standing.developers_can_push,
+        "developers_can_merge": standing.developers_can_merge,
+        "can_push": standing.can_push,
+        "default": standing.default,
+        "web_url": f"{url}/{full_path}/-/tree/{quote(name)}",
+    }
+
+
+def tag(
+    found: ListedRef, target: Commit | None, release: Any | None, full_path: str, url: str, *, protected: bool
+) -> dict[str, Any]:
+    """One tag; `release` is the row of its release, `target` is None for a tag of something that is no commit."""
+    return {
+        "name": found.name,
+        "message": found.message,
+        "target": found.ref.object,
+        "commit": None if target is None else commit(target, full_path, url),
+        "release": None if release is None else {"tag_name": release.tag, "description": release.description},
+        "protected": protected,
+        "created_at": None if found.tagged_at is None else found.tagged_at.isoformat(timespec="milliseconds"),
+    }
