@@ -1,0 +1,1 @@
+"""Merge requests: kept in step with their branches, tested, merged; merge trains."""

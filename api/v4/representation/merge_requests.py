@@ -1,0 +1,217 @@
+"""Merge requests, their approvals and the cars of merge trains as GitLab's JSON."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.v4.representation.moments import moment, span
+from api.v4.representation.people import person
+from api.v4.representation.pipelines import brief as brief_pipeline
+from domain.merge_requests import Standing, State, detailed_status, is_draft
+from domain.merge_train import CarStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a list of merge requests points to: people by id, target projects by id, and the address of the server."""
+
+    url: str
+    people: Mapping[int, Any] = field(default_factory=dict)
+    projects: Mapping[int, Any] = field(default_factory=dict)
+
+    def person(self, key: int | None) -> dict[str, Any] | None:
+        """A person, or None for nobody."""
+        found = None if key is None else self.people.get(key)
+        return None if found is None else person(found, self.url)
+
+    def everybody(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        """Those of these people that are there."""
+        return [person(self.people[key], self.url) for key in keys if key in self.people]
+
+
+def people_of(rows: Iterable[Any]) -> set[int]:
+    """The ids of everybody whom merge requests name."""
+    found: set[int | None] = set()
+    for row in rows:
+        found |= {row.author_id, row.merge_user_id, row.closed_by_id, row.auto_merge_user_id}
+        found |= {*row.assignee_ids, *row.reviewer_ids}
+    return {key for key in found if key is not None}
+
+
+def page_of(row: Any, full_path: str, url: str) -> str:
+    """Address of a merge request's page."""
+    return f"{url}/{full_path}/-/merge_requests/{row.iid}"
+
+
+def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[str, Any]:
+    """A merge request as an item of a list; without a `standing` of now it tells what was found at the last look."""
+    path = around.projects[row.project_id].full_path
+    draft, assignees = is_draft(row.title), around.everybody(row.assignee_ids)
+    merged_by = around.person(row.merge_user_id) if row.state == State.MERGED else None
+    return {
+        "id": row.id,
+        "iid": row.iid,
+        "project_id": row.project_id,
+        "title": row.title,
+        "description": row.description,
+        "state": row.state,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "merged_by": merged_by,
+        "merge_user": merged_by or around.person(row.auto_merge_user_id if row.auto_merge else None),
+        "merged_at": moment(row.merged_at),
+        "closed_by": around.person(row.closed_by_id),
+        "closed_at": moment(row.closed_at),
+        "target_branch": row.target_branch,
+        "source_branch": row.source_branch,
+        "user_notes_count": 0,
+        "upvotes": 0,
+        "downvotes": 0,
+        "author": around.person(row.author_id),
+        "assignees": assignees,
+        "assignee": next(iter(assignees), None),
+        "reviewers": around.everybody(row.reviewer_ids),
+        "source_project_id": row.source_project_id,
+        "target_project_id": row.project_id,
+        "labels": row.labels,
+        "draft": draft,
+        "work_in_progress": draft,
+        "milestone": None,
+        "merge_when_pipeline_succeeds": bool(row.auto_merge),
+        **_mergeability(row, standing),
+        "sha": row.head_sha,
+        "merge_commit_sha": row.merge_commit_sha or None if row.state == State.MERGED else None,
+        "squash_commit_sha": row.squash_commit_sha or None if row.state == State.MERGED else None,
+        "discussion_locked": None,
+        "should_remove_source_branch": None,
+        "force_remove_source_branch": row.remove_source_branch,
+        "prepared_at": moment(row.created_at),
+        "reference": f"!{row.iid}",
+        "references": {"short": f"!{row.iid}", "relative": f"!{row.iid}", "full": f"{path}!{row.iid}"},
+        "web_url": page_of(row, path, around.url),
+        "time_stats": _NO_TIME,
+        "squash": row.squash,
+        "squash_on_merge": row.squash,
+        "task_completion_status": {"count": 0, "completed_count": 0},
+        "blocking_discussions_resolved": True,
+    }
+
+
+_NO_TIME = {
+    "time_estimate": 0,
+    "total_time_spent": 0,
+    "human_time_estimate": None,
+    "human_total_time_spent": None,
+}
+
+
+def _mergeability(row: Any, standing: Standing | None) -> dict[str, Any]:
+    if standing is None:
+        detailed = "not_open" if row.state != State.OPENED else "draft_status" if is_draft(row.title) else None
+        known = {"can_be_merged": "mergeable", "cannot_be_merged": "conflict"}.get(row.merge_status, "unchecked")
+        return {
+            "merge_status": row.merge_status,
+            "detailed_merge_status": detailed or known,
+            "has_conflicts": row.merge_status == "cannot_be_merged",
+        }
+    words = {None: "unchecked", True: "can_be_merged", False: "cannot_be_merged"}
+    return {
+        "merge_status": words[standing.goes_together],
+        "detailed_merge_status": str(detailed_status(standing)),
+        "has_conflicts": standing.goes_together is False,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What only a single merge request tells. `pipeline` is the head pipeline as the caller may see it."""
+
+    standing: Standing
+    changes: str
+    pipeline: Any | None = None
+    head_pipeline: Mapping[str, Any] | None = None
+    pipeline_path: str = ""
+    can_merge: bool = False
+
+
+def detailed(row: Any, around: Around, details: Details) -> dict[str, Any]:
+    """One merge request in full."""
+    pipeline = details.pipeline
+    return {
+        **listed(row, around, details.standing),
+        "subscribed": False,
+        "changes_count": details.changes,
+        "latest_build_started_at": moment(pipeline.started_at) if pipeline is not None else None,
+        "latest_build_finished_at": moment(pipeline.finished_at) if pipeline is not None else None,
+        "first_deployed_to_production_at": None,
+        "pipeline": None if pipeline is None else brief_pipeline(pipeline, details.pipeline_path, around.url),
+        "head_pipeline": details.head_pipeline,
+        "diff_refs": {
+            "base_sha": row.base_sha or None,
+            "head_sha": row.head_sha,
+            "start_sha": row.start_sha or None,
+        },
+        "merge_error": row.merge_error or None,
+        "rebase_in_progress": False,
+        "first_contribution": False,
+        "user": {"can_merge": details.can_merge},
+    }
+
+
+def approvals(row: Any, around: Around, approved_by: Sequence[Any], required: int, counted: int) -> dict[str, Any]:
+    """Who approved a merge request; `counted` of them count."""
+    left = max(0, required - counted)
+    return {
+        "id": row.id,
+        "iid": row.iid,
+        "project_id": row.project_id,
+        "title": row.title,
+        "description": row.description,
+        "state": row.state,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "merge_status": row.merge_status,
+        "approved": left == 0 and (bool(approved_by) or required > 0 or counted > 0),
+        "approvals_required": required,
+        "approvals_left": left,
+        "require_password_to_approve": False,
+        "approved_by": [
+            {"user": person(one, around.url), "approved_at": moment(one.approved_at)} for one in approved_by
+        ],
+        "suggested_approvers": [],
+        "approvers": [],
+        "approver_groups": [],
+        "approval_rules_left": [],
+        "has_approval_rules": False,
+        "multiple_approval_rules_available": False,
+        "merge_request_approvers_available": True,
+    }
+
+
+def train_car(car: Any, row: Any, around: Around, pipeline: Any | None) -> dict[str, Any]:
+    """A car of a merge train, with its merge request in short."""
+    path = around.projects[row.project_id].full_path
+    return {
+        "id": car.id,
+        "merge_request": {
+            "id": row.id,
+            "iid": row.iid,
+            "project_id": row.project_id,
+            "title": row.title,
+            "description": row.description,
+            "state": row.state,
+            "created_at": moment(row.created_at),
+            "updated_at": moment(row.updated_at),
+            "web_url": page_of(row, path, around.url),
+        },
+        "user": around.person(car.user_id),
+        "pipeline": None if pipeline is None else brief_pipeline(pipeline, path, around.url),
+        "created_at": moment(car.created_at),
+        "updated_at": moment(car.updated_at),
+        "target_branch": car.target_branch,
+        "status": car.status,
+        "merged_at": moment(car.merged_at),
+        "duration": None if car.merged_at is None else int(span(car.created_at, car.merged_at) or 0),
+        "commit_sha": car.sha or None if car.status != CarStatus.SKIP_MERGED else None,
+        "base_sha": car.base_sha or None,
+    }
