@@ -1,0 +1,98 @@
+"""Trying a webhook out: with the newest thing of its kind that the project has, and once only."""
+
+import asyncio
+from typing import Any, Final
+
+from api.push_events import protection_of, push_event
+from api.services import Services
+from domain.errors import Invalid, NotFound
+from domain.hooks import Event
+from git.push import RefUpdate
+from models.columns import Record
+from models.notifications import HOOKS, delivery_topic
+from models.repositories import happenings, hook_deliveries, releases
+from models.repositories.happenings import Happening
+
+_MISSING: Final = {
+    Event.PUSH: "Ensure the project has at least one commit.",
+    Event.TAG_PUSH: "Ensure the project has at least one tag.",
+    Event.MERGE_REQUEST: "Ensure the project has merge requests.",
+    Event.JOB: "Ensure the project has CI jobs.",
+    Event.PIPELINE: "Ensure the project has CI pipelines.",
+    Event.DEPLOYMENT: "Ensure the project has deployments.",
+    Event.RELEASE: "Ensure the project has releases.",
+}
+"""GitLab's words."""
+_NONE: Final = "0" * 40
+_LOOK_AGAIN: Final = 1.0
+"""Seconds after which one looks although nobody was told."""
+
+
+async def sample(services: Services, project: Any, user_id: int, event: Event) -> Happening:
+    """Something that a hook of the project may be told of. Raises `Invalid` where there is nothing of the kind."""
+    if event in {Event.PUSH, Event.TAG_PUSH}:
+        found = await _pushed(services, project, user_id, event)
+    else:
+        async with services.database.read() as connection:
+            if event is Event.RELEASE:
+                row = (await connection.execute(releases.of_project(project.id).limit(1))).first()
+                found = None if row is None else releases.happening_of(row, "create")
+            elif event is Event.MERGE_REQUEST:
+                found = None
+            else:
+                found = await happenings.sample(connection, project.id, event)
+    if found is None:
+        raise Invalid(_MISSING[event])
+    return found
+
+
+async def _pushed(services: Services, project: Any, user_id: int, event: Event) -> Happening | None:
+    """The newest commit of the default branch, or a tag, as if it had just been pushed."""
+    try:
+        repository = services.repositories.get(project.id)
+    except NotFound:
+        return None
+    if event is Event.TAG_PUSH:
+        tags = await repository.tags()
+        update = RefUpdate(_NONE, tags[-1].object, tags[-1].name) if tags else None
+    else:
+        head = await repository.resolve(f"refs/heads/{project.default_branch}")
+        parents = (await repository.commit(head)).parents if head else ()
+        update = RefUpdate((*parents, _NONE)[0], head, f"refs/heads/{project.default_branch}") if head else None
+    return (
+        None
+        if update is None
+        else await push_event(event, project, user_id, repository, update, await protection_of(services, project.id))
+    )
+
+
+async def send(
+    services: Services, hook_id: int, happened: Happening | int, *, body: str = "", uuid: str = ""
+) -> Record:
+    """Have an event (or one that is on record, by its id) delivered once; the delivery when that was tried.
+
+    Where it takes too long the delivery is still open, and goes on.
+    """
+    now = services.clock()
+    async with services.database.write() as connection:
+        event_id = happened if isinstance(happened, int) else await happenings.add(connection, happened, now)
+        delivery_id = await hook_deliveries.add(connection, hook_id, event_id, now, body=body, uuid=uuid)
+    await services.notifications.notify(HOOKS)
+    return await _tried(services, hook_id, delivery_id)
+
+
+async def _tried(services: Services, hook_id: int, delivery_id: int) -> Record:
+    times = services.settings.times
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + times.hook_timeout + min(times.hook_timeout, times.command_answer)
+    topic = delivery_topic(delivery_id)
+    while True:
+        waiter = services.notifications.subscribe(topic)
+        try:
+            async with services.database.read() as connection:
+                row = await hook_deliveries.get(connection, delivery_id, hook_id)
+            if row.state != hook_deliveries.OPEN or clock() > deadline:
+                return row
+            await asyncio.wait([waiter], timeout=_LOOK_AGAIN)
+        finally:
+            services.notifications.leave(topic, waiter)

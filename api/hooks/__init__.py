@@ -1,0 +1,1 @@
+"""Webhooks that forges call."""

@@ -1,0 +1,1 @@
+"""Repositories kept like one elsewhere."""

@@ -1,0 +1,1 @@
+"""Ticks of pipeline schedules carried out by the server: their pipelines are made."""

@@ -1,0 +1,90 @@
+"""What webhooks were told: the log of their deliveries, sending one again, and tests."""
+
+import base64
+import zlib
+from datetime import timedelta
+from typing import Any, Final
+
+import orjson
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from api.deps import ServicesDep
+from api.hook_tests import sample, send
+from api.services import Services
+from api.v4.access import Id
+from api.v4.hooks import HookDep
+from api.v4.pagination import PagingDep
+from api.v4.representation.hooks import hook_event as shown
+from domain.errors import Invalid
+from domain.hooks import FLAGS
+from domain.sealed_for import HOOK_BODY
+from models.columns import Record
+from models.repositories import hook_deliveries
+from models.repositories.paging import slice_of
+
+_GROUPS: Final = {
+    "successful": range(200, 300),
+    "client_failure": range(400, 500),
+    "server_failure": range(500, 600),
+}
+_CODES: Final = range(100, 600)
+_STILL: Final = "202 Accepted: it is still on its way; the webhook's events tell what becomes of it."
+
+router = APIRouter(prefix="/projects/{project}/hooks/{hook_id}")
+
+
+@router.get("/events")
+async def list_events(hook: HookDep, services: ServicesDep, paging: PagingDep, status: str = "") -> JSONResponse:
+    """What the webhook was told in the last days, the newest first; `status` is a code or a group of codes."""
+    since = services.clock() - timedelta(seconds=services.settings.times.hook_log)
+    wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
+    async with services.database.read() as connection:
+        found = await slice_of(connection, wanted, paging.number, paging.size)
+    return paging.answer([shown(row, hook.row.url, _body(services, row)) for row in found.rows], found.total)
+
+
+def _codes(status: str) -> range | None:
+    if not status:
+        return None
+    if status in _GROUPS:
+        return _GROUPS[status]
+    if status.isascii() and status.isdigit() and int(status) in _CODES:
+        return range(int(status), int(status) + 1)
+    raise Invalid(f"status does not have a valid value: give a code of HTTP, or one of {', '.join(_GROUPS)}.")
+
+
+def _body(services: Services, row: Record) -> Any:
+    """What was sent; nothing before the first attempt."""
+    if not row.body:
+        return None
+    return orjson.loads(zlib.decompress(base64.b64decode(services.sealer.open(row.body, HOOK_BODY))))
+
+
+@router.post("/events/{event_id}/resend", status_code=201)
+async def resend_event(event_id: Id, hook: HookDep, services: ServicesDep) -> JSONResponse:
+    """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
+    async with services.database.read() as connection:
+        row = await hook_deliveries.get(connection, event_id, hook.row.id)
+    sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
+    if sent.state == hook_deliveries.OPEN:
+        return JSONResponse({"message": _STILL}, status_code=202)
+    if sent.response_status is None:
+        return JSONResponse({"message": sent.error}, status_code=422)
+    return JSONResponse({"response_status": sent.response_status}, status_code=201)
+
+
+@router.post("/test/{trigger}", status_code=201)
+async def test_hook(trigger: str, hook: HookDep, services: ServicesDep) -> JSONResponse:
+    """Tell the webhook of the newest thing of a kind; a success switches one on again that had failed too often."""
+    if trigger not in FLAGS:
+        raise Invalid(f"trigger does not have a valid value: give one of {', '.join(FLAGS)}.")
+    project = hook.project
+    happened = await sample(services, project.row, project.caller.user_id, FLAGS[trigger])
+    sent = await send(services, hook.row.id, happened)
+    if sent.state == hook_deliveries.DELIVERED:
+        return JSONResponse({"message": "201 Created"}, status_code=201)
+    if sent.state == hook_deliveries.OPEN:
+        return JSONResponse({"message": _STILL}, status_code=202)
+    reason = sent.error or f"The receiver answered {sent.response_status}: {sent.response_body}"
+    return JSONResponse({"message": reason}, status_code=422)

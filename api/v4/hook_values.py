@@ -1,0 +1,74 @@
+"""Custom headers of webhooks, and variables of their addresses: set and deleted one by one."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import BaseModel
+
+from api.deps import ServicesDep
+from api.hook_secrets import opened_map, sealed_map
+from api.services import Services
+from api.v4.hooks import MOST_PAIRS, HookAccess, HookDep, check_url, note
+from api.v4.parameters import given
+from domain.errors import Invalid, NotFound
+from domain.hook_requests import check_header, check_variable
+from models.repositories import hooks
+
+router = APIRouter(prefix="/projects/{project}/hooks/{hook_id}")
+
+
+class Value(BaseModel):
+    """The parameter of both `PUT`."""
+
+    value: str
+
+
+ValueDep = Annotated[Value, Depends(given(Value))]
+
+
+@router.put("/custom_headers/{key}", status_code=204)
+async def set_header(key: str, new: ValueDep, hook: HookDep, services: ServicesDep) -> Response:
+    """Set a custom header."""
+    check_header(key, new.value)
+    return await _write(services, hook, "custom_headers", {**_known(services, hook, "custom_headers"), key: new.value})
+
+
+@router.delete("/custom_headers/{key}", status_code=204)
+async def delete_header(key: str, hook: HookDep, services: ServicesDep) -> Response:
+    """Delete a custom header."""
+    return await _write(services, hook, "custom_headers", _without(_known(services, hook, "custom_headers"), key))
+
+
+@router.put("/url_variables/{key}", status_code=204)
+async def set_variable(key: str, new: ValueDep, hook: HookDep, services: ServicesDep) -> Response:
+    """Set a variable of the address."""
+    check_variable(key, new.value)
+    return await _write(services, hook, "url_variables", {**_known(services, hook, "url_variables"), key: new.value})
+
+
+@router.delete("/url_variables/{key}", status_code=204)
+async def delete_variable(key: str, hook: HookDep, services: ServicesDep) -> Response:
+    """Delete a variable of the address, which must not name it any more."""
+    return await _write(services, hook, "url_variables", _without(_known(services, hook, "url_variables"), key))
+
+
+def _known(services: Services, hook: HookAccess, column: str) -> dict[str, str]:
+    return opened_map(services, getattr(hook.row, column))
+
+
+def _without(known: dict[str, str], key: str) -> dict[str, str]:
+    if key not in known:
+        raise NotFound("404 Not found")
+    return {name: value for name, value in known.items() if name != key}
+
+
+async def _write(services: Services, hook: HookAccess, column: str, values: dict[str, str]) -> Response:
+    if len(values) > MOST_PAIRS:
+        raise Invalid(f"{column} has {len(values)} entries; at most {MOST_PAIRS} are taken.")
+    if column == "url_variables":
+        check_url(services, hook.row.url, values)
+    written: dict[str, Any] = {column: sealed_map(services, values)}
+    async with services.database.write() as connection:
+        await hooks.change(connection, hook.row.id, hook.project.row.id, **written)
+        await note(connection, services, hook, "hook_changed")
+    return Response(status_code=204)

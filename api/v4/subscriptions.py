@@ -1,0 +1,83 @@
+"""Subscriptions of a project to others (our own shape: GitLab has them in its pages and GraphQL only).
+
+When a pipeline of a tag of the other project succeeds, the default branch of this one gets a pipeline.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from api.audit import record
+from api.deps import ServicesDep, access_to
+from api.v4.access import Id, ProjectDep
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.representation.moments import moment
+from api.v4.representation.people import person
+from auth.permissions import Action
+from domain.errors import Invalid
+from models.columns import Record
+from models.repositories import accounts, relations, subscriptions
+from models.repositories.audit import Happened
+from models.repositories.paging import slice_of
+
+router = APIRouter(prefix="/projects/{project}/subscriptions")
+
+
+class NewSubscription(BaseModel):
+    """Parameters of `POST /projects/:id/subscriptions`: the other project, by id or full path."""
+
+    upstream_project: int | str = Field(union_mode="left_to_right")
+
+
+def shown(row: Record, user: Record, url: str) -> dict[str, Any]:
+    """A subscription."""
+    return {
+        "id": row.id,
+        "project_id": row.project_id,
+        "upstream_project": {"id": row.upstream_project_id, "path_with_namespace": row.upstream_path},
+        "author": person(user, url),
+        "created_at": moment(row.created_at),
+    }
+
+
+@router.get("")
+async def list_subscriptions(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
+    """The subscriptions of a project; maintainers may see them."""
+    project.require(Action.ADMINISTER)
+    async with services.database.read() as connection:
+        found = await slice_of(connection, subscriptions.of_project(project.row.id), paging.number, paging.size)
+        users = await relations.users(connection, (row.user_id for row in found.rows))
+    return paging.answer([shown(row, users[row.user_id], services.settings.url) for row in found.rows], found.total)
+
+
+@router.post("", status_code=201)
+async def subscribe(
+    new: Annotated[NewSubscription, Depends(given(NewSubscription))], project: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Follow a project that the caller may read; the pipelines will be the caller's."""
+    project.require(Action.ADMINISTER)
+    upstream = await access_to(services, project.caller, new.upstream_project)
+    if upstream.row.id == project.row.id:
+        raise Invalid("upstream_project is invalid: a project cannot follow itself.")
+    now, caller = services.clock(), project.caller
+    async with services.database.write() as connection:
+        key = await subscriptions.add(connection, project.row.id, upstream.row.id, caller.user_id, now)
+        happened = Happened("subscription_created", {"upstream_project": upstream.row.full_path})
+        await record(connection, caller, project.entity, happened, now)
+        row = await subscriptions.get(connection, key, project.row.id)
+        return shown(row, await accounts.get(connection, caller.user_id), services.settings.url)
+
+
+@router.delete("/{subscription_id}", status_code=204)
+async def unsubscribe(subscription_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
+    """Follow no more."""
+    project.require(Action.ADMINISTER)
+    async with services.database.write() as connection:
+        row = await subscriptions.get(connection, subscription_id, project.row.id)
+        await subscriptions.remove(connection, subscription_id)
+        happened = Happened("subscription_removed", {"upstream_project": row.upstream_path})
+        await record(connection, project.caller, project.entity, happened, services.clock())
+    return Response(status_code=204)

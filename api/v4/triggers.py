@@ -1,0 +1,144 @@
+"""Trigger tokens of a project, under GitLab's addresses and shapes.
+
+A token is shown once, when it is made; afterwards its first characters tell it from others.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field, field_validator
+
+from api.audit import record
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import Id, ProjectDep
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.representation.moments import moment
+from api.v4.representation.people import person
+from auth.permissions import Action
+from auth.secret_token import TRIGGER, digest, plain_token
+from domain.errors import Forbidden, Invalid
+from models.columns import Record
+from models.repositories import accounts, relations, triggers
+from models.repositories.audit import Happened
+from models.repositories.paging import slice_of
+
+SHORT: Final = 4
+"""Characters of a token, after its prefix, that are kept and shown; as many as GitLab shows."""
+
+router = APIRouter(prefix="/projects/{project}/triggers")
+
+
+class NewTrigger(BaseModel):
+    """Parameters of `POST /projects/:id/triggers`."""
+
+    description: str = Field(max_length=255)
+    expires_at: datetime | None = None
+
+    @field_validator("expires_at")
+    @classmethod
+    def _has_zone(cls, value: datetime | None) -> datetime | None:
+        return value if value is None or value.tzinfo is not None else value.replace(tzinfo=UTC)
+
+
+class TriggerChanges(BaseModel):
+    """Parameters of `PUT /projects/:id/triggers/:trigger_id`."""
+
+    description: str | None = Field(default=None, max_length=255)
+
+
+def shown(row: Record, owner: Record, url: str, *, plain: str = "") -> dict[str, Any]:
+    """A trigger as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
+    return {
+        "id": row.id,
+        "token": plain or row.short_token,
+        "description": row.description,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "deleted_at": None,
+        "last_used": moment(row.last_used_at),
+        "expires_at": moment(row.expires_at),
+        "owner": person(owner, url),
+    }
+
+
+@router.get("")
+async def list_triggers(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
+    """The triggers of a project; maintainers may see them."""
+    project.require(Action.ADMINISTER)
+    async with services.database.read() as connection:
+        found = await slice_of(connection, triggers.of_project(project.row.id), paging.number, paging.size)
+        owners = await relations.users(connection, (row.owner_id for row in found.rows))
+    return paging.answer([shown(row, owners[row.owner_id], services.settings.url) for row in found.rows], found.total)
+
+
+@router.get("/{trigger_id}")
+async def get_trigger(trigger_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+    """One trigger."""
+    project.require(Action.ADMINISTER)
+    return await _one(services, trigger_id, project.row.id)
+
+
+@router.post("", status_code=201)
+async def create_trigger(
+    new: Annotated[NewTrigger, Depends(given(NewTrigger))], project: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Make a trigger; its token is shown only in this answer. Its pipelines will be the caller's."""
+    project.require(Action.ADMINISTER)
+    now, plain = services.clock(), plain_token(TRIGGER)
+    if new.expires_at is not None and new.expires_at <= now:
+        raise Invalid("expires_at is invalid: must be a time to come")
+    values = {
+        "description": new.description,
+        "token_hash": digest(plain),
+        "short_token": plain.removeprefix(TRIGGER)[:SHORT],
+        "expires_at": new.expires_at,
+    }
+    async with services.database.write() as connection:
+        key = await triggers.add(connection, project.row.id, project.caller.user_id, now, **values)
+        happened = Happened("trigger_created", {"id": key, "description": new.description})
+        await record(connection, project.caller, project.entity, happened, now)
+    return await _one(services, key, project.row.id, plain=plain)
+
+
+@router.put("/{trigger_id}")
+async def change_trigger(
+    trigger_id: Id,
+    changes: Annotated[TriggerChanges, Depends(given(TriggerChanges))],
+    project: ProjectDep,
+    services: ServicesDep,
+) -> dict[str, Any]:
+    """Call a trigger otherwise; only who owns it may, as in GitLab."""
+    project.require(Action.ADMINISTER)
+    now = services.clock()
+    async with services.database.write() as connection:
+        row = await triggers.get(connection, trigger_id, project.row.id)
+        if row.owner_id != project.caller.user_id and not project.caller.is_admin:
+            raise Forbidden("403 Forbidden: only the owner of a trigger may change it.")
+        if changes.description is not None:
+            await triggers.describe(connection, trigger_id, changes.description, now)
+            happened = Happened("trigger_changed", {"id": trigger_id, "description": changes.description})
+            await record(connection, project.caller, project.entity, happened, now)
+    return await _one(services, trigger_id, project.row.id)
+
+
+@router.delete("/{trigger_id}", status_code=204)
+async def remove_trigger(trigger_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
+    """Remove a trigger: its token starts nothing from now on."""
+    project.require(Action.ADMINISTER)
+    async with services.database.write() as connection:
+        row = await triggers.get(connection, trigger_id, project.row.id)
+        await triggers.remove(connection, trigger_id)
+        happened = Happened("trigger_removed", {"id": trigger_id, "description": row.description})
+        await record(connection, project.caller, project.entity, happened, services.clock())
+    return Response(status_code=204)
+
+
+async def _one(services: Services, trigger_id: int, project_id: int, *, plain: str = "") -> dict[str, Any]:
+    async with services.database.read() as connection:
+        row = await triggers.get(connection, trigger_id, project_id)
+        owner = await accounts.get(connection, row.owner_id)
+    return shown(row, owner, services.settings.url, plain=plain)

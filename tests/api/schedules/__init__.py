@@ -1,0 +1,1 @@
+"""Ticks from the REST API and from Temporal to their pipelines."""
