@@ -10,8 +10,11 @@ from starlette.types import ASGIApp
 
 from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
+from api.hooks import calls
+from api.idempotency import IdempotentCalls
 from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
+from api.rate_limits import RateLimited, Throttle
 from api.refusals import LateRefusals
 from api.request_ids import RequestIds
 from api.runner.openapi import merged
@@ -36,6 +39,8 @@ def create_framework(services: Services) -> FastAPI:
     add_error_handlers(app)
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
+    app.add_middleware(IdempotentCalls, services=services)
+    app.add_middleware(RateLimited, throttle=Throttle(services.settings.rates), clock=services.clock)
     app.router.routes.extend(runner_routes())
     app.router.routes.extend(_included())
     _describe(app)
@@ -56,6 +61,6 @@ def _describe(app: FastAPI) -> None:
 def _included() -> Sequence[BaseRoute]:
     """What the routers hold, for all applications of the process: FastAPI reads each signature anew for each tree."""
     together = APIRouter()
-    for router in (health.router, rest, git_http.router, identity.router, registry_auth.router, pages):
+    for router in (health.router, rest, calls.router, git_http.router, identity.router, registry_auth.router, pages):
         together.include_router(router)
     return tuple(together.routes)

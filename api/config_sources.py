@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
+from api.deps import caller_from
 from api.include_limits import DEFAULT_LIMITS, IncludeLimits, Spending
 from api.parent_artifacts import ParentArtifacts
 from api.readable_projects import DEFAULT, ReadableProject, ReadableProjects
@@ -97,7 +98,8 @@ class ConfigSources:
     ) -> "ConfigSources":
         """For the event that asks for a pipeline; `project` and `user` (who acts) are rows.
 
-        Only a push to a branch that was there before has a commit to compare with. For a child pipeline
+        Only a push to a branch that was there before has a commit to compare with, and a merge request: where its
+        branch began, or what it was merged upon. For a child pipeline
         `parent_pipeline_id` is the pipeline of its bridge, whose jobs' artifacts `include:artifact` reads. The compiler
         must be told too: `Context(parent_job_artifacts=True)`, or it refuses such an include before it asks for it.
         Files of artifacts count as files of the project at the request's commit, so their own `include:local` looks
@@ -105,7 +107,9 @@ class ConfigSources:
         """
         here = ReadableProject(project.full_path, project.default_branch, repository)
         before = request.before_sha if request.before_sha.strip("0") and not request.tag else ""
-        caller = Caller(user.id, user.username, user.is_admin)
+        if request.merge_request:
+            before = request.merge_request["target_sha"] or request.merge_request["diff_base_sha"]
+        caller = caller_from(user)
         parent = None if parent_pipeline_id is None else ParentArtifacts(services, parent_pipeline_id)
         return cls(services, here, request.sha, caller, before_sha=before, parent=parent)
 

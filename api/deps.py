@@ -1,16 +1,28 @@
 """What routes ask for by type: services, the caller, a project the caller may use."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
 
 from api.services import Services
 from auth.permissions import NOBODY, Action, Caller, level_of, require
+from auth.scopes import require_scope, use_of
 from auth.secret_token import digest
 from auth.session_token import COOKIE, read_session
-from domain.errors import NotFound, Unauthenticated
-from models.repositories import accounts, projects
+from domain.errors import Forbidden, NotFound, Unauthenticated
+from domain.merge_requests import own_branch_of
+from domain.protection import Protection
+from models.repositories import accounts, members, projects, protected_refs, sessions
+from models.repositories.audit import Entity
+
+_NOTED_EVERY: Final = timedelta(minutes=10)
+"""How exact the time of a token's last use is, as in GitLab."""
+_ENDING: Final = frozenset({"cancel_pipeline", "cancel_job"})
+"""Operations that run nothing."""
+_CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
+"""What nobody does with an archived project."""
 
 
 async def services_of(request: Request) -> Services:
@@ -34,26 +46,42 @@ async def caller_of(request: Request, services: ServicesDep) -> Caller:
     """Who calls: by token, or by the session of a browser. A wrong token is an error, none at all is nobody."""
     token = token_of(request)
     if token:
-        return await caller_by_token(services, token)
+        caller = await caller_by_token(services, token, address_of(request))
+        require_scope(caller.scopes or (), use_of(request.method, request.url.path))
+        return caller
     session = request.cookies.get(COOKIE)
     if not session:
         return NOBODY
     try:
-        user_id = read_session(services.key, session)
-        async with services.database.read() as connection:
-            row = await accounts.get(connection, user_id)
-    except (Unauthenticated, NotFound):
+        found = read_session(services.key, session)
+    except Unauthenticated:
         return NOBODY
-    return Caller(row.id, row.username, row.is_admin)
+    async with services.database.read() as connection:
+        row = await sessions.person_of(connection, found.user_id, found.epoch, found.session_id, found.token_id)
+    return NOBODY if row is None else caller_from(row, address=address_of(request))
 
 
-async def caller_by_token(services: Services, token: str) -> Caller:
-    """The person behind a token. Raises `Unauthenticated`."""
+async def caller_by_token(services: Services, token: str, address: str = "") -> Caller:
+    """The person behind a token, who calls from an address. Raises `Unauthenticated`."""
     async with services.database.read() as connection:
         row = await accounts.by_token(connection, digest(token))
     if row is None:
         raise Unauthenticated("401 Unauthorized")
-    return Caller(row.id, row.username, row.is_admin)
+    now = services.clock()
+    if row.last_used_at is None or now - row.last_used_at > _NOTED_EVERY:
+        async with services.database.write() as connection:
+            await accounts.note_use(connection, row.token_id, now)
+    return caller_from(row, token_id=row.token_id, scopes=tuple(row.scopes), address=address)
+
+
+def caller_from(row: Any, **more: Any) -> Caller:
+    """The caller that a person's row makes."""
+    return Caller(row.id, row.username, row.is_admin, row.external, **more)
+
+
+def address_of(request: Request) -> str:
+    """The address that a call comes from."""
+    return request.client.host if request.client is not None else ""
 
 
 CallerDep = Annotated[Caller, Depends(caller_of)]
@@ -66,21 +94,63 @@ class ProjectAccess:
     row: Any
     caller: Caller
     level: int
+    protection: Protection
 
     def require(self, action: Action) -> None:
         """Raise unless the caller may do it."""
         require(self.caller, action, self.level, self.row.visibility)
+        if self.row.archived and action in _CHANGING:
+            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+
+    @property
+    def entity(self) -> Entity:
+        """The project as audit events name it."""
+        return Entity("project", self.row.id, self.row.full_path)
+
+    def require_run(self, ref: str, *, tag: bool) -> None:
+        """Raise unless the caller may run pipelines, and jobs of them, on a ref: a protected one asks for more."""
+        self.require(Action.RUN)
+        if not self.protection.may_run(ref, self.level, tag=tag):
+            kind = "tag" if tag else "branch"
+            raise Forbidden(
+                f"403 Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it."
+            )
+
+    def require_operation(self, name: str, pipeline: Any) -> None:
+        """Raise unless the caller may ask a pipeline for an operation: whatever runs something needs the right to."""
+        if name in _ENDING:
+            self.require(Action.RUN)
+        else:
+            self.require_run_of(pipeline)
+
+    def require_run_of(self, pipeline: Any) -> None:
+        """Raise unless the caller may run jobs of a pipeline; one that is protected asks for both of its branches."""
+        facts = pipeline.merge_request
+        self.require_run(own_branch_of(pipeline.ref, facts), tag=pipeline.tag)
+        if facts and pipeline.ref_protected:
+            self.require_run(facts["target_branch"], tag=False)
+
+    def may_run(self, pipeline: Any) -> bool:
+        """Whether the caller may run jobs of a pipeline."""
+        try:
+            self.require_run_of(pipeline)
+        except (Forbidden, NotFound, Unauthenticated):
+            return False
+        return True
 
 
-async def access_to(services: Services, caller: Caller, reference: int | str) -> ProjectAccess:
-    """A project that the caller may at least read. Raises `NotFound`."""
+async def access_to(
+    services: Services, caller: Caller, reference: int | str, least: Action = Action.READ
+) -> ProjectAccess:
+    """A project that the caller may at least read, or do what `least` says. Raises `NotFound`, `Forbidden`."""
     async with services.database.read() as connection:
         row = await projects.find(connection, reference)
         if row is None:
             raise NotFound("404 Project Not Found")
-        member = await projects.member_level(connection, row.id, caller.user_id)
-    access = ProjectAccess(row, caller, level_of(caller, member, row.visibility))
-    access.require(Action.READ)
+        member = await members.level_in_project(connection, row.id, caller.user_id)
+        protection = await protected_refs.of_project(connection, row.id)
+    access = ProjectAccess(row, caller, level_of(caller, member, row.visibility), protection)
+    access.require(least)
     return access
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from api.deps import access_to
 from api.services import Services
 from auth.permissions import Caller
-from domain.errors import NotFound
+from domain.errors import Forbidden, NotFound
 from models.columns import Record
 from models.repositories import pipelines
 
@@ -36,6 +36,6 @@ async def visible(services: Services, caller: Caller, pipeline_ids: set[int]) ->
     for project_id in {row.project_id for row in rows}:
         try:
             paths[project_id] = (await access_to(services, caller, project_id)).row.full_path
-        except NotFound:
+        except (NotFound, Forbidden):
             continue
     return {row.id: Related(row, paths[row.project_id]) for row in rows if row.project_id in paths}

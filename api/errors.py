@@ -10,9 +10,11 @@ from starlette.exceptions import HTTPException
 
 from domain.errors import (
     ConfigInvalid,
+    FieldsInvalid,
     Forbidden,
     Invalid,
     JobNotRunning,
+    NotAllowed,
     NotFound,
     OutOfOrder,
     PerdureError,
@@ -22,6 +24,7 @@ from domain.errors import (
     TraceMismatch,
     Unauthenticated,
     Unavailable,
+    Unmergeable,
 )
 
 STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
@@ -29,6 +32,8 @@ STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
     (Forbidden, 403),
     (NotFound, 404),
     (Unauthenticated, 401),
+    (NotAllowed, 405),
+    (Unmergeable, 422),
     (Refused, 409),
     (Invalid, 400),
     (TooLarge, 413),
@@ -65,6 +70,8 @@ def headers_of(error: PerdureError) -> dict[str, str]:
 def _body(error: PerdureError) -> dict[str, object]:
     if isinstance(error, ConfigInvalid):
         return {"message": {"base": [str(issue) for issue in error.issues]}}
+    if isinstance(error, FieldsInvalid):
+        return {"message": {name: [fault] for name, fault in error.faults.items()}}
     return {"message": str(error)}
 
 

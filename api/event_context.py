@@ -1,28 +1,43 @@
 """What the compiler is told about an event of this server. Reference: CI YAML, section 10."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from domain.bridges import CHILD
+from domain.ci_variables import CiVariable, chosen
 from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
-from domain.predefined import EventFacts, pipeline_variables
-from domain.protection import is_protected
+from domain.config_place import CONFIG_FILE
+from domain.merge_requests import branch_of
+from domain.origin import origin_facts
+from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 from models.repositories.pipelines import PipelineRequest
 from settings import Settings
 
 
-def event_context(settings: Settings, request: PipelineRequest, project: Any, user: Any, now: datetime) -> Context:
+def event_context(
+    settings: Settings,
+    request: PipelineRequest,
+    project: Any,
+    user: Any,
+    now: datetime,
+    ours: Iterable[CiVariable] = (),
+) -> Context:
     """The event of a request whose commit is known; `project` and `user` are rows.
 
+    `ours` are the variables of instance, groups and project; those for single environments do not count here.
     `CI_PIPELINE_IID` is the number that comes next: another pipeline may take it before this one is written.
     """
     facts = event_facts(settings, request, project, user, now, iid=project.pipeline_count + 1)
+    unscoped = chosen(ours, protected=request.ref_protected)
     return Context(
         source=request.source,
-        ref=request.ref,
-        ref_kind=RefKind.TAG if request.tag else RefKind.BRANCH,
+        ref=facts.ref,
+        ref_kind=_kind(request),
         predefined=pipeline_variables(facts),
+        project={item.key: Variable(item.value, item.raw) for item in unscoped},
+        masked=frozenset(item.key for item in unscoped if item.masked),
         pipeline={item["key"]: Variable(item["value"], bool(item.get("raw"))) for item in request.variables},
         inputs=request.inputs,
         project_path=project.full_path,
@@ -46,9 +61,9 @@ def event_facts(
         pipeline_iid=iid,
         pipeline_source=event.source,
         pipeline_created_at=created_at,
-        ref=event.ref,
+        ref=branch_of(event.ref, event.merge_request),
         is_tag=event.tag,
-        ref_protected=is_protected(event.ref, project.default_branch, tag=event.tag),
+        ref_protected=event.ref_protected,
         sha=event.sha,
         before_sha=event.before_sha,
         commit_message=commit.get("message", ""),
@@ -58,7 +73,26 @@ def event_facts(
         user_login=user.username,
         user_name=user.name,
         user_email=user.email,
+        schedule_description=event.schedule_description,
         upstream_project_id=event.upstream_project_id,
         upstream_pipeline_id=event.upstream_id,
-        upstream_job_id=event.bridge_id,
+        config_path=project.config_path or CONFIG_FILE,
+        **origin_facts(event.origin, event.bridge_id),
+        open_merge_requests=tuple(event.open_merge_requests),
+        merge_request=merge_request_facts(event.merge_request),
     )
+
+
+def merge_request_facts(stored: Mapping[str, Any]) -> MergeRequestFacts | None:
+    """The facts of a merge request as a pipeline keeps them; None for a pipeline of something else."""
+    return MergeRequestFacts(**_with_tuples(stored)) if stored else None
+
+
+def _with_tuples(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+
+
+def _kind(request: PipelineRequest) -> RefKind:
+    if request.merge_request:
+        return RefKind.MERGE_REQUEST
+    return RefKind.TAG if request.tag else RefKind.BRANCH

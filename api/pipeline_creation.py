@@ -1,25 +1,30 @@
 """From an event to a pipeline: read the configuration, compile it for the event, persist all at once."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
 from api.cache_keys import with_cache_keys
+from api.ci_variables import edition, opened
 from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.event_context import event_context
 from api.not_carried_out import refuse_what_cannot_run
 from api.places import places_for
-from api.plan_cache import Event, is_lasting
+from api.plan_cache import Event, Known, is_lasting
+from api.project_config import Configuration, configuration_of
 from api.services import Services
 from domain.bridges import CHILD
+from domain.ci_variables import CiVariable
 from domain.config.plan import Plan
-from domain.errors import ConfigMissing, Invalid, NotFound
+from domain.config_place import ConfigSource
+from domain.errors import NotFound
+from domain.merge_requests import own_branch_of
 from git.repository import Repository
 from models.notifications import OUTBOX
-from models.repositories import accounts, pipelines, projects
+from models.repositories import accounts, ci_variables, merge_requests, pipelines, projects, protected_refs
 from models.repositories.pipelines import PipelineRequest
 
-CONFIG_FILE: Final = ".gitlab-ci.yml"
 TRIGGER: Final = "trigger:include"
 """What messages call the configuration of a child pipeline, which is no file."""
 
@@ -51,39 +56,46 @@ async def prepare(
     async with services.database.read() as connection:
         project = await projects.find(connection, request.project_id)
         user = await accounts.get(connection, request.user_id)
+        protection = await protected_refs.of_project(connection, request.project_id)
+        variables = await ci_variables.reaching(connection, request.project_id)
+        branch = "" if request.tag else own_branch_of(request.ref, request.merge_request)
+        of_branch = await merge_requests.open_of_branch(connection, request.project_id, branch)
     if project is None:
         raise NotFound(f"404 Project {request.project_id} Not Found")
-    event = Event.of(request, project, child_config)
+    if not request.merge_request:
+        request = replace(request, ref_protected=protection.protects(request.ref, tag=request.tag))
+    request = replace(request, open_merge_requests=tuple(of_branch))
+    event = Event.of(request, project, child_config, edition(variables))
     known = services.plans.get(event)
     if known is None:
         request = await with_commit(request, repository)
-        known = await _compiled(services, request, project, user, repository, child_config)
+        ours = opened(services.sealer, variables)
+        known = await _compiled(services, request, project, user, repository, child_config, ours)
         if is_lasting(known[1]):
             services.plans.put(event, known)
-    return replace(request, commit=known[0]), known[1]
+    return replace(request, commit=known[0], config_source=known[2]), known[1]
 
 
 async def _compiled(
-    services: Services, request: PipelineRequest, project: Any, user: Any, repository: Repository, child_config: str
-) -> tuple[dict[str, str], Plan]:
-    text = child_config or await read_config(services, request.sha, repository)
-    context = event_context(services.settings, request, project, user, services.clock())
+    services: Services,
+    request: PipelineRequest,
+    project: Any,
+    user: Any,
+    repository: Repository,
+    child_config: str,
+    ours: Iterable[CiVariable],
+) -> Known:
+    if child_config:
+        config = Configuration(child_config, TRIGGER, ConfigSource.BRIDGE)
+    else:
+        config = await configuration_of(services, project, request.sha, repository, request.inputs)
+    context = event_context(services.settings, request, project, user, services.clock(), ours)
+    context = context if config.takes_inputs else replace(context, inputs={})
     parent = request.upstream_id if request.source == CHILD else None
     sources = ConfigSources.of_event(services, request, project, user, repository, parent_pipeline_id=parent)
-    plan = await Compilation(services, text, context, sources, TRIGGER if child_config else CONFIG_FILE).plan()
+    plan = await Compilation(services, config.text, context, sources, config.file).plan()
     refuse_what_cannot_run(plan)
-    return dict(request.commit), await with_cache_keys(plan, repository, request.sha)
-
-
-async def read_config(services: Services, sha: str, repository: Repository) -> str:
-    """The configuration at a commit. Raises `ConfigMissing`, `Invalid`, `TooLarge`."""
-    raw = await repository.read_file(sha, CONFIG_FILE, limit=services.settings.sizes.config_bytes)
-    if raw is None:
-        raise ConfigMissing(f"Missing CI config file: commit {sha[:8]} has no {CONFIG_FILE} at its top.")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{CONFIG_FILE} is not UTF-8 text (byte {error.start}).") from error
+    return dict(request.commit), await with_cache_keys(plan, repository, request.sha), config.source
 
 
 async def with_head(request: PipelineRequest, repository: Repository) -> PipelineRequest:

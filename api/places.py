@@ -1,7 +1,9 @@
 """The environments and resource groups of a pipeline that is about to be made. Reference: CI YAML, sections 10, 14."""
 
+from api.ci_variables import reaching
 from api.event_context import event_context
 from api.services import Services
+from domain.ci_variables import as_job_variable, chosen
 from domain.config.plan import Plan
 from domain.errors import NotFound
 from domain.places import NOWHERE, Place, places_of
@@ -20,6 +22,7 @@ async def places_for(services: Services, request: PipelineRequest, plan: Plan) -
     async with services.database.read() as connection:
         project = await projects.find(connection, request.project_id)
         user = await accounts.get(connection, request.user_id)
+        ours = await reaching(services, connection, request.project_id)
     if project is None:
         raise NotFound(f"404 Project {request.project_id} Not Found")
     context = event_context(services.settings, request, project, user, services.clock())
@@ -27,4 +30,9 @@ async def places_for(services: Services, request: PipelineRequest, plan: Plan) -
     asked = tuple(
         JobVariable(item["key"], item["value"], raw=bool(item.get("raw", False))) for item in request.variables
     )
-    return places_of(plan, known, asked)
+
+    def of_owners(environment: str) -> tuple[JobVariable, ...]:
+        found = chosen(ours, protected=request.ref_protected, environment=environment)
+        return tuple(as_job_variable(item) for item in found)
+
+    return places_of(plan, known, asked, of_owners)

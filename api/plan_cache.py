@@ -7,12 +7,16 @@ from typing import Any, Final, TypeAlias
 from domain.config.plan import Plan
 from models.repositories.pipelines import PipelineRequest
 
-Known: TypeAlias = tuple[dict[str, str], Plan]
-"""Facts of a commit, and what its configuration compiles to."""
+Known: TypeAlias = tuple[dict[str, str], Plan, str]
+"""Facts of a commit, what its configuration compiles to, and where that came from."""
 
 MOST_EVENTS: Final = 64
 MOST_JOBS: Final = 2_000
 """A larger plan is not kept: it would take more memory than it saves time."""
+MOST_TEXT: Final = 20_000
+"""Characters of values; with more, such as the payload of a webhook, an event will hardly come again."""
+
+_OF_PROJECT: Final = "id full_path name default_branch visibility config_path auto_devops_enabled".split()
 
 CHANGING: Final = frozenset(
     {
@@ -30,7 +34,9 @@ CHANGING: Final = frozenset(
 class Event:
     """Everything that a plan depends on: the commit, the event, and what the project and the user are called.
 
-    `config` is the text of a configuration that is not a file of the commit.
+    `config` is the text of a configuration that is not a file of the commit. `owners` differs when a variable of the
+    instance, of a group or of the project was changed. `schedule` is the description of a schedule, `origin` what else
+    the event brings.
     """
 
     project: tuple[Any, ...]
@@ -43,12 +49,20 @@ class Event:
     variables: tuple[tuple[str, str, bool], ...]
     inputs: tuple[tuple[str, str], ...]
     config: str = ""
+    ref_protected: bool = False
+    owners: tuple[tuple[int, str], ...] = ()
+    schedule: str = ""
+    origin: str = ""
+    merge_request: str = ""
+    open_merge_requests: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, request: PipelineRequest, project: Any, config: str = "") -> "Event":
-        """The event of a request; `project` is the row."""
+    def of(
+        cls, request: PipelineRequest, project: Any, config: str = "", owners: tuple[tuple[int, str], ...] = ()
+    ) -> "Event":
+        """The event of a request; `project` is the row, `owners` the edition of all variables that reach it."""
         return cls(
-            project=(project.id, project.full_path, project.name, project.default_branch, project.visibility),
+            project=tuple(getattr(project, name) for name in _OF_PROJECT),
             user_id=request.user_id,
             sha=request.sha,
             before_sha=request.before_sha,
@@ -58,6 +72,12 @@ class Event:
             variables=tuple((item["key"], item["value"], bool(item.get("raw"))) for item in request.variables),
             inputs=tuple((name, repr(value)) for name, value in request.inputs.items()),
             config=config,
+            ref_protected=request.ref_protected,
+            owners=owners,
+            schedule=request.schedule_description,
+            origin=repr(sorted(request.origin.items())) if request.origin else "",
+            merge_request=repr(sorted(request.merge_request.items())) if request.merge_request else "",
+            open_merge_requests=request.open_merge_requests,
         )
 
 
@@ -82,7 +102,7 @@ class PlanCache:
 
     def put(self, event: Event, known: Known) -> None:
         """Keep what an event compiled to."""
-        if len(known[1].jobs) > MOST_JOBS:
+        if len(known[1].jobs) > MOST_JOBS or sum(len(value) for _, value, _ in event.variables) > MOST_TEXT:
             return
         self._known[event] = known
         if len(self._known) > MOST_EVENTS:

@@ -10,7 +10,7 @@ from typing import Final
 from api.deps import access_to
 from api.services import Services
 from auth.permissions import Caller
-from domain.errors import Invalid, NotFound
+from domain.errors import Forbidden, Invalid, NotFound
 from git.names import is_sha
 from git.repository import Repository
 from includes.components import highest, is_range, is_release
@@ -99,7 +99,7 @@ class ReadableProjects:
             return None
         try:
             row = (await access_to(self._services, self._caller, written)).row
-        except NotFound:
+        except (NotFound, Forbidden):
             return None
         try:
             repository = self._services.repositories.get(row.id)

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from settings import RefusalLimits
@@ -103,6 +104,7 @@ class LateRefusals:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope.setdefault("state", {})  # what `note_guess` writes reaches us also through copies of the scope
 
         async def late(message: Message) -> None:
             if message["type"] == "http.response.start" and _refuses_a_token(scope, message):
@@ -111,6 +113,11 @@ class LateRefusals:
             await send(message)
 
         await self._app(scope, receive, late)
+
+
+def note_guess(request: Request) -> None:
+    """The answer to this request refuses a token, though its status does not say so."""
+    request.state.refuses_token = True
 
 
 def address_of(host: str) -> bytes:
@@ -130,6 +137,8 @@ def _refuses_a_token(scope: Scope, message: Message) -> bool:
     The token of a job that has ended was right, and says so in `Job-Status`. Git and container tools ask without any
     first, so that a 401 tells them to show one.
     """
+    if scope["state"].get("refuses_token"):
+        return True
     if message["status"] == HTTPStatus.FORBIDDEN:
         return all(name != b"job-status" for name, _ in message.get("headers", ()))
     return message["status"] == HTTPStatus.UNAUTHORIZED and not (scope["method"] in _READS and _shows_nothing(scope))

@@ -6,11 +6,13 @@ of public projects.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token
@@ -20,8 +22,10 @@ from api.services import Services
 from auth.job_token import PREFIX, JobClaims, Scope, scope_of
 from auth.permissions import LEVEL_FOR, NOBODY, Action, Caller, level_of
 from auth.registry_token import LIFETIME, SERVICE, registry_token
+from auth.scopes import Scope as Scopes
+from auth.scopes import Use, permits, require_scope
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from models.repositories import projects
+from models.repositories import members, projects
 from models.repositories.project_paths import written_path
 
 router = APIRouter()
@@ -29,6 +33,7 @@ router = APIRouter()
 _SCOPE: Final = re.compile(r"repository:(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*):(?P<actions>[a-z,*]+)")
 _BODY_LIMIT: Final = 32 * 1024
 _MOST_SCOPES: Final = 20
+_USES: Final = {"pull": Use.PULL_IMAGE, "push": Use.PUSH_IMAGE}
 _NEEDS: Final = {"pull": (Action.READ, Scope.REGISTRY_PULL), "push": (Action.PUSH, Scope.REGISTRY_PUSH)}
 """Action -> what a person must be allowed to do with the project, and what a job token must be for."""
 
@@ -108,6 +113,7 @@ async def _requester(services: Services, password: str) -> Requester:
         return Requester("")
     if not password.startswith(PREFIX):
         caller = await caller_by_token(services, password)
+        require_scope(caller.scopes or (), Use.PULL_IMAGE)
         return Requester(caller.username, caller)
     claims = claims_for(services, password)
     async with services.database.read() as connection:
@@ -115,24 +121,33 @@ async def _requester(services: Services, password: str) -> Requester:
     return Requester(f"job-{claims.job_id}", job=claims)
 
 
+async def _project_of(connection: AsyncConnection, parts: Sequence[str]) -> str | None:
+    """The full path of the project that an image's name begins with; its own name may have any number of parts."""
+    for count in range(len(parts), 1, -1):
+        written = await written_path(connection, "/".join(parts[:count]))
+        if written is not None:
+            return written
+    return None
+
+
 async def _granted(services: Services, requester: Requester, scope: str) -> list[dict[str, Any]]:
     """What of one scope is permitted; nothing for what is unknown, which looks like what is forbidden."""
     found = _SCOPE.fullmatch(scope)
     if found is None:
         return []
-    path = "/".join(found["name"].split("/")[:2])
     async with services.database.read() as connection:
-        written = await written_path(connection, path)
+        written = await _project_of(connection, found["name"].split("/"))
         row = None if written is None else await projects.find(connection, written)
         if row is None:
             return []
-        member = await projects.member_level(connection, row.id, requester.caller.user_id)
+        member = await members.level_in_project(connection, row.id, requester.caller.user_id)
     level = level_of(requester.caller, member, row.visibility)
+    scopes = requester.caller.scopes or (Scopes.READ_REGISTRY,)
     named = requester.job.scopes if requester.job is not None else ()
     allowed = {
         action
         for action, (of_person, of_job) in _NEEDS.items()
-        if level >= LEVEL_FOR[of_person] or scope_of(of_job, row.id) in named
+        if (level >= LEVEL_FOR[of_person] and permits(scopes, _USES[action])) or scope_of(of_job, row.id) in named
     }
     actions = sorted(allowed.intersection(found["actions"].split(",")))
     return [{"type": "repository", "name": found["name"], "actions": actions}] if actions else []

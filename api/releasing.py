@@ -62,7 +62,7 @@ async def prepare_release(
     """
     access.require(Action.PUSH)
     _check(new)
-    sha = await _commit_of_tag(services, access.row, user, repository, new)
+    sha = await _commit_of_tag(services, access, user, repository, new)
     return {
         "project_id": access.row.id,
         "user_id": user.id,
@@ -115,7 +115,9 @@ def _is_address(url: str) -> bool:
     return parts.scheme in LINK_SCHEMES and bool(parts.hostname)
 
 
-async def _commit_of_tag(services: Services, project: Any, user: Any, repository: Repository, new: NewRelease) -> str:
+async def _commit_of_tag(
+    services: Services, access: ProjectAccess, user: Any, repository: Repository, new: NewRelease
+) -> str:
     """The commit of the tag, which is made at `ref` if there is none."""
     full_name = f"refs/tags/{new.tag}"
     if (known := await repository.resolve(full_name)) is not None:
@@ -127,7 +129,7 @@ async def _commit_of_tag(services: Services, project: Any, user: Any, repository
         raise Invalid(f"The tag {new.tag} cannot be made: there is no branch, tag or commit {new.ref!r}.")
     tag = NewTag(new.tag, sha, new.tag_message, user.name or user.username, user.email, services.clock())
     try:
-        await make_tag(services, project, user.id, repository, tag)
+        await make_tag(services, access, repository, tag)
     except Refused:
         made = await repository.resolve(full_name)  # somebody was faster
         if made is None:

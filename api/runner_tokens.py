@@ -42,6 +42,7 @@ async def add_runner(
             services.clock(),
             runner_type=scope.runner_type,
             organisation_id=scope.organisation_id,
+            namespace_id=scope.namespace_id,
             token_expires_at=issued.expires_at,
             by_registration=by_registration,
             **columns,

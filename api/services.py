@@ -15,8 +15,11 @@ from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
 from api.runner.waiting_polls import WaitingPolls
 from api.v4.log_reads import LogReads
+from auth.encryption import Sealer
 from auth.job_token import JobTokens
 from auth.key_ring import KeyRing
+from auth.oidc.provider import Provider
+from auth.passwords import Passwords
 from auth.queue_ticket import QueueTickets
 from domain.errors import Unavailable
 from git.repository import Repositories
@@ -83,6 +86,7 @@ class Services:
     notifications: Notifications
     clock: Clock
     key: KeyRing
+    sealer: Sealer
     identity_keys: KeyRing
     job_tokens: JobTokens
     compilers: Executor
@@ -95,6 +99,8 @@ class Services:
     calls: HeldCalls
     trace_writer: "TraceWriter"
     log_reads: LogReads
+    passwords: Passwords = field(default_factory=Passwords)
+    oidc: Provider | None = None
     temporal: TemporalLink = field(default_factory=TemporalLink)
     plans: PlanCache = field(default_factory=PlanCache)
     holders: Holders = field(default_factory=Holders)

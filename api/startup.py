@@ -1,10 +1,12 @@
 """Opening and closing the services of a process, and what happens once: keys, first user, first tokens."""
 
 import os
+import secrets
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.compiler_pool import compiler_pool
 from api.refusals import Refusals
@@ -17,26 +19,33 @@ from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
 from api.v4.log_reads import LogReads
+from auth.encryption import Sealer, open_sealer
 from auth.job_token import JobTokens
 from auth.key_ring import Purpose, open_ring
+from auth.oidc.provider import CALLBACK, Provider
 from auth.queue_ticket import QueueTickets
 from auth.secret_token import PERSONAL, REGISTRATION, digest, plain_token
 from git.repository import Repositories
 from models.clock import Clock
+from models.columns import Record
 from models.migrate import migrate
 from models.notifications import Notifications, PostgresNotifications
 from models.repositories import accounts, installations, registration_tokens
 from models.repositories.registration_tokens import RunnerScope
 from models.session import Database
+from pods.restore_marker import refuse_half_restored
 from settings import Settings
 from storage.objects import ObjectStore
 
 CREDENTIALS = "credentials.json"
+_CHECK: Final = "installation"
+_PASSWORD_BYTES: Final = 18
 
 
 async def open_services(settings: Settings, clock: Clock) -> Services:
     """Everything that routes and loops need; the database has the newest schema afterwards."""
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    refuse_half_restored(settings.home)
     database = Database(settings.database)
     await migrate(database)
     key = open_ring(settings, Purpose.SIGNING)
@@ -52,6 +61,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         notifications=notifications,
         clock=clock,
         key=key,
+        sealer=open_sealer(settings),
         identity_keys=open_ring(settings, Purpose.IDENTITY),
         job_tokens=JobTokens(key),
         compilers=compiler_pool(),
@@ -64,6 +74,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         calls=HeldCalls(database),
         trace_writer=TraceWriter(database),
         log_reads=LogReads(database),
+        oidc=Provider(settings.oidc, f"{settings.url}{CALLBACK}") if settings.oidc.issuer else None,
     )
     if settings.api_role != "worker":
         services.polls.start()
@@ -84,15 +95,25 @@ async def _first_start(services: Services) -> None:
     """Make installation, administrator and registration token; a start that was killed in between is finished."""
     settings, now = services.settings, services.clock()
     async with services.database.write() as connection:
-        await installations.ensure(connection, settings.pod, settings.pod_number, now)
+        mine = await installations.ensure(connection, settings.pod, settings.pod_number, now)
+        await _check_sealer(connection, services.sealer, mine)
         if await accounts.by_username(connection, "root") is not None:
             return
-        secrets = _credentials(settings)
-        user_id = await accounts.create_user(
-            connection, "root", "Administrator", f"root@{settings.url_host}", now, is_admin=True
-        )
-        await accounts.add_token(connection, user_id, "first start", digest(secrets["token"]), now)
-        await registration_tokens.replace(connection, RunnerScope(), digest(secrets["registration_token"]))
+        known = _credentials(settings)
+        person = ("root", "Administrator", f"root@{settings.url_host}")
+        password = known.get("password", "")  # a file that an older version wrote has none
+        password_hash = services.passwords.hashed_lightly(password) if password else ""
+        user_id = await accounts.create_user(connection, *person, now, is_admin=True, password_hash=password_hash)
+        await accounts.add_token(connection, user_id, "first start", digest(known["token"]), now, scopes=("api",))
+        await registration_tokens.replace(connection, RunnerScope(), digest(known["registration_token"]))
+
+
+async def _check_sealer(connection: AsyncConnection, sealer: Sealer, installation: Record) -> None:
+    """Refuse to start with a key that does not open the secrets of this database. Raises `Invalid`."""
+    if installation.sealed_check:
+        sealer.open(installation.sealed_check, _CHECK)
+    else:
+        await installations.keep_check(connection, sealer.seal("right", _CHECK))
 
 
 def _credentials(settings: Settings) -> dict[str, Any]:
@@ -104,6 +125,7 @@ def _credentials(settings: Settings) -> dict[str, Any]:
     fresh = {
         "url": settings.url,
         "username": "root",
+        "password": secrets.token_urlsafe(_PASSWORD_BYTES),
         "token": plain_token(PERSONAL),
         "registration_token": plain_token(REGISTRATION),
     }

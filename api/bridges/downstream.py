@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import orjson
 
 from api.bridges.scope import document, expanded_inputs, scope_of
-from api.deps import ProjectAccess, access_to
+from api.ci_variables import opened
+from api.deps import ProjectAccess, access_to, caller_from
 from api.pipeline_creation import prepare, with_commit, with_head
 from api.places import places_for
 from api.services import Services
 from api.v4.pipelines import find_ref
-from auth.permissions import Action, Caller
 from domain.bridges import (
     CHILD,
     CREATION_FAILED,
@@ -78,6 +78,7 @@ Wish: TypeAlias = Wanted | Existing | Denied
 
 async def wish_of(services: Services, bridge: Bridge) -> Wish:
     """What a bridge asks for. Raises `Unavailable` and `StorageFull`: try again later."""
+    bridge = replace(bridge, ci_variables=opened(services.sealer, bridge.sealed), sealed=())
     try:
         trigger = bridge.job.plan.get("trigger")
         if trigger is None:
@@ -138,6 +139,10 @@ def _child(bridge: Bridge, trigger: dict[str, Any], scope: Scope) -> PipelineReq
         tag=pipeline.tag,
         before_sha=pipeline.before_sha,
         depth=pipeline.depth + 1,
+        ref_protected=pipeline.ref_protected,
+        merge_request_id=pipeline.merge_request_id,
+        source_sha=pipeline.source_sha,
+        merge_request=pipeline.merge_request,
     )
     return _with_upstream(request, bridge, trigger, scope)
 
@@ -152,11 +157,11 @@ async def _of_project(
         return _denied(NO_PROJECT, path)
     if project.row.id == bridge.project.id:
         return _denied(INVALID_TRIGGER, path)
+    ref, tag, sha = await find_ref(services.repositories.get(project.row.id), branch or project.row.default_branch)
     try:
-        project.require(Action.RUN)
+        project.require_run(ref, tag=tag)
     except (Forbidden, Unauthenticated):
         return _denied(NO_PERMISSION, path)
-    ref, tag, sha = await find_ref(services.repositories.get(project.row.id), branch or project.row.default_branch)
     request = PipelineRequest(
         project_id=project.row.id, user_id=bridge.user.id, ref=ref, sha=sha, source=DOWNSTREAM, tag=tag
     )
@@ -197,8 +202,8 @@ async def _project(services: Services, bridge: Bridge, path: str) -> ProjectAcce
     if written is None:
         return None
     try:
-        return await access_to(services, Caller(bridge.user.id, bridge.user.username, bridge.user.is_admin), written)
-    except NotFound:
+        return await access_to(services, caller_from(bridge.user), written)
+    except (NotFound, Forbidden):
         return None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from api.event_context import event_facts
 from api.services import Services
 from domain.bridges import Scope
+from domain.ci_variables import as_job_variable, chosen
 from domain.config.plan import Variable
 from domain.predefined import pipeline_variables, slug
 from domain.variables import JobVariable, group_name
@@ -33,6 +34,7 @@ def scope_of(services: Services, bridge: Bridge) -> Scope:
         predefined=tuple(JobVariable(key, value, raw=True) for key, value in predefined.items()),
         yaml={key: Variable(item["value"], item["raw"]) for key, item in yaml.items()},
         dotenv=tuple(_asked(item) for item in bridge.dotenv),
+        owners=tuple(as_job_variable(item) for item in chosen(bridge.ci_variables, protected=pipeline.ref_protected)),
         pipeline=tuple(_asked(item) for item in pipeline.variables),
         job=tuple(_asked(item) for item in job.variables),
     )
@@ -40,7 +42,8 @@ def scope_of(services: Services, bridge: Bridge) -> Scope:
 
 def document(variable: JobVariable) -> dict[str, Any]:
     """A variable of a downstream pipeline as it is stored."""
-    return {"key": variable.key, "value": variable.value, **({"raw": True} if variable.raw else {})}
+    kind = {"variable_type": "file"} if variable.file else {}
+    return {"key": variable.key, "value": variable.value, **({"raw": True} if variable.raw else {}), **kind}
 
 
 def expanded_inputs(scope: Scope, inputs: Any) -> Any:
@@ -55,4 +58,5 @@ def expanded_inputs(scope: Scope, inputs: Any) -> Any:
 
 
 def _asked(item: Mapping[str, Any]) -> JobVariable:
-    return JobVariable(item["key"], item["value"], public=False, raw=bool(item.get("raw", False)))
+    is_file = item.get("variable_type") == "file"
+    return JobVariable(item["key"], item["value"], public=False, file=is_file, raw=bool(item.get("raw", False)))

@@ -1,19 +1,19 @@
 """What pages name in their addresses, and who reads them."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Depends
 
 from api.deps import CallerDep, ProjectAccess, ServicesDep, access_to
-from api.v4.names import RESERVED
-from domain.errors import NotFound
+from api.pages.project_paths import CONVERTOR
 
 
-async def project_of_page(org: str, project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:
-    """The project of `/{org}/{project}`. Raises `NotFound`, for strangers too."""
-    if org.lower() in RESERVED:
-        raise NotFound("404 Not Found")
-    return await access_to(services, caller, f"{org}/{project}")
+async def project_of_page(path: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:
+    """The project of `/{path}`. Raises `NotFound`, for strangers too."""
+    return await access_to(services, caller, path)
 
+
+PREFIX: Final = f"/{{path:{CONVERTOR}}}"
+"""How the addresses of a project's pages begin."""
 
 PageProjectDep = Annotated[ProjectAccess, Depends(project_of_page)]

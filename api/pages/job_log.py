@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from markupsafe import Markup
 
 from api.deps import ServicesDep
-from api.pages.access import PageProjectDep
+from api.pages.access import PREFIX, PageProjectDep
 from api.pages.log_lines import State, render_piece
 from api.services import Services
 from api.v4.access import Id
@@ -20,7 +20,7 @@ from models.repositories import jobs
 WINDOW: Final = 512 * 1024
 """Bytes of a log that come with the page or with one answer."""
 
-router = APIRouter(prefix="/{org}/{project}/-/jobs/{job_id}")
+router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from fastapi.responses import Response, StreamingResponse
 
 from api.deps import ProjectAccess, ServicesDep, access_to
 from api.downstream_pipelines import downstream_of
-from api.pages.access import PageProjectDep
+from api.pages.access import PREFIX, PageProjectDep
 from api.pages.asking import after
 from api.pages.job_log import first_window
 from api.pages.live import event_stream
-from api.pages.pipelines import may_run
+from api.pages.pipelines import may_cancel
 from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
 from api.services import Services
@@ -19,15 +19,14 @@ from api.v4.asking import ask_checked
 from api.v4.job_log import log_of
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
-from auth.permissions import Action
 from domain.messages import Operation
 from domain.operations import CANCELABLE, RETRIABLE
 from domain.status import Status
 from models.notifications import pipeline_topic, trace_topic
-from models.repositories import jobs, relations, standings
+from models.repositories import jobs, pipelines, relations, standings
 from models.repositories.artifacts import ARCHIVE
 
-router = APIRouter(prefix="/{org}/{project}/-/jobs/{job_id}")
+router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
 
 async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragment:
@@ -40,8 +39,8 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         standing = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
     log = await log_of(services, row)
     downstream = await downstream_of(services, project.caller, [row])
-    state, allowed = Status(row.status), may_run(project) and not row.retried
     pipeline = around.pipelines[row.pipeline_id]
+    state, allowed = Status(row.status), project.may_run(pipeline) and not row.retried
     return fragment(
         "_job.html",
         project=project.row,
@@ -61,7 +60,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         downstream=downstream.get(row.id),
         silent=job_id in standing.unresponsive,
         times=services.settings.times,
-        can_cancel=allowed and state in CANCELABLE,
+        can_cancel=may_cancel(project) and not row.retried and state in CANCELABLE,
         can_retry=allowed and state in RETRIABLE,
         can_play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
     )
@@ -116,9 +115,10 @@ async def play_job(job_id: Id, services: ServicesDep, project: PageProjectDep) -
 
 
 async def _ask(services: Services, project: ProjectAccess, job_id: int, name: str) -> Response:
-    project.require(Action.RUN)
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
+        pipeline = await pipelines.get(connection, row.pipeline_id)
+    project.require_operation(name, pipeline)
     asked = await ask_checked(services, row.pipeline_id, name, Operation("", job_id))
     shown = asked.answer.jobs[0] if asked.answer is not None and asked.answer.jobs else job_id
     return after(asked, f"/{project.row.full_path}/-/jobs/{shown}")

@@ -8,7 +8,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from api.deps import ProjectAccess, ServicesDep, access_to
 from api.downstream_pipelines import downstream_of, visible
-from api.pages.access import PageProjectDep
+from api.pages.access import PREFIX, PageProjectDep
 from api.pages.asking import after
 from api.pages.home import Number
 from api.pages.live import event_stream
@@ -31,7 +31,7 @@ from models.repositories.paging import slice_of
 
 PER_PAGE: Final = 30
 
-router = APIRouter(prefix="/{org}/{project}")
+router = APIRouter(prefix=PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Column:
     jobs: tuple[Any, ...]
 
 
-def may_run(project: ProjectAccess) -> bool:
-    """Whether the caller sees the buttons."""
+def may_cancel(project: ProjectAccess) -> bool:
+    """Whether the caller sees what starts or ends something; on which refs he may is told when he does."""
     return project.caller.is_known and project.level >= LEVEL_FOR[Action.RUN]
 
 
@@ -75,7 +75,14 @@ async def project_page(request: Request, services: ServicesDep, project: PagePro
     live = await draw_list(services, project, page)
     events = f"/{project.row.full_path}/-/pipelines/events"
     return live_page(
-        "project.html", request, project.caller, live, events, project=project.row, url=services.settings.url
+        "project.html",
+        request,
+        project.caller,
+        live,
+        events,
+        project=project.row,
+        url=services.settings.url,
+        runs=may_cancel(project),
     )
 
 
@@ -115,9 +122,9 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         downstream=downstream,
         upstream=upstream.get(row.upstream_id),
         warned=any(job.allow_failure and job.status == Status.FAILED for job in latest),
-        can_cancel=may_run(project) and bool(states & CANCELABLE),
-        can_retry=may_run(project) and bool(states & {Status.FAILED, Status.CANCELED}),
-        may_run=may_run(project),
+        can_cancel=may_cancel(project) and bool(states & CANCELABLE),
+        can_retry=project.may_run(row) and bool(states & {Status.FAILED, Status.CANCELED}),
+        may_run=project.may_run(row),
         older=len(attempts) - len(latest),
     )
 
@@ -152,8 +159,8 @@ async def cancel_pipeline(pipeline_id: Id, services: ServicesDep, project: PageP
 
 
 async def _ask(services: Services, project: ProjectAccess, pipeline_id: int, name: str) -> Response:
-    project.require(Action.RUN)
     async with services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id, project.row.id)
+    project.require_operation(name, row)
     asked = await ask_checked(services, pipeline_id, name, Operation())
     return after(asked, page_of(row, project.row.full_path))

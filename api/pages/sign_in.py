@@ -1,17 +1,22 @@
-"""Signing in by user name and access token; signing out."""
+"""Signing in by user name or e-mail address, and password or access token; signing out."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.deps import CallerDep, ServicesDep
 from api.pages.responses import page
+from api.pages.sessions import begin_session
+from api.proof_of_identity import proven
+from api.services import Services
 from api.v4.origin import require_our_pages
 from auth.permissions import NOBODY
-from auth.secret_token import digest
-from auth.session_token import COOKIE, LIFETIME, issue_session
-from models.repositories import accounts
+from auth.session_token import COOKIE, read_session
+from domain.errors import Unauthenticated
+from models.repositories import sessions
+
+_REFUSED = "That name and that password or access token do not belong together."
 
 router = APIRouter(prefix="/users", dependencies=[Depends(require_our_pages)])
 
@@ -22,42 +27,48 @@ def inside(address: str) -> str:
     return address if plain and address.startswith("/") and not address.startswith("//") else "/"
 
 
+def sign_in_page(
+    services: Services, status: int = 200, *, then: str = "/", error: str = "", name: str = ""
+) -> Response:
+    """The form, with what went wrong; `then` is where it leads to."""
+    provider = services.settings.oidc.label if services.oidc is not None else ""
+    return page("sign_in.html", NOBODY, status, next=inside(then), error=error, username=name, provider=provider)
+
+
 @router.get("/sign_in")
-async def form(caller: CallerDep, next: str = "/") -> Response:  # noqa: A002
+async def form(caller: CallerDep, services: ServicesDep, next: str = "/") -> Response:  # noqa: A002
     """The form; whoever is signed in goes on at once."""
     if caller.is_known:
         return RedirectResponse(inside(next), 303)
-    return page("sign_in.html", NOBODY, next=inside(next), error="", username="")
+    return sign_in_page(services, then=next)
 
 
 @router.post("/sign_in")
 async def sign_in(
     services: ServicesDep,
     username: Annotated[str, Form(max_length=255)] = "",
-    token: Annotated[str, Form(max_length=255)] = "",
+    password: Annotated[str, Form(max_length=255)] = "",
     next: Annotated[str, Form(max_length=2000)] = "/",  # noqa: A002
 ) -> Response:
-    """Set the session cookie. The answer does not say which of the two was wrong."""
-    async with services.database.read() as connection:
-        row = await accounts.by_token(connection, digest(token.strip()))
-    if row is None or row.username != username.strip():
-        text = "That user name and access token do not belong together."
-        return page("sign_in.html", NOBODY, 401, next=inside(next), error=text, username=username)
+    """Set the session cookie. Every refusal is the same, and takes the same time."""
+    found = await proven(services, username.strip(), password)
+    if found is None:
+        return sign_in_page(services, 401, then=next, error=_REFUSED, name=username)
     answer = RedirectResponse(inside(next), 303)
-    answer.set_cookie(
-        COOKIE,
-        issue_session(services.key, row.id, services.clock()),
-        max_age=int(LIFETIME.total_seconds()),
-        httponly=True,
-        samesite="lax",
-        secure=services.settings.url.startswith("https:"),
-    )
+    begin_session(answer, services, found.row, token_id=found.token_id)
     return answer
 
 
 @router.post("/sign_out")
-async def sign_out() -> Response:
-    """Forget the session."""
+async def sign_out(request: Request, services: ServicesDep) -> Response:
+    """End the session: the browser forgets it, and whoever has copied it gains nothing."""
+    try:
+        found = read_session(services.key, request.cookies.get(COOKIE, ""))
+    except Unauthenticated:
+        pass
+    else:
+        async with services.database.write() as connection:
+            await sessions.end(connection, found.session_id, found.expires_at, services.clock())
     answer = RedirectResponse("/", 303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="lax")
     return answer

@@ -10,14 +10,15 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.deps import caller_from
 from api.runner.filled_text import filled_text
 from api.services import Services
-from auth.permissions import Action, Caller, level_of, require
+from auth.permissions import Action, level_of, require
 from domain.config.plan import ForeignNeed
-from domain.errors import NotFound
+from domain.errors import Forbidden, NotFound
 from domain.variables import JobVariable
 from models.columns import Record
-from models.repositories import foreign_archives, projects
+from models.repositories import foreign_archives, members, projects
 from models.repositories.hand_outs import HandOut
 from models.repositories.project_paths import written_path
 
@@ -104,11 +105,11 @@ async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | 
     row = None if written is None else await projects.find(connection, written)
     if row is None:
         return None
-    caller = Caller(user.id, user.username, user.is_admin)
-    member = await projects.member_level(connection, row.id, user.id)
+    caller = caller_from(user)
+    member = await members.level_in_project(connection, row.id, user.id)
     try:
         require(caller, Action.READ, level_of(caller, member, row.visibility), row.visibility)
-    except NotFound:
+    except (NotFound, Forbidden):
         return None
     return int(row.id)
 

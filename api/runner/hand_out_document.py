@@ -4,11 +4,12 @@ Read in the transaction of the claim, so that a job whose payload cannot be buil
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.ci_variables import opened
 from api.runner import payload
 from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies, with_dotenv
 from api.runner.hand_out_tokens import archive_token, hand_out_token
@@ -41,6 +42,7 @@ async def make_ready(
     """Look whether a job can run; None for one that lacks a dependency or a feature of its runner: it has failed."""
     if await fail_unsupported(connection, rows, features, services.clock()):
         return None
+    rows = replace(rows, ci_variables=opened(services.sealer, rows.sealed), sealed=())
     token = hand_out_token(services, runner, rows)
     found = await gone_dependencies(connection, services, rows)
     if not found.missing and asks_beyond(rows):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.deps import access_to
+from api.deps import access_to, caller_from
 from api.releasing import NewRelease, moment_of, prepare_release
 from api.runner.filled_text import filled_text
 from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, with_dotenv
@@ -20,7 +20,6 @@ from api.runner.job_access import holder
 from api.runner.payload_variables import job_variables
 from api.services import Services
 from auth.job_token import MAKES_RELEASE, JobClaims
-from auth.permissions import Caller
 from domain.errors import Invalid, PerdureError, StorageFull, Unavailable
 from domain.status import Status
 from domain.variables import JobVariable
@@ -71,7 +70,7 @@ async def prepare_job_release(services: Services, claims: JobClaims) -> JobRelea
 async def _prepared(services: Services, around: HandOut, runner: Record | None) -> dict[str, Any]:
     if runner is None:
         raise Invalid("The runner of the job was removed while it ran; run the job again.")
-    caller = Caller(around.user.id, around.user.username, around.user.is_admin)
+    caller = caller_from(around.user)
     access = await access_to(services, caller, around.project.id)
     repository = services.repositories.get(around.project.id)
     variables = job_variables(around, runner, _MASKED, services.settings)

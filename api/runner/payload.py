@@ -15,6 +15,7 @@ from api.runner.payload_images import image, services
 from api.runner.payload_registry import registry_credentials
 from api.runner.payload_secrets import secrets
 from api.runner.payload_variables import is_protected, job_variables, repository_url, variable_document
+from domain.runner_features import MERGE_REQUEST_REFS
 from domain.variables import JobVariable
 from models.columns import Record
 from models.repositories.hand_outs import HandOut
@@ -103,20 +104,22 @@ def _job_info(hand_out: HandOut, settings: Settings) -> dict[str, Any]:
 
 
 def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], settings: Settings) -> dict[str, Any]:
-    """The commit is fetched by its id: a branch that moved on, or is gone, does not matter."""
+    """The commit is fetched by its id: a branch that moved on, or is gone, does not matter.
+
+    The refs of merge requests are ours, and say nothing that the commit does not: they are not fetched.
+    """
     pipeline = hand_out.pipeline
+    is_merge_request = pipeline.ref.startswith(MERGE_REQUEST_REFS)
     kind, target = ("tags", "tags") if pipeline.tag else ("heads", "remotes/origin")
+    moving = f"+refs/{kind}/{pipeline.ref}:refs/{target}/{pipeline.ref}"
     return {
         "repo_url": repository_url(settings.url, hand_out.project.full_path, token),
         "repo_object_format": "sha1" if len(pipeline.sha) <= _SHA1_DIGITS else "sha256",
         "ref": pipeline.ref,
         "sha": pipeline.sha,
         "before_sha": pipeline.before_sha,
-        "ref_type": "tag" if pipeline.tag else "branch",
-        "refspecs": [
-            f"+{pipeline.sha}:refs/pipelines/{pipeline.id}",
-            f"+refs/{kind}/{pipeline.ref}:refs/{target}/{pipeline.ref}",
-        ],
+        "ref_type": "merge_request" if is_merge_request else "tag" if pipeline.tag else "branch",
+        "refspecs": [f"+{pipeline.sha}:refs/pipelines/{pipeline.id}", *([] if is_merge_request else [moving])],
         "depth": _depth(variables),
         "protected": is_protected(hand_out),
     }

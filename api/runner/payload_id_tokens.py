@@ -6,14 +6,17 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.deps import caller_from
 from api.runner.filled_text import filled_text
 from api.runner.payload_variables import is_protected, job_variables
 from api.services import Services
 from auth.identity_token import identity_token
-from auth.permissions import LEVEL_NAMES, Caller, level_of
+from auth.permissions import LEVEL_NAMES, level_of
+from domain.merge_requests import own_branch_of
+from domain.runner_features import MERGE_REQUEST_REFS
 from domain.variables import JobVariable
 from models.columns import Record
-from models.repositories import projects
+from models.repositories import members
 from models.repositories.hand_outs import HandOut
 
 CLAIMS: Final = (
@@ -43,8 +46,8 @@ async def id_tokens(
         return ()
     variables = job_variables(hand_out, runner, token, services.settings)
     user, project = hand_out.user, hand_out.project
-    member = await projects.member_level(connection, project.id, user.id)
-    level = level_of(Caller(user.id, user.username, user.is_admin), member, "private")
+    member = await members.level_in_project(connection, project.id, user.id)
+    level = level_of(caller_from(user), member, "private")
     claims = {
         **_of_project(hand_out, services.settings.url, services.settings.url_host),
         **_of_environment(variables),
@@ -68,10 +71,12 @@ async def id_tokens(
 def _of_project(hand_out: HandOut, url: str, host: str) -> dict[str, Any]:
     job, pipeline, project = hand_out.job, hand_out.pipeline, hand_out.project
     ref_type, folder = ("tag", "tags") if pipeline.tag else ("branch", "heads")
-    ref_path = f"refs/{folder}/{pipeline.ref}"
+    ref, ref_path = own_branch_of(pipeline.ref, pipeline.merge_request), pipeline.ref
+    if not ref_path.startswith(MERGE_REQUEST_REFS):
+        ref_path = f"refs/{folder}/{pipeline.ref}"
     return {
         "iss": url,
-        "sub": f"project_path:{project.full_path}:ref_type:{ref_type}:ref:{pipeline.ref}",
+        "sub": f"project_path:{project.full_path}:ref_type:{ref_type}:ref:{ref}",
         "namespace_id": str(project.organisation_id),
         "namespace_path": project.full_path.rpartition("/")[0],
         "project_id": str(project.id),
@@ -80,7 +85,7 @@ def _of_project(hand_out: HandOut, url: str, host: str) -> dict[str, Any]:
         "pipeline_id": str(pipeline.id),
         "pipeline_source": pipeline.source,
         "job_id": str(job.id),
-        "ref": pipeline.ref,
+        "ref": ref,
         "ref_type": ref_type,
         "ref_path": ref_path,
         "ref_protected": "true" if is_protected(hand_out) else "false",

@@ -5,8 +5,13 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from api.event_context import merge_request_facts
 from api.runner.payload_registry import registry_variables
+from domain.ci_variables import as_job_variable, chosen
+from domain.config_place import CONFIG_FILE
 from domain.environment_variables import environment_variables
+from domain.merge_requests import branch_of
+from domain.origin import origin_facts
 from domain.variables import JobFacts, JobVariable, expand, predefined
 from models.columns import Record
 from models.repositories.hand_outs import HandOut
@@ -21,17 +26,33 @@ def job_variables(
 ) -> tuple[JobVariable, ...]:
     """Every variable of a job, the later ones over the earlier, expanded once. Those of its environment win.
 
+    The environment's name may use variables of every scope `*`; variables of that environment are added afterwards.
+
     `issued` are those with tokens of `id_tokens`.
     """
     plan, pipeline = hand_out.job.plan, hand_out.pipeline
     yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
-    asked = [
-        JobVariable(item["key"], item["value"], public=False, raw=bool(item.get("raw")))
-        for item in [*hand_out.dotenv, *pipeline.variables, *hand_out.job.variables]
-    ]
+    dotenv = [_asked(item) for item in hand_out.dotenv]
+    asked = [_asked(item) for item in [*pipeline.variables, *hand_out.job.variables]]
     of_registry = registry_variables(settings, hand_out.project.full_path, token)
-    known = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *yaml, *asked, *issued)
-    return expand((*known, *_of_environment(plan.get("environment"), known)))
+    before = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *yaml, *dotenv)
+    everywhere = _of_owners(hand_out)
+    known = (*before, *everywhere, *asked, *issued)
+    environment = _of_environment(plan.get("environment"), known)
+    if environment and hand_out.ci_variables:
+        known = (*before, *_of_owners(hand_out, environment[0].value), *asked, *issued)
+    return expand((*known, *environment))
+
+
+def _asked(item: Mapping[str, Any]) -> JobVariable:
+    file = item.get("variable_type") == "file"
+    return JobVariable(item["key"], item["value"], public=False, file=file, raw=bool(item.get("raw")))
+
+
+def _of_owners(hand_out: HandOut, environment: str = "") -> list[JobVariable]:
+    """Those of instance, groups and project; protected ones only for the pipelines of protected refs."""
+    found = chosen(hand_out.ci_variables, protected=is_protected(hand_out), environment=environment)
+    return [as_job_variable(variable) for variable in found]
 
 
 def expanded_text(text: str, variables: Iterable[JobVariable]) -> str:
@@ -87,7 +108,7 @@ def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) ->
         pipeline_name=pipeline.name,
         pipeline_url=f"{home}/-/pipelines/{pipeline.id}",
         pipeline_created_at=pipeline.created_at,
-        ref=pipeline.ref,
+        ref=branch_of(pipeline.ref, pipeline.merge_request),
         is_tag=pipeline.tag,
         ref_protected=is_protected(hand_out),
         sha=pipeline.sha,
@@ -109,9 +130,13 @@ def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) ->
         user_name=user.name,
         user_email=user.email,
         is_manual=job.when in {"manual", "delayed"},
+        schedule_description=pipeline.schedule_description,
         upstream_project_id=pipeline.upstream_project_id,
         upstream_pipeline_id=pipeline.upstream_id,
-        upstream_job_id=pipeline.bridge_id,
+        config_path=project.config_path or CONFIG_FILE,
+        **origin_facts(pipeline.origin, pipeline.bridge_id),
+        open_merge_requests=tuple(pipeline.open_merge_requests),
+        merge_request=merge_request_facts(pipeline.merge_request),
         node_index=job.plan.get("node_index"),
         node_total=job.plan.get("node_total"),
     )

@@ -57,16 +57,17 @@ class RunnerProtocol:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        is_call = scope["type"] == "http" and _endpoint_of(scope["method"], scope["path"]) is not None
-        await (self._guarded if is_call else self._app)(scope, receive, send)
+        found = _endpoint_of(scope["method"], scope["path"]) if scope["type"] == "http" else None
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        scope["endpoint"], scope["path_params"] = found
+        await self._guarded(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _endpoint_of(scope["method"], scope["path"])
-        assert found is not None
-        endpoint, given = found
         request = Request(scope, receive)
         try:
-            response = await endpoint(**given, request=request, services=self._services)
+            response = await scope["endpoint"](**request.path_params, request=request, services=self._services)
         except PerdureError as error:
             response = answer_to(error)
         await response(scope, receive, send)
@@ -78,8 +79,10 @@ def _endpoint_of(method: str, path: str) -> tuple[Endpoint, dict[str, Any]] | No
     if endpoint is not None:
         return endpoint, {}
     named = _JOB_PATH.fullmatch(path)
-    endpoint = _OF_A_JOB.get((method, named[2] or "")) if named else None
-    return None if endpoint is None or named is None else (endpoint, {"job_id": int(named[1])})
+    if named is None:
+        return None
+    endpoint = _OF_A_JOB.get((method, named[2] or ""))
+    return None if endpoint is None else (endpoint, {"job_id": int(named[1])})
 
 
 def routes() -> list[Route]:

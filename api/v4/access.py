@@ -7,7 +7,7 @@ from fastapi import Depends, Path
 
 from api.deps import CallerDep, ProjectAccess, ServicesDep, access_to
 from api.v4.encoded_paths import decoded
-from auth.permissions import Caller
+from auth.permissions import Action, Caller
 from domain.errors import NotFound, Unauthenticated
 from models.repositories import jobs, pipelines
 
@@ -17,14 +17,24 @@ Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]
 
 
 async def project_of(project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:
-    """The project of a path: by id, or by its full path in one segment. Raises `NotFound`."""
+    """The project of a path: by id, or by its full path in one segment. Raises `NotFound`, `Forbidden`."""
+    return await _project(project, services, caller, Action.READ)
+
+
+async def seen_project_of(project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:
+    """The same for what guests may do, too. Raises `NotFound`."""
+    return await _project(project, services, caller, Action.SEE)
+
+
+async def _project(project: str, services: ServicesDep, caller: CallerDep, least: Action) -> ProjectAccess:
     reference = decoded(project)
     if reference.isdigit() and not (reference.isascii() and int(reference) <= _LARGEST_ID):
         raise NotFound("404 Project Not Found")
-    return await access_to(services, caller, reference)
+    return await access_to(services, caller, reference, least)
 
 
 ProjectDep = Annotated[ProjectAccess, Depends(project_of)]
+SeenProjectDep = Annotated[ProjectAccess, Depends(seen_project_of)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from api.ci_variables import opened
 from api.services import Services
 from api.v4.log_reads import PART, Part
 from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
-from models.repositories import traces
+from models.repositories import ci_variables, traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,14 @@ class Log:
     secrets: Secrets = field(repr=False)
 
 
-def masked_values(job: Any) -> Iterable[str]:
+async def masked_values(services: Services, job: Any) -> Iterable[str]:
     """The values that must not be read in the log of a job, of those that are not known by their prefix.
 
-    There are none yet: what the server makes itself for a job begins like a token, and its value is kept nowhere.
+    They are those of masked variables as they are now; what they were when the job ran, its runner has masked.
     """
-    del job
-    return ()
+    async with services.database.read() as connection:
+        rows = await ci_variables.reaching(connection, job.project_id)
+    return [variable.value for variable in opened(services.sealer, [item for item in rows if item[1].masked])]
 
 
 async def log_of(services: Services, job: Any) -> Log:
@@ -46,7 +48,8 @@ async def log_of(services: Services, job: Any) -> Log:
         await reads.note_look(job.id)
         if not traces.is_watched(head):
             head = await reads.head(job.id)  # a chunk that came before told nobody
-    secrets = Secrets(form for value in masked_values(job) for form in forms(value))
+    values = await masked_values(services, job)
+    secrets = Secrets(form for value in values for form in forms(value))
     return Log(job.project_id, job.id, head.generation, head.size, head.frozen, head.copied, secrets)
 
 

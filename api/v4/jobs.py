@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.audit import record
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import JobAccess, JobDep, ProjectDep
@@ -17,11 +18,12 @@ from api.v4.parameters import given
 from api.v4.pipelines import NewVariable
 from api.v4.representation.jobs import job as shown
 from auth.permissions import Action
-from domain.errors import Invalid
+from domain.errors import Forbidden, Invalid
 from domain.messages import Answer, Operation
-from domain.status import Status
+from domain.status import COMPLETE, Status
 from models.columns import Record
-from models.repositories import jobs, relations, standings
+from models.repositories import job_objects, jobs, pipelines, relations, standings
+from models.repositories.audit import Happened
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/jobs")
@@ -94,10 +96,28 @@ async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, s
     return await _ask(services, found, "play_job", variables, 200)
 
 
+@router.post("/{job_id}/erase", status_code=201)
+async def erase_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+    """Forget the log, the artifacts and the reports of a job that has ended."""
+    if found.row.user_id != found.project.caller.user_id:
+        found.project.require(Action.ADMINISTER)
+    found.project.require(Action.RUN)
+    if found.row.status not in COMPLETE or found.row.bridge or found.row.erased_at is not None:
+        raise Forbidden("403 Forbidden - Job is not erasable!")
+    now = services.clock()
+    async with services.database.write() as connection:
+        await job_objects.erase(connection, found.row.id, now)
+        happened = Happened("job_erased", {"job": found.row.id, "name": found.row.name})
+        await record(connection, found.project.caller, found.project.entity, happened, now)
+    return await full(services, found.row.id, found.project.row)
+
+
 async def _ask(
     services: Services, found: JobAccess, name: str, variables: dict[str, str] | None = None, status: int = 201
 ) -> JSONResponse:
-    found.project.require(Action.RUN)
+    async with services.database.read() as connection:
+        pipeline = await pipelines.get(connection, found.row.pipeline_id)
+    found.project.require_operation(name, pipeline)
 
     async def present(answer: Answer) -> dict[str, Any]:
         return await full(services, answer.jobs[0] if answer.jobs else found.row.id, found.project.row)

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
+from api.ci_variables import reaching
 from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.deps import ProjectAccess, ServicesDep
 from api.event_context import event_context
-from api.pipeline_creation import CONFIG_FILE, read_config, with_commit
+from api.pipeline_creation import with_commit
+from api.project_config import Configuration, configuration_of
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.parameters import given
@@ -20,6 +22,7 @@ from api.v4.pipelines import find_ref
 from api.v4.representation.plans import absent_job, included, planned_job
 from auth.permissions import Action
 from domain.config.plan import Plan
+from domain.config_place import CONFIG_FILE, ConfigSource
 from domain.errors import ConfigInvalid, Invalid, PipelineFiltered
 from git.repository import Repository
 from models.repositories import accounts
@@ -59,7 +62,8 @@ async def lint_text(
     project.require(Action.RUN)
     repository = services.repositories.get(project.row.id)
     request = await _request(project, repository, wanted.ref)
-    return await _answer(services, project, repository, request, wanted.content, wanted)
+    config = Configuration(wanted.content, CONFIG_FILE, ConfigSource.REPOSITORY)
+    return await _answer(services, project, repository, request, config, wanted)
 
 
 @router.get("/ci/lint")
@@ -76,7 +80,8 @@ async def lint_committed(
     sha = await repository.resolve(content_ref) if content_ref else request.sha
     if sha is None:
         raise Invalid(f"content_ref does not have a valid value: there is no {content_ref} in this project")
-    return await _answer(services, project, repository, request, await read_config(services, sha, repository), wanted)
+    config = await configuration_of(services, project.row, sha, repository, {})
+    return await _answer(services, project, repository, request, config, wanted)
 
 
 async def _request(project: ProjectAccess, repository: Repository, ref: str) -> PipelineRequest:
@@ -92,14 +97,15 @@ async def _answer(
     project: ProjectAccess,
     repository: Repository,
     request: PipelineRequest,
-    text: str,
+    config: Configuration,
     wanted: GivenText | CommittedText,
 ) -> dict[str, Any]:
     async with services.database.read() as connection:
         user = await accounts.get(connection, project.caller.user_id)
-    context = event_context(services.settings, request, project.row, user, services.clock())
+        ours = await reaching(services, connection, project.row.id)
+    context = event_context(services.settings, request, project.row, user, services.clock(), ours)
     sources = ConfigSources.of_event(services, request, project.row, user, repository)
-    compilation = Compilation(services, text, context, sources, CONFIG_FILE)
+    compilation = Compilation(services, config.text, context, sources, config.file)
     answer: dict[str, Any] = {"valid": False, "errors": [], "warnings": [], "merged_yaml": None, "includes": []}
     try:
         answer["merged_yaml"] = await compilation.merged()

@@ -20,6 +20,11 @@ def is_path(text: str) -> bool:
     return _PATH.fullmatch(text) is not None and not text.lower().endswith(_FORBIDDEN_ENDS)
 
 
+def is_reserved(path: str) -> bool:
+    """Whether a name cannot be the first part of an address of a person or organisation."""
+    return path.lower() in RESERVED
+
+
 def checked_path(path: str) -> str:
     """The same text. Raises `ValueError` unless it can be one part of an address."""
     if not is_path(path):
@@ -32,7 +37,7 @@ def checked_path(path: str) -> str:
 
 def checked_top_path(path: str) -> str:
     """The same for an organisation, whose path comes first. Raises `ValueError`."""
-    if path.lower() in RESERVED:
+    if is_reserved(path):
         raise ValueError(f"{path} is a reserved name")
     return checked_path(path)
 

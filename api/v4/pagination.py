@@ -1,8 +1,8 @@
 """Lists in pages, with GitLab's parameters and headers (`page`, `per_page`, `X-Total`, `Link` ...)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
@@ -14,15 +14,47 @@ _DEFAULT: Final = 20
 _MOST: Final = 100
 _LAST_PAGE: Final = 1_000_000_000
 
+Item = TypeVar("Item")
+
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """The page that a call asks for; `url` is the address of the list without its query."""
+    """The page that a call asks for; `url` is the address of the list without its query.
+
+    With `keyset` pages are not counted: each leads to the one after its last item, which `token` names.
+    """
 
     number: int
     size: int
     url: str
     query: tuple[tuple[str, str], ...] = ()
+    keyset: bool = False
+    token: str = ""
+
+    @property
+    def offset(self) -> int:
+        """How many items come before this page."""
+        return (self.number - 1) * self.size
+
+    def of(self, items: Sequence[Item]) -> Sequence[Item]:
+        """This page of a list that is there as a whole."""
+        return items[self.offset : self.offset + self.size]
+
+    def uncounted(self, items: Iterable[Mapping[str, Any]], *, more: bool) -> JSONResponse:
+        """The items of this page of a list that nobody has counted; whether there are `more`."""
+        left_out = {"X-Total", "X-Total-Pages"}
+        headers = self.headers(self.offset + self.size + more)
+        links = [link for link in headers["Link"].split(", ") if not link.endswith('rel="last"')]
+        kept = {name: text for name, text in headers.items() if name not in left_out}
+        return JSONResponse(list(items), headers={**kept, "Link": ", ".join(links)})
+
+    def keyed(self, items: Iterable[Mapping[str, Any]], following: str) -> JSONResponse:
+        """The items of this page of a list by keyset; `following` is the token of the next page, empty for none."""
+        headers = {"X-Per-Page": str(self.size)}
+        if following:
+            fields = [*self.query, ("page_token", following), ("per_page", str(self.size))]
+            headers["Link"] = f'<{self.url}?{urlencode(fields)}>; rel="next"'
+        return JSONResponse(list(items), headers=headers)
 
     def answer(self, items: Iterable[Mapping[str, Any]], total: int) -> JSONResponse:
         """The items of this page, with the headers that lead to the others."""
@@ -53,13 +85,16 @@ async def paging_of(
     services: ServicesDep,
     page: Annotated[int, Query(ge=1, le=_LAST_PAGE)] = 1,
     per_page: Annotated[int, Query(ge=1)] = _DEFAULT,
+    pagination: str = "",
+    page_token: str = "",
 ) -> Paging:
     """The page that a call asks for; tokens of the query never come back in links."""
-    left_out = {"page", "per_page", "private_token", "access_token"}
+    left_out = {"page", "per_page", "page_token", "private_token", "access_token"}
     query = tuple(item for item in request.query_params.multi_items() if item[0] not in left_out)
     raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
     path = raw.partition(b"?")[0].decode("latin-1")
-    return Paging(page, min(per_page, _MOST), f"{services.settings.url}{path}", query)
+    size = min(per_page, _MOST)
+    return Paging(page, size, f"{services.settings.url}{path}", query, pagination == "keyset", page_token)
 
 
 PagingDep = Annotated[Paging, Depends(paging_of)]

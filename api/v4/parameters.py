@@ -1,12 +1,13 @@
 """Parameters of a call as GitLab takes them: from the query, a form or a JSON document, all alike."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from api.deps import ServicesDep
@@ -14,16 +15,31 @@ from domain.errors import Invalid, TooLarge
 
 _MANY: Final = 1000
 """Fields of one form."""
+_ENTRY: Final = re.compile(r"(?P<head>[^\[\]]+)\[(?P<key>[^\[\]]+)\]")
 _CREDENTIALS: Final = frozenset({"private_token", "access_token"})
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def given(model: type[Model]) -> Callable[[Request, ServicesDep], Awaitable[Model]]:
-    """A dependency that reads the parameters of a call into `model`. Raises `Invalid` with every fault."""
+class Optionals(BaseModel):
+    """Parameters of which none has a meaning as null: one that is null counts as not given, as in GitLab."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_nulls_out(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def given(model: type[Model], limit: str = "json_bytes") -> Callable[[Request, ServicesDep], Awaitable[Model]]:
+    """A dependency that reads the parameters of a call into `model`. Raises `Invalid` with every fault.
+
+    `limit` is the field of `SizeLimits` that says how large the body may be.
+    """
 
     async def read(request: Request, services: ServicesDep) -> Model:
-        return validated(model, await parameters(request, services.settings.sizes.json_bytes))
+        return validated(model, await parameters(request, getattr(services.settings.sizes, limit), limit))
 
     return read
 
@@ -46,11 +62,11 @@ def _fault(fault: Any) -> str:
     return f"{name} is invalid: {fault['msg'].removeprefix('Value error, ')}"
 
 
-async def parameters(request: Request, limit: int) -> dict[str, Any]:
+async def parameters(request: Request, limit: int, name: str = "json_bytes") -> dict[str, Any]:
     """All parameters of a call; those of the body come before those of the query. Raises `Invalid`, `TooLarge`."""
     query = nested(request.query_params.multi_items())
     values = {name: value for name, value in query.items() if name not in _CREDENTIALS}
-    body = await _body(request, limit)
+    body = await _body(request, limit, name)
     if not body:
         return values
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -61,13 +77,13 @@ async def parameters(request: Request, limit: int) -> dict[str, Any]:
     return values | _document(body)
 
 
-async def _body(request: Request, limit: int) -> bytes:
+async def _body(request: Request, limit: int, name: str) -> bytes:
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
         size += len(part)
         if size > limit:
-            raise TooLarge(f"413 The request has more than {limit} bytes (limit PERDURE_JSON_BYTES).")
+            raise TooLarge(f"413 The request has more than {limit} bytes (limit PERDURE_{name.upper()}).")
         parts.append(part)
     return b"".join(parts)
 
@@ -101,12 +117,19 @@ async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
 
 
 def nested(fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Flat fields as a document: `scope[]=a` becomes a list, `variables[][key]=A` a list of objects.
+    """Flat fields as a document: `scope[]=a` becomes a list, `variables[][key]=A` a list of objects, `variables[A]=1` a
+    map.
 
     A name that comes again begins the next object, as in Rails.
     """
     values: dict[str, Any] = {}
     for name, value in fields:
+        if (entry := _ENTRY.fullmatch(name)) is not None:
+            entries = values.setdefault(entry["head"], {})
+            if not isinstance(entries, dict):
+                raise Invalid(f"400 Bad request: {entry['head']} is given both as a value and as a map.")
+            entries[entry["key"]] = value
+            continue
         head, bracket, rest = name.partition("[]")
         if not bracket:
             values[name] = value

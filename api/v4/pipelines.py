@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from api import pipeline_removal
 from api.deps import ServicesDep
 from api.pipeline_creation import create_pipeline
 from api.services import Services
@@ -115,6 +116,7 @@ async def start_pipeline(
     project.require(Action.RUN)
     repository = services.repositories.get(project.row.id)
     ref, tag, sha = await find_ref(repository, new.ref)
+    project.require_run(ref, tag=tag)
     request = PipelineRequest(
         project_id=project.row.id,
         user_id=project.caller.user_id,
@@ -153,8 +155,15 @@ async def retry_pipeline(pipeline_id: Id, found: PipelineDep, services: Services
     return await _ask(services, found, pipeline_id, "retry_pipeline", 201)
 
 
+@router.delete("/pipelines/{pipeline_id}", status_code=204)
+async def delete_pipeline(found: PipelineDep, services: ServicesDep) -> None:
+    """Remove a pipeline that has ended, with its jobs, logs and artifacts; its owners may. 409 while it has not."""
+    found.project.require(Action.OWN)
+    await pipeline_removal.remove(services, found.project, found.row)
+
+
 async def _ask(services: Services, found: PipelineDep, pipeline_id: int, name: str, status: int) -> JSONResponse:
-    found.project.require(Action.RUN)
+    found.project.require_operation(name, found.row)
 
     async def present(_answer: Answer) -> dict[str, Any]:
         return await full(services, pipeline_id, found.project.row)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api.deps import ProjectAccess, ServicesDep, caller_of, token_of
+from api.deps import ProjectAccess, ServicesDep, caller_from, caller_of, token_of
 from api.releasing import NewRelease, moment_of, prepare_release
 from api.runner.job_access import claims_for, held, holder, require_running
 from api.services import Services
@@ -18,7 +18,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.releases import release as shown
 from auth.job_token import PREFIX, Scope
-from auth.permissions import Action, Caller
+from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Refused
 from git.commit import Commit
 from models.repositories import accounts, relations, releases
@@ -88,7 +88,7 @@ async def access_of(project: str, request: Request, services: ServicesDep) -> Pr
         require_running(await holder(connection, claims))
         row = await job_row(connection, claims.job_id, claims.project_id)
         user = await accounts.get(connection, row.user_id)
-    access = await project_of(project, services, Caller(user.id, user.username, user.is_admin))
+    access = await project_of(project, services, caller_from(user))
     if access.row.id != claims.project_id:
         raise Forbidden("403 Forbidden: this job token is for another project.")
     async with services.database.write() as connection:
@@ -174,5 +174,5 @@ async def delete_release(tag: str, access: AccessDep, services: ServicesDep) -> 
     access.require(Action.PUSH)
     async with services.database.write() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
-        await releases.remove(connection, row.id)
+        await releases.remove(connection, row, services.clock())
     return (await _shown(services, access.row, [row]))[0]

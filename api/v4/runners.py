@@ -22,7 +22,7 @@ from auth.permissions import MAINTAINER, RunnerAction, require_admin
 from domain.errors import NotFound
 from domain.matching import RunnerType
 from models.notifications import RUNNERS
-from models.repositories import database_time, projects, runner_listings, runners
+from models.repositories import database_time, namespaces, relations, runner_listings, runners
 from models.repositories.registration_tokens import RunnerScope
 
 router = APIRouter(prefix="/runners")
@@ -141,6 +141,8 @@ async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
         now = await database_time.moment(connection)
         linked = await runners.projects_of(connection, row.id, member_id)
         instance = row.organisation_id is None
-        owner = None if instance else await projects.organisation_by(connection, key=row.organisation_id)
+        owner = None if instance else await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
+        owners = await relations.namespaces(connection, (item.namespace_id for item in linked))
     groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
-    return runner_details(row, newest, [project(item, owner, url) for item in linked], groups, now, busy=busy)
+    shown = [project(item, owners[item.namespace_id], url) for item in linked]
+    return runner_details(row, newest, shown, groups, now, busy=busy)

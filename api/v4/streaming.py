@@ -20,14 +20,19 @@ async def begun(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     return rest()
 
 
-async def download(chunks: AsyncIterator[bytes], filename: str, size: int, media_type: str) -> StreamingResponse:
-    """A file to be saved, never shown: whatever a job made must not run in the reader's browser."""
+def disposition(filename: str) -> str:
+    """`Content-Disposition` of a file that is to be saved, whatever its name."""
     plain = "".join(
         letter if letter.isascii() and letter.isprintable() and letter not in '"\\' else "_" for letter in filename
     )
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
+
+
+async def download(chunks: AsyncIterator[bytes], filename: str, size: int, media_type: str) -> StreamingResponse:
+    """A file to be saved, never shown: whatever a job made must not run in the reader's browser."""
     headers = {
         "Content-Length": str(size),
-        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}",
+        "Content-Disposition": disposition(filename),
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }

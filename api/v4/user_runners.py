@@ -10,12 +10,12 @@ from api.runner_tokens import add_runner
 from api.runner_wishes import RunnerWishes
 from api.services import Services
 from api.v4.access import KnownCallerDep
+from api.v4.groups import group_by
 from api.v4.parameters import given
-from auth.permissions import Action, Caller, require_admin
+from auth.permissions import Action, Caller, GroupAction, require_admin
 from domain.errors import Invalid
 from domain.matching import RunnerType
-from models.repositories import projects
-from models.repositories.registration_tokens import RunnerScope
+from models.repositories.registration_tokens import RunnerScope, scope_of_group
 
 router = APIRouter()
 
@@ -47,11 +47,11 @@ async def _scope(services: Services, caller: Caller, new: NewRunner) -> RunnerSc
         project = await access_to(services, caller, new.project_id)
         project.require(Action.ADMINISTER)
         return RunnerScope(new.runner_type, project.row.organisation_id, project.row.id)
-    require_admin(caller)
     if new.runner_type is RunnerType.INSTANCE:
+        require_admin(caller)
         return RunnerScope()
     if new.group_id is None:
         raise Invalid("group_id is missing")
-    async with services.database.read() as connection:
-        owner = await projects.organisation_by(connection, key=new.group_id)
-    return RunnerScope(new.runner_type, owner.id)
+    group = await group_by(services, caller, str(new.group_id))
+    group.require(GroupAction.OWN)
+    return scope_of_group(group.row)

@@ -39,7 +39,7 @@ def job(
         "created_at": moment(row.created_at),
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),
-        "erased_at": None,
+        "erased_at": moment(row.erased_at),
         "duration": duration(row, now),
         "queued_duration": queued(row, now),
         "user": None if user is None else person(user, url),

@@ -1,5 +1,6 @@
 """People and members as GitLab's JSON."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from api.v4.representation.moments import moment
@@ -11,14 +12,14 @@ def person(row: Any, url: str) -> dict[str, Any]:
         "id": row.id,
         "username": row.username,
         "name": row.name,
-        "state": "active",
+        "state": row.state,
         "locked": False,
         "avatar_url": None,
         "web_url": f"{url}/{row.username}",
     }
 
 
-def account(row: Any, url: str) -> dict[str, Any]:
+def account(row: Any, url: str, identities: Iterable[Any] = ()) -> dict[str, Any]:
     """A person as he himself and administrators see him."""
     return {
         **person(row, url),
@@ -26,20 +27,20 @@ def account(row: Any, url: str) -> dict[str, Any]:
         "email": row.email,
         "is_admin": row.is_admin,
         "can_create_project": True,
-        "can_create_group": row.is_admin,
-        "external": False,
-        "bot": False,
+        "can_create_group": True,
+        "external": row.external,
+        "bot": row.bot,
         "two_factor_enabled": False,
-        "identities": [],
+        "identities": [{"provider": "openid_connect", "extern_uid": known.subject} for known in identities],
     }
 
 
 def member(row: Any, url: str) -> dict[str, Any]:
-    """A person of a project; `row` is the account with `access_level`."""
+    """A person of a project or group; `row` is the account with `access_level`, `expires_on` and `since`."""
     return {
         **person(row, url),
         "access_level": row.access_level,
-        "created_at": moment(row.created_at),
-        "expires_at": None,
+        "created_at": moment(row.since),
+        "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
         "membership_state": "active",
     }

@@ -43,6 +43,7 @@ def pipeline(
         "before_sha": row.before_sha,
         "tag": row.tag,
         "yaml_errors": row.yaml_errors or None,
+        "config_source": row.config_source or None,
         "failure_reason": row.failure_reason or None,
         "status_reason": row.status_reason or None,
         "user": None if user is None else person(user, url),

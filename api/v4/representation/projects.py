@@ -1,4 +1,4 @@
-"""Projects and organisations as GitLab's JSON."""
+"""Projects and groups as GitLab's JSON."""
 
 from typing import Any
 
@@ -7,40 +7,47 @@ from auth.permissions import MAINTAINER
 
 
 def namespace(row: Any, url: str) -> dict[str, Any]:
-    """An organisation as GitLab's namespace of kind `group`."""
+    """A group, or a person's own namespace."""
+    folder = "" if row.kind == "user" else "groups/"
     return {
         "id": row.id,
         "name": row.name,
         "path": row.path,
-        "kind": "group",
-        "full_path": row.path,
-        "parent_id": None,
+        "kind": row.kind,
+        "full_path": row.full_path,
+        "parent_id": row.parent_id,
         "avatar_url": None,
-        "web_url": f"{url}/groups/{row.path}",
+        "web_url": f"{url}/{folder}{row.full_path}",
     }
 
 
 def group(row: Any, url: str) -> dict[str, Any]:
-    """An organisation as GitLab's group."""
+    """A group in full."""
     return {
         **namespace(row, url),
-        "description": "",
-        "visibility": "private",
-        "full_name": row.name,
+        "description": row.description,
+        "visibility": row.visibility,
+        "full_name": row.full_path.replace("/", " / "),
         "created_at": moment(row.created_at),
-        "organization_id": row.id,
+        "organization_id": row.organisation_id,
+        "project_creation_level": "developer",
+        "subgroup_creation_level": "owner",
+        "request_access_enabled": False,
     }
 
 
-def project(row: Any, owner: Any, url: str, level: int | None = None) -> dict[str, Any]:
-    """A project of organisation `owner`; `level` is the caller's access level where it is known."""
+def project(row: Any, owner: Any, url: str, level: int | None = None, origin: Any | None = None) -> dict[str, Any]:
+    """A project of the group `owner`; `level` is the caller's access level where it is known.
+
+    `origin` is the project that it is a fork of, if the caller may see that.
+    """
     address = f"{url}/{row.full_path}"
     access = None if not level else {"access_level": level, "notification_level": 3}
     return {
         "id": row.id,
-        "description": None,
+        "description": row.description or None,
         "name": row.name,
-        "name_with_namespace": f"{owner.name} / {row.name}",
+        "name_with_namespace": f"{owner.full_path.replace('/', ' / ')} / {row.name}",
         "path": row.path,
         "path_with_namespace": row.full_path,
         "created_at": moment(row.created_at),
@@ -57,20 +64,55 @@ def project(row: Any, owner: Any, url: str, level: int | None = None) -> dict[st
         "last_activity_at": moment(row.created_at),
         "namespace": namespace(owner, url),
         "visibility": row.visibility,
-        "archived": False,
+        "archived": row.archived,
         "creator_id": row.creator_id,
         "jobs_enabled": True,
         "builds_access_level": "enabled",
         "shared_runners_enabled": row.shared_runners_enabled,
         "group_runners_enabled": row.group_runners_enabled,
         "build_timeout": row.timeout,
-        "ci_config_path": ".gitlab-ci.yml",
+        "ci_config_path": row.config_path,
+        "auto_devops_enabled": row.auto_devops_enabled,
+        **_merging(row),
+        **({} if origin is None else {"forked_from_project": _origin(origin, url)}),
         **(_settings(row) if level is not None and level >= MAINTAINER else {}),
         "permissions": {"project_access": access, "group_access": None},
         "_links": {
             "self": f"{url}/api/v4/projects/{row.id}",
             "members": f"{url}/api/v4/projects/{row.id}/members",
         },
+    }
+
+
+def _merging(row: Any) -> dict[str, Any]:
+    """How merge requests are tested and merged."""
+    return {
+        "merge_requests_enabled": True,
+        "merge_requests_access_level": "enabled",
+        "merge_method": row.merge_method,
+        "squash_option": row.squash_option,
+        "only_allow_merge_if_pipeline_succeeds": row.only_merge_if_pipeline_succeeds,
+        "allow_merge_on_skipped_pipeline": row.allow_merge_on_skipped_pipeline,
+        "remove_source_branch_after_merge": row.remove_source_branch_after_merge,
+        "merge_pipelines_enabled": row.merge_pipelines_enabled,
+        "merge_trains_enabled": row.merge_trains_enabled,
+        "approvals_before_merge": row.approvals_required,
+    }
+
+
+def _origin(row: Any, url: str) -> dict[str, Any]:
+    address = f"{url}/{row.full_path}"
+    return {
+        "id": row.id,
+        "description": row.description or None,
+        "name": row.name,
+        "path": row.path,
+        "path_with_namespace": row.full_path,
+        "created_at": moment(row.created_at),
+        "default_branch": row.default_branch,
+        "http_url_to_repo": f"{address}.git",
+        "web_url": address,
+        "visibility": row.visibility,
     }
 
 
@@ -81,4 +123,5 @@ def _settings(row: Any) -> dict[str, Any]:
         "auto_cancel_pending_pipelines": "enabled" if row.auto_cancel_redundant else "disabled",
         "keep_latest_artifact": row.keep_latest_artifacts,
         "max_artifacts_size": row.max_artifacts_size,
+        "ci_delete_pipelines_in_seconds": row.ci_delete_pipelines_in_seconds or None,
     }

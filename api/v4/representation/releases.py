@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from api.v4.representation.commits import SHORT, commit
 from api.v4.representation.moments import moment
 from api.v4.representation.people import person
 from git.commit import Commit
@@ -24,7 +25,7 @@ def release(
         "released_at": moment(row.released_at),
         "upcoming_release": row.released_at > now,
         "author": None if author is None else person(author, url),
-        "commit": _commit(row.sha, commits.get(row.sha)),
+        "commit": _commit(row.sha, commits.get(row.sha), project.full_path, url),
         "milestones": [{"title": title} for title in row.milestones],
         "assets": {"count": len(links), "sources": [], "links": links},
         "evidences": [],
@@ -42,20 +43,5 @@ def _link(position: int, link: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _commit(sha: str, commit: Commit | None) -> dict[str, Any]:
-    document: dict[str, Any] = {"id": sha, "short_id": sha[:8]}
-    if commit is None:
-        return document
-    return {
-        **document,
-        "title": commit.title,
-        "message": commit.message,
-        "created_at": moment(commit.committed_at),
-        "parent_ids": list(commit.parents),
-        "author_name": commit.author_name,
-        "author_email": commit.author_email,
-        "authored_date": moment(commit.authored_at),
-        "committer_name": commit.committer_name,
-        "committer_email": commit.committer_email,
-        "committed_date": moment(commit.committed_at),
-    }
+def _commit(sha: str, found: Commit | None, full_path: str, url: str) -> dict[str, Any]:
+    return {"id": sha, "short_id": sha[:SHORT]} if found is None else commit(found, full_path, url)

@@ -1,0 +1,61 @@
+"""The page on which people change their own password."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import RedirectResponse, Response
+
+from api.audit import record
+from api.deps import CallerDep, ServicesDep
+from api.pages.responses import NOTICES, page
+from api.pages.sessions import begin_session
+from api.proof_of_identity import proven
+from api.v4.origin import require_our_pages
+from auth.passwords import LONGEST, SHORTEST, fault_of
+from auth.permissions import Caller
+from models.repositories import accounts, sessions
+from models.repositories.audit import Entity, Happened
+
+PASSWORD: Final = "/-/profile/password"  # noqa: S105  # an address
+_SIGN_IN: Final = f"/users/sign_in?next={PASSWORD}"
+
+router = APIRouter(dependencies=[Depends(require_our_pages)])
+
+Secret = Annotated[str, Form(max_length=255)]
+
+
+def _form(caller: Caller, status: int = 200, *, error: str = "", notice: str = "") -> Response:
+    values = {"error": error, "notice": notice, "shortest": SHORTEST, "longest": LONGEST, "address": PASSWORD}
+    return page("password.html", caller, status, **values)
+
+
+@router.get(PASSWORD)
+async def form(request: Request, caller: CallerDep) -> Response:
+    """The form."""
+    if not caller.is_known:
+        return RedirectResponse(_SIGN_IN, 303)
+    return _form(caller, notice=NOTICES.get(request.query_params.get("notice", ""), ""))
+
+
+@router.post(PASSWORD)
+async def change(
+    caller: CallerDep, services: ServicesDep, old: Secret = "", new: Secret = "", again: Secret = ""
+) -> Response:
+    """Set a new password, and end all sessions but this one. Whoever has no password yet shows an access token."""
+    if not caller.is_known:
+        return RedirectResponse(_SIGN_IN, 303)
+    if await proven(services, caller.username, old) is None:
+        return _form(caller, 401, error="The present password is not right. Nothing was changed.")
+    fault = "differs from its repetition" if new != again else fault_of(new)
+    if fault:
+        return _form(caller, 400, error=f"The new password {fault}. Nothing was changed.")
+    fresh, now = await services.passwords.hashed(new), services.clock()
+    async with services.database.write() as connection:
+        await accounts.change(connection, caller.user_id, password_hash=fresh)
+        await sessions.end_all(connection, caller.user_id)
+        entity = Entity("user", caller.user_id, caller.username)
+        await record(connection, caller, entity, Happened("password_changed"), now)
+        row = await accounts.get(connection, caller.user_id)
+    answer = RedirectResponse(f"{PASSWORD}?notice=password", 303)
+    begin_session(answer, services, row)
+    return answer

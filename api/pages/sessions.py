@@ -1,0 +1,20 @@
+"""The cookie that a browser gets when somebody has signed in."""
+
+from fastapi.responses import Response
+
+from api.services import Services
+from auth.session_token import COOKIE, LIFETIME, issue_session
+from models.columns import Record
+
+
+def begin_session(answer: Response, services: Services, row: Record, *, token_id: int = 0) -> None:
+    """Let an answer begin a session of a person, who may have signed in with an access token."""
+    session = issue_session(services.key, row.id, services.clock(), epoch=row.session_epoch, token_id=token_id)
+    answer.set_cookie(
+        COOKIE,
+        session,
+        max_age=int(LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="lax",
+        secure=services.settings.url.startswith("https:"),
+    )
