@@ -29,7 +29,7 @@ from domain.config.sources import (
     Tree,
 )
 from includes.remote_file import RemoteLimits
-from models.repositories import accounts, projects
+from models.repositories import accounts, members, namespaces, projects
 from models.repositories.pipelines import PipelineRequest
 from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_commit, new_work_tree
@@ -82,7 +82,7 @@ async def other_place(site: Site, name: str = "shared", visibility: str = "priva
     """A second project of root, with one commit."""
     services, main = site.services, await main_place(site)
     async with services.database.write() as connection:
-        owner = await projects.organisation_by(connection, path=main.path.split("/")[0])
+        owner = await namespaces.get_by(connection, path=main.path.split("/")[0])
         key = await projects.create_project(
             connection, owner, name, name, site.root.id, services.clock(), visibility=visibility
         )
@@ -106,7 +106,7 @@ async def member(site: Site, place: Place, name: str, level: int) -> Caller:
     """A person with this access level in a project."""
     person = await site.person(name)
     async with site.services.database.write() as connection:
-        await projects.add_member(connection, place.row.id, person.id, level)
+        await members.add_to_project(connection, place.row.id, person.id, level)
     return Caller(person.id, name)
 
 

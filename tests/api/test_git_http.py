@@ -1,13 +1,16 @@
 """Clone and push by the real git command over HTTP."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from api import push
 from api.push import finish_abandoned
+from domain.errors import Unavailable
 from models.repositories.job_rows import job
 from models.repositories.pipelines import pipeline
 from models.repositories.pushes import push as push_table
@@ -217,3 +220,52 @@ async def test_a_push_gives_inputs_and_knows_what_it_changed(site: Site) -> None
     async with site.services.database.read() as connection:
         rows = (await connection.execute(select(job.c.name).order_by(job.c.id))).scalars()
     assert list(rows) == ["small", "other", "big", "other", "other"]
+
+
+async def test_a_forbidden_ref_refuses_the_whole_push_in_gits_own_words(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("push", "-q", await remote(site), "main", cwd=tree)
+    large = tree / "large"
+    large.write_bytes(random.Random(1).randbytes(3_000_000))
+    await git("add", ".", cwd=tree)
+    await git("commit", "-q", "-m", "More", cwd=tree)
+    code, words = await try_git("push", await remote(site), ":main", "HEAD:refs/heads/other", cwd=tree)
+    assert code != 0
+    assert "! [remote rejected] main (The default branch of a project cannot be deleted.)" in words
+    assert "! [remote rejected] HEAD -> other (The default branch of a project cannot be deleted.)" in words
+    code, words = await try_git("push", await remote(site), f"HEAD:refs/heads/{'a' * 40}", cwd=tree)
+    assert (code != 0, "40-character hexadecimal branch name" in words) == (True, True)
+    repository = site.services.repositories.get(site.world.project_id)
+    assert [ref.short_name for ref in await repository.branches()] == ["main"]
+    assert len(await pipelines_of(site)) == 1
+    async with site.services.database.read() as connection:
+        notes = (await connection.execute(select(push_table.c.done_at))).scalars().all()
+    assert [note is not None for note in notes] == [True], "what was refused is not noted"
+    assert (await try_git("push", await remote(site), "main", cwd=tree))[0] == 0
+
+
+async def test_a_repository_may_lie_in_groups_of_any_depth(site: Site) -> None:
+    tree = await work_tree(site)
+    await site.set_project(full_path="a/b/c/app")
+    code, words = await try_git("push", await remote(site), "main", cwd=tree)
+    assert code == 0, words
+    await git("clone", "-q", await remote(site), site.folder / "copy", cwd=site.folder)
+    async with site.client(site.root) as client:
+        page = await client.get("/a/b/c/app/-/x.git/info/refs?service=git-upload-pack")
+        nothing = await client.get("/a/b/app.git/info/refs?service=git-upload-pack")
+    assert nothing.status_code == 401, "a stranger is asked who he is"
+    assert page.status_code == 404
+
+
+async def test_a_pipeline_that_cannot_be_made_now_is_made_later(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(*_: Any) -> list[str]:
+        raise Unavailable("The compiler died.")
+
+    tree = await work_tree(site)
+    with monkeypatch.context() as broken:
+        broken.setattr(push, "finish", away)
+        code, words = await try_git("push", await remote(site), "main", cwd=tree)
+    assert (code, "made later: The compiler died." in words) == (0, True), words
+    assert await pipelines_of(site) == []
+    await finish_abandoned(site.services, all_of_them=True)
+    assert [made.ref for made in await pipelines_of(site)] == ["main"]

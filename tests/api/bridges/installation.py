@@ -14,7 +14,7 @@ from api.pipeline_creation import create_pipeline
 from domain.messages import Command
 from domain.status import Status
 from models.columns import Record
-from models.repositories import outbox, projects
+from models.repositories import namespaces, outbox, projects
 from models.repositories.pipelines import PipelineRequest
 from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_work_tree
@@ -37,7 +37,7 @@ class Installation:
         async with services.database.write() as connection:
             mine = await projects.find(connection, self.site.world.project_id)
             assert mine is not None
-            owner = await projects.organisation_by(connection, key=mine.organisation_id)
+            owner = await namespaces.get_by(connection, key=mine.organisation_id)
             made = await projects.create_project(
                 connection, owner, name, name.title(), mine.creator_id, services.clock()
             )

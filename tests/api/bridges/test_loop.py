@@ -9,7 +9,7 @@ from domain.bridges import MOST_PIPELINES
 from domain.errors import Unavailable
 from domain.status import Status
 from models.columns import table_of
-from models.repositories import outbox, projects
+from models.repositories import members, outbox
 from models.repositories.outbox import BRIDGE, COMMAND, FOLLOW, OUTCOME, START
 from models.tables import Project
 from tests.api.bridges.installation import Installation
@@ -278,7 +278,8 @@ async def test_cancel_does_not_reach_another_project(here: Installation):
         (0, "private", "downstream_bridge_project_not_found"),
         (20, "private", "insufficient_bridge_permissions"),
         (0, "public", "insufficient_bridge_permissions"),
-        (30, "private", ""),
+        (30, "private", "insufficient_bridge_permissions"),
+        (40, "private", ""),
     ],
 )
 async def test_whoever_runs_the_bridge_must_be_allowed_to(here: Installation, level: int, visibility: str, reason: str):
@@ -289,7 +290,7 @@ async def test_whoever_runs_the_bridge_must_be_allowed_to(here: Installation, le
             update(table_of(Project)).where(table_of(Project).c.id == other).values(visibility=visibility)
         )
         if level:
-            await projects.add_member(connection, other, person.id, level)
+            await members.add_to_project(connection, other, person.id, level)
     parent = await here.begin(files(f"go: {{trigger: {await here.path(other)}}}"), user_id=person.id)
     bridge = await here.named(parent, "go")
     assert (bridge.failure_reason, bridge.downstream_id is None) == (reason, bool(reason))

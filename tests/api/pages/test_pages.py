@@ -154,10 +154,10 @@ async def test_signing_in_and_out(site):
     page = "/" + await site.path()
     async with browser(site, **origin) as client:
         assert (await client.get("/users/sign_in")).status_code == 200
-        wrong = await client.post("/users/sign_in", data={"username": EVIL, "token": site.root.token})
+        wrong = await client.post("/users/sign_in", data={"username": EVIL, "password": site.root.token})
         assert wrong.status_code == 401
         assert "<script>alert" not in wrong.text
-        form = {"username": "root", "token": site.root.token, "next": page}
+        form = {"username": "root", "password": site.root.token, "next": page}
         right = await client.post("/users/sign_in", data=form)
         assert (right.status_code, right.headers["location"]) == (303, page)
         cookie = right.headers["set-cookie"].lower()

@@ -57,14 +57,18 @@ def handed_out(
         sha=SHA,
         before_sha="0" * 40,
         commit={},
+        origin={},
         created_at=NOW,
         variables=[{"key": key, "value": value} for key, value in (variables or {}).items()],
         bridge_id=None,
         upstream_id=None,
+        schedule_description="",
         upstream_project_id=None,
+        merge_request={},
+        open_merge_requests=[],
     )
     project = SimpleNamespace(
-        id=7, name="Shop", path="shop", full_path="acme/shop", default_branch="main", organisation_id=2
+        id=7, name="Shop", path="shop", full_path="acme/shop", default_branch="main", organisation_id=2, config_path=""
     )
     user = SimpleNamespace(id=5, username="ann", name="Ann", email="ann@example.com")
     return HandOut(job, pipeline, project, user, dependencies, "pending", INSTALLATION, 2, 6)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from api.runner import hand_out_document
-from models.repositories import accounts, pipelines, projects, traces
+from models.repositories import accounts, members, namespaces, pipelines, projects, traces
 from models.repositories.artifacts import artifact
 from models.repositories.job_rows import job as job_table
 from models.repositories.pipelines import PipelineRequest
@@ -53,7 +53,7 @@ async def other_project(world: World, *, user_id: int | None = None) -> tuple[in
     now = world.services.clock()
     async with world.services.database.write() as connection:
         first = await projects.find(connection, world.project_id)
-        owner = await projects.organisation_by(connection, key=first.organisation_id)
+        owner = await namespaces.get_by(connection, key=first.organisation_id)
         key = await projects.create_project(connection, owner, "Lib", "Lib", user_id or world.user_id, now)
     return key, f"{owner.path}/Lib"
 
@@ -158,7 +158,7 @@ async def test_a_project_that_the_user_cannot_read_looks_like_none(world: World)
     async with world.services.database.write() as connection:
         now = world.services.clock()
         stranger = await accounts.create_user(connection, "stranger", "Stranger", "s@example.com", now)
-        await projects.add_member(connection, world.project_id, stranger, 30)
+        await members.add_to_project(connection, world.project_id, stranger, 30)
     lib, path = await other_project(world)
     await succeed(world, archive(out="secret"), project_id=lib)
     logs = []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from api import tagging
+from api import push, tagging
 from api.push import finish_abandoned
 from api.runner import job_release, updates
 from domain.errors import Unavailable
@@ -232,9 +232,9 @@ async def test_a_user_who_may_not_push_releases_nothing(site: Site) -> None:
     assert await tags(site) == {}
 
 
-@pytest.mark.parametrize("place", ["create_tag_ref", "tag_object"])
+@pytest.mark.parametrize(("module", "place"), [(push, "move_refs"), (tagging, "tag_object")])
 async def test_while_the_disk_is_away_the_verdict_comes_again(
-    site: Site, monkeypatch: pytest.MonkeyPatch, place: str
+    site: Site, monkeypatch: pytest.MonkeyPatch, module: Any, place: str
 ) -> None:
     async def away(*_: Any) -> str:
         raise Unavailable("The disk is away.")
@@ -242,7 +242,7 @@ async def test_while_the_disk_is_away_the_verdict_comes_again(
     await begin(site)
     job = await site.world.job()
     with monkeypatch.context() as broken:
-        broken.setattr(tagging, place, away)
+        broken.setattr(module, place, away)
         answer = await site.world.put(job, "success", b"")
     assert (answer.status_code, answer.json()["message"]) == (503, "The disk is away.")
     assert (await site.world.row(job["id"])).status == "running"
@@ -278,7 +278,7 @@ async def test_a_tag_whose_pipeline_cannot_be_made_now_gets_it_later(
     await begin(site)
     job = await site.world.job()
     with monkeypatch.context() as broken:
-        broken.setattr(tagging, "finish", away)
+        broken.setattr(push, "finish", away)
         assert (await site.world.put(job, "success", b"")).status_code == 200
     assert await tag_pipelines(site) == []
     await finish_abandoned(site.services, all_of_them=True)

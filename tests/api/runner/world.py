@@ -20,7 +20,7 @@ from domain.messages import Decision
 from domain.runner_features import REQUIREMENTS
 from models import job_offers
 from models.clock import system_clock
-from models.repositories import accounts, decisions, loading, pipelines, projects, runners
+from models.repositories import accounts, decisions, loading, namespaces, pipelines, projects, runners
 from models.repositories.job_rows import job
 from models.repositories.pipelines import PipelineRequest
 from settings import Settings
@@ -164,8 +164,8 @@ async def make_world(services: Services, client: httpx.AsyncClient) -> World:
         user = await accounts.by_username(connection, "root")
         assert user is not None
         path = f"tests-{next(_names)}"
-        await projects.create_organisation(connection, path, "Tests", now)
-        owner = await projects.organisation_by(connection, path=path)
+        await namespaces.create(connection, path, "Tests", now)
+        owner = await namespaces.get_by(connection, path=path)
         project_id = await projects.create_project(connection, owner, "app", "App", user.id, now)
         runner_id = await runners.create(connection, digest(RUNNER_TOKEN), now, description="a runner of tests")
     return World(services, client, project_id, user.id, runner_id)

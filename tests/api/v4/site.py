@@ -23,7 +23,8 @@ from auth.secret_token import PERSONAL, digest, plain_token
 from domain.decisions import decide
 from domain.messages import Answer, Command, Operation, PipelineFacts
 from models.clock import system_clock
-from models.repositories import accounts, decisions, loading, projects
+from models.repositories import accounts, ci_variables, decisions, loading, members, projects
+from models.repositories.ci_variables import Owner
 from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
 from tests.git.serving import git, new_work_tree
@@ -87,7 +88,7 @@ class Site:
         async with self.services.database.write() as connection:
             key = await accounts.create_user(connection, username, username.title(), f"{username}@example.com", now)
             if level:
-                await projects.add_member(connection, self.world.project_id, key, level)
+                await members.add_to_project(connection, self.world.project_id, key, level)
         return await self.with_token(key, username)
 
     async def with_token(self, key: int, username: str) -> Person:
@@ -111,6 +112,13 @@ class Site:
         sha = await new_work_tree(tree, files)
         await git("push", "-q", self.services.repositories.path(self.world.project_id), "main", cwd=tree)
         return sha
+
+    async def masked_variable(self, value: str) -> None:
+        """Give the project a masked variable."""
+        owner, services = Owner(project_id=self.world.project_id), self.services
+        values = {"key": "SECRET", "value": services.sealer.seal(value, owner.purpose), "masked": True}
+        async with services.database.write() as connection:
+            await ci_variables.add(connection, owner, services.clock(), environment_scope="*", **values)
 
     def connect_temporal(self) -> None:
         """Let commands be answered."""

@@ -147,7 +147,7 @@ async def test_who_may_read_them(site, access, allowed):
     paths = (f"/{job_id}/artifacts", f"/{job_id}/artifacts/a.txt", f"/{job_id}/artifacts/tree")
     by_ref = ("/artifacts/main/download?job=build", "/artifacts/main/raw/a.txt?job=build")
     for level in (0, GUEST, REPORTER, DEVELOPER, MAINTAINER):
-        expected = 200 if level in allowed else 404 if level < REPORTER else 403
+        expected = 200 if level in allowed else 404 if level < GUEST else 403
         async with site.client(await site.person(f"level{level}", level)) as client:
             for path in (*paths, *by_ref):
                 assert (await client.get(address(site, path))).status_code == expected, f"{level} {path}"

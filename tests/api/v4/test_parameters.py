@@ -23,9 +23,17 @@ def test_flat_fields_become_lists_and_objects():
     }
 
 
-def test_a_name_cannot_be_both_value_and_list():
+def test_flat_fields_become_maps():
+    fields = [("variables[A]", "1"), ("variables[B]", ""), ("ref", "main")]
+    assert nested(fields) == {"variables": {"A": "1", "B": ""}, "ref": "main"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("scope", "scope[]"), ("scope[]", "scope[a]"), ("scope", "scope[a]"), ("scope[a]", "scope[]")]
+)
+def test_a_name_cannot_be_two_kinds(first, second):
     with pytest.raises(Invalid, match="scope is given both"):
-        nested([("scope", "a"), ("scope[]", "b")])
+        nested([(first, "a"), (second, "b")])
 
 
 async def test_every_way_to_send_parameters_means_the_same(site):

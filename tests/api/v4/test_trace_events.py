@@ -107,8 +107,8 @@ async def test_a_log_that_is_sent_anew_begins_anew_and_one_that_stays_wrong_goes
     assert await reader.event() == ("end", {"size": 9, "incomplete": True})
 
 
-async def test_a_part_is_small_and_what_may_be_a_secret_waits(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_log, "masked_values", lambda _job: ("correct horse",))
+async def test_a_part_is_small_and_what_may_be_a_secret_waits(site: Site) -> None:
+    await site.masked_variable("correct horse")
     await site.world.pipeline()
     job = await site.world.job()
     log = b"." * 3 * job_log.PART + b"correct "

@@ -50,9 +50,9 @@ async def get(site: Site, path: str, span: str = "") -> httpx.Response:
 
 
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
+async def known(site: Site) -> None:
     """Jobs have a masked variable."""
-    monkeypatch.setattr(job_log, "masked_values", lambda _job: (SECRET,))
+    await site.masked_variable(SECRET)
 
 
 @pytest.mark.parametrize(

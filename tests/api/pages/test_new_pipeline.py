@@ -1,0 +1,104 @@
+"""The form that starts a pipeline: what it asks for, what it makes, what it says."""
+
+import re
+
+import pytest
+
+from models.repositories import pipelines
+from tests.api.pages.test_pages import EVIL, browser
+
+CONFIG = f"""
+spec:
+  inputs:
+    level: {{default: 3, type: number, description: "How deep"}}
+    zone: {{options: [east, west]}}
+---
+variables:
+  TARGET: {{value: staging, options: [staging, production], description: "Where to, {EVIL}"}}
+  PLAIN: x
+deploy:
+  script: echo $[[ inputs.zone ]] $[[ inputs.level ]]
+  rules: [{{if: $TARGET == "production"}}]
+"""
+MAINTAINER, DEVELOPER, REPORTER = 40, 30, 20
+
+
+async def form(site, person, **fields):
+    path = f"/{await site.path()}/-/pipelines"
+    async with browser(site, person, Origin=site.services.settings.url) as client:
+        return await client.post(path, data=fields)
+
+
+async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_was_filled_in(site):
+    sha = await site.commit({".gitlab-ci.yml": CONFIG})
+    person = await site.person("ada", MAINTAINER)
+    path = await site.path()
+    async with browser(site, person) as client:
+        asked = await client.get(f"/{path}/-/pipelines/new")
+        linked = await client.get(f"/{path}")
+    assert asked.status_code == 200, asked.text
+    assert f'href="/{path}/-/pipelines/new"' in linked.text
+    assert 'name="inputs[level]" value="3"' in asked.text
+    assert re.findall(r'<option value="(\w+)" selected>', asked.text) == ["staging"]
+    assert {"east", "west", "staging", "production"} <= set(re.findall(r'<option value="(\w+)"', asked.text))
+    assert "PLAIN" not in asked.text
+    assert "<script>alert" not in asked.text
+    assert 'role="alert"' not in asked.text
+    sent = {"ref": "main", "inputs[level]": "4", "inputs[zone]": "west"}
+    made = await form(site, person, **sent, **{"keys[]": ["TARGET", "A", ""], "values[]": ["production", "1 2", ""]})
+    assert made.status_code == 303, made.text
+    pipeline_id = int(made.headers["location"].rpartition("/")[2])
+    async with site.services.database.read() as connection:
+        row = await pipelines.get(connection, pipeline_id)
+    assert (row.source, row.user_id, row.ref, row.sha, row.tag) == ("web", person.id, "main", sha, False)
+    assert row.variables == [{"key": "TARGET", "value": "production"}, {"key": "A", "value": "1 2"}]
+    await site.world.settle(pipeline_id)
+    job = await site.world.job()
+    told = {item["key"]: item["value"] for item in job["variables"]}
+    expected = {"CI_PIPELINE_SOURCE": "web", "GITLAB_USER_LOGIN": "ada", "TARGET": "production", "A": "1 2"}
+    assert {key: told[key] for key in expected} == expected
+    assert job["steps"][0]["script"] == ["echo west 4"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"ref": "nowhere"}, "There is no such branch or tag"),
+        ({"ref": "main"}, "`zone` input: required value has not been provided"),
+        ({"ref": "main", "inputs[zone]": "west", "inputs[level]": "x"}, "provided value is not a number"),
+        ({"ref": "main", "inputs[zone]": "west"}, "Give variables that let a job in"),
+        ({"ref": "main", "inputs[zone]": "west", "keys[]": "A-B", "values[]": "1"}, "&#39;A-B&#39; has no fit name"),
+    ],
+)
+async def test_what_is_wrong_is_told_beside_the_form_as_it_was_filled_in(site, fields, words):
+    await site.commit({".gitlab-ci.yml": CONFIG})
+    answer = await form(site, site.root, **fields)
+    assert answer.status_code == 400
+    assert words in answer.text
+    assert 'role="alert"' in answer.text
+    if "inputs[zone]" in fields:
+        assert '<option value="west" selected>' in answer.text
+    async with site.client(site.root) as client:
+        assert (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")).json() == []
+
+
+async def test_only_who_may_run_pipelines_there_gets_and_sends_the_form(site):
+    await site.commit({".gitlab-ci.yml": "a: {script: x}\n"})
+    path = await site.path()
+    reporter, developer = await site.person("rep", REPORTER), await site.person("dev", DEVELOPER)
+    async with browser(site, reporter) as client:
+        assert (await client.get(f"/{path}/-/pipelines/new")).status_code == 403
+    assert (await form(site, reporter, ref="main")).status_code == 403
+    protected = await form(site, developer, ref="main")
+    assert (protected.status_code, "main is a protected branch" in protected.text) == (400, True)
+    assert (await form(site, None, ref="main")).status_code == 404
+    async with browser(site, site.root, Origin="https://evil.example") as client:
+        assert (await client.post(f"/{path}/-/pipelines", data={"ref": "main"})).status_code == 403
+
+
+async def test_a_broken_or_missing_configuration_is_told_before_anything_is_sent(site):
+    await site.commit({".gitlab-ci.yml": "a: {stage: nowhere, script: x}\n"})
+    path = await site.path()
+    async with browser(site, site.root) as client:
+        broken = await client.get(f"/{path}/-/pipelines/new")
+    assert (broken.status_code, "chosen stage nowhere does not exist" in broken.text) == (200, True)
