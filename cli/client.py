@@ -1,7 +1,10 @@
 """Calls of the command line on Perdure's REST API; every failure becomes one of our errors."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -13,17 +16,34 @@ _ERRORS: Final[dict[int, type[PerdureError]]] = {
     HTTPStatus.FORBIDDEN: Forbidden,
     HTTPStatus.NOT_FOUND: NotFound,
     HTTPStatus.CONFLICT: Refused,
+    HTTPStatus.TOO_MANY_REQUESTS: Unavailable,
 }
 _TIMEOUT: Final = 30.0
+PAGE: Final = 100
+"""Items of a list that are asked for at a time, the most that a server gives."""
+_LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+Advice = Mapping[type[PerdureError], str]
+"""What to do next, by the kind of error."""
+_LOCAL_ADVICE: Final[Advice] = {Unavailable: "Is `perdure up` running?"}
 
 
 class Api:
     """The REST API as one person sees it."""
 
-    def __init__(self, url: str, token: str) -> None:
-        """Call the server at `url` with a personal access token."""
-        headers = {"PRIVATE-TOKEN": token}
-        self._client = httpx.Client(base_url=f"{url}/api/v4", headers=headers, timeout=_TIMEOUT, trust_env=False)
+    def __init__(self, url: str, token: str = "", *, advice: Advice = _LOCAL_ADVICE, timeout: float = _TIMEOUT) -> None:
+        """Call the server at `url` with a personal access token, or as nobody; `advice` ends the texts of errors.
+
+        Proxies and certificates of the environment are heeded, but not on the way to this machine.
+        """
+        self.url = url
+        self._advice = advice
+        self._client = httpx.Client(
+            base_url=f"{url}/api/v4",
+            headers={"PRIVATE-TOKEN": token} if token else {},
+            timeout=timeout,
+            trust_env=urlsplit(url).hostname not in _LOCAL,
+        )
 
     def close(self) -> None:
         """Give the connections back."""
@@ -33,34 +53,126 @@ class Api:
         """Read something."""
         return self._call("GET", route, params=parameters)
 
+    def listed(self, route: str, most: int | None = None, **parameters: Any) -> list[Any]:
+        """Read a list from all its pages, or its first `most` items."""
+        items: list[Any] = []
+        page: str | None = "1"
+        while page and (most is None or len(items) < most):
+            size = PAGE if most is None else min(PAGE, most)
+            answer = self._answer("GET", route, params={**parameters, "per_page": size, "page": page})
+            items += self._document(answer)
+            page = answer.headers.get("x-next-page")
+        return items if most is None else items[:most]
+
     def post(self, route: str, **body: Any) -> Any:
         """Make or do something."""
         return self._call("POST", route, json=body)
+
+    def put(self, route: str, **body: Any) -> Any:
+        """Change something."""
+        return self._call("PUT", route, json=body)
+
+    def delete(self, route: str, **parameters: Any) -> None:
+        """Remove something."""
+        self._answer("DELETE", route, params=parameters)
 
     def text(self, route: str) -> str:
         """Read something that is not JSON."""
         return self._answer("GET", route).text
 
+    def date(self) -> str:
+        """What the server's clock says, as HTTP writes it; empty where it does not say."""
+        return str(self._answer("GET", "/version").headers.get("date", ""))
+
+    @contextmanager
+    def stream(
+        self, route: str, headers: Mapping[str, str] | None = None, *, silence: float = _TIMEOUT, accept: int = 0
+    ) -> Iterator[httpx.Response]:
+        """An answer whose body is read bit by bit; `accept` is a status beside success that is no error.
+
+        Raises `Unavailable` also when the connection breaks, or is silent for so many seconds, while it is read.
+        """
+        limits = httpx.Timeout(_TIMEOUT, read=silence)
+        with self._reaching(), self._client.stream("GET", route, headers=headers, timeout=limits) as answer:
+            if not answer.is_success and answer.status_code != accept:
+                answer.read()
+                raise self._error(answer)
+            yield answer
+
     def _call(self, method: str, route: str, **options: Any) -> Any:
-        return self._answer(method, route, **options).json()
+        return self._document(self._answer(method, route, **options))
 
     def _answer(self, method: str, route: str, **options: Any) -> httpx.Response:
-        try:
+        with self._reaching():
             answer = self._client.request(method, route, **options)
-        except httpx.HTTPError as error:
-            raise Unavailable(
-                f"{self._client.base_url} cannot be reached: {error}. Is `perdure up` running?"
-            ) from error
         if answer.is_success:
             return answer
-        text = f"{method} {answer.url}: {_message(answer)}"
+        raise self._error(answer)
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.InvalidURL as error:
+            raise Invalid(f"{self.url} is no address: {error}.") from error
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise Unavailable(self._advised(Unavailable, f"{self.url} cannot be reached: {reason}.")) from error
+
+    def _document(self, answer: httpx.Response) -> Any:
+        try:
+            return answer.json()
+        except ValueError as error:
+            text = (
+                f"{answer.url} answers {answer.status_code} with something that is no JSON; is a Perdure server there?"
+            )
+            raise Unavailable(self._advised(Unavailable, text)) from error
+
+    def _error(self, answer: httpx.Response) -> PerdureError:
+        if answer.is_redirect:
+            place = answer.headers.get("location", "another place")
+            return Invalid(f"{answer.url} leads to {place}, and a token is not sent on. Use that address.")
+        text = f"{answer.request.method} {answer.url}: {_message(answer)}"
+        kind = _ERRORS.get(answer.status_code, Invalid)
         if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise Unavailable(text)
-        raise _ERRORS.get(answer.status_code, Invalid)(text)
+            kind = Unavailable
+        elif _body(answer).get("reason"):
+            kind = Refused
+        return kind(self._advised(kind, text))
+
+    def _advised(self, kind: type[PerdureError], text: str) -> str:
+        return f"{text} {self._advice[kind]}" if kind in self._advice else text
+
+
+def _body(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+_WORDS: Final[tuple[Callable[[dict[str, Any]], Any], ...]] = (
+    lambda body: body.get("message"),
+    lambda body: body.get("error_description"),
+    lambda body: body.get("error"),
+)
 
 
 def _message(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
+    """What the server says of an error, in one line for each fault."""
+    body = _body(answer)
+    said = next((found for read in _WORDS if (found := read(body))), None)
+    if said is None:
         return f"{answer.status_code} {answer.text[:200]}"
+    text = _flat(said)
+    return f"{text}: {body['reason']}" if body.get("reason") else text
+
+
+def _flat(said: Any) -> str:
+    """GitLab's messages are texts, lists, or lists by the name of a field; `base` is of no field."""
+    if isinstance(said, dict):
+        return "\n".join(_flat(value) if name == "base" else f"{name} {_flat(value)}" for name, value in said.items())
+    if isinstance(said, list):
+        return "\n".join(_flat(one) for one in said)
+    return str(said)

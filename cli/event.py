@@ -1,7 +1,7 @@
 """From the options of `perdure plan` and the checkout to the event that the compiler is told."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.offline import Sources
+from cli.pairs import pairs
 from cli.workplace import UNKNOWN_SHA, Workplace, plain_folder
 from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
@@ -61,7 +62,7 @@ class EventOptions:
 def context(options: EventOptions, place: Workplace, config_path: str) -> Context:
     """The event as the compiler sees it. Raises `Invalid` for options that are wrong or do not fit together."""
     ref, is_tag = _ref(options, place)
-    variables = _pairs("--variable", options.variables)
+    variables = pairs("--variable", options.variables)
     for name in variables:
         if not _NAME.fullmatch(name):
             raise Invalid(f"--variable {name}=... : a variable's name has only letters, digits and `_`.")
@@ -72,7 +73,7 @@ def context(options: EventOptions, place: Workplace, config_path: str) -> Contex
         ref_kind=_kind(options.source, is_tag),
         predefined=pipeline_variables(facts),
         pipeline={name: Variable(value) for name, value in variables.items()},
-        inputs=_pairs("--input", options.inputs),
+        inputs=pairs("--input", options.inputs),
         project_path=place.project_path,
         parent_job_artifacts=options.source == Source.PARENT_PIPELINE,
     )
@@ -92,7 +93,7 @@ def sources(options: EventOptions, place: Workplace, context: Context) -> Source
         )
     projects = {
         path.strip("/").lower(): CheckoutAnswers(plain_folder(Path(folder)))
-        for path, folder in _pairs("--project", options.projects).items()
+        for path, folder in pairs("--project", options.projects).items()
     }
     return Sources(
         here=CheckoutAnswers(place.checkout),
@@ -168,14 +169,3 @@ def _facts(options: EventOptions, place: Workplace, ref: str, is_tag: bool, conf
         upstream_pipeline_id=upstream,
         merge_request=request,
     )
-
-
-def _pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
-    """`NAME=VALUE` taken apart; the last value of a name counts. Raises `Invalid`."""
-    found = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not (name.strip() and equals):
-            raise Invalid(f"{option} {text!r} is not NAME=VALUE; write it as `{option} NAME=VALUE`.")
-        found[name.strip()] = value
-    return found

@@ -1,28 +1,25 @@
 """A pipeline in the terminal, live: stages, jobs, states, durations. Words and glyphs, never colour alone."""
 
 import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import IO, Any, Final, Protocol, Self
 
-import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-GLYPHS: Final = {
-    "created": ("·", "dim"),
-    "pending": ("◌", "yellow"),
-    "running": ("▶", "cyan"),
-    "canceling": ("■", "magenta"),
-    "success": ("✓", "green"),
-    "failed": ("✗", "red"),
-    "canceled": ("■", "magenta"),
-    "skipped": ("»", "dim"),
-    "manual": ("⚙", "blue"),
-    "scheduled": ("◷", "blue"),
-}
+from cli.output import has_colour
+from cli.printable import printable
+from cli.states import GLYPHS, UNKNOWN
+
+_FRAME: Final = 4
+"""Lines of the terminal that are not for jobs: title, headings, the rest in one line, the cursor."""
+_INTEREST: Final[Mapping[str, int]] = {"failed": 0, "running": 1, "canceling": 1, "pending": 2, "manual": 3}
+"""Which jobs are shown where there is no room for all; the others come last."""
 
 
 class Follower(Protocol):
@@ -40,16 +37,23 @@ class Follower(Protocol):
         """Show this state; `pipeline["jobs"]` are GitLab's job objects."""
 
 
-def follower(*, quiet: bool) -> Follower:
-    """A live table on a terminal, lines elsewhere; on stderr when stdout belongs to a document."""
-    console = Console(stderr=quiet)
-    return _Screen(console) if console.is_terminal else _Lines()
+def follower(*, quiet: bool, no_color: bool = False, lines: IO[str] | None = None) -> Follower:
+    """A live table on a terminal, lines elsewhere; on stderr when stdout belongs to a document.
+
+    `lines` is where the lines go, standard error without it.
+    """
+    stream = sys.stderr if quiet else sys.stdout
+    if not stream.isatty():
+        return _Lines(lines or sys.stderr)
+    coloured = has_colour(stream, no_color=no_color)
+    return _Screen(Console(file=stream, no_color=not coloured, color_system="auto" if coloured else None))
 
 
 class _Screen:
     """A table that is drawn again in its place."""
 
     def __init__(self, console: Console) -> None:
+        self._console = console
         self._live = Live(console=console, refresh_per_second=8)
 
     def __enter__(self) -> Self:
@@ -62,13 +66,14 @@ class _Screen:
         self._live.__exit__(kind, error, trace)
 
     def update(self, pipeline: dict[str, Any]) -> None:
-        self._live.update(_table(pipeline))
+        self._live.update(_table(pipeline, max(1, self._console.height - _FRAME)))
 
 
 class _Lines:
     """A line for each change of a state."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
         self._seen: dict[int, str] = {}
 
     def __enter__(self) -> Self:
@@ -77,36 +82,57 @@ class _Lines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        sys.stderr.flush()
+        self._stream.flush()
 
     def update(self, pipeline: dict[str, Any]) -> None:
         for job in pipeline["jobs"]:
             if self._seen.get(job["id"]) != job["status"]:
                 self._seen[job["id"]] = job["status"]
-                typer.echo(f"{job['stage']:<10} {_name(job):<40} {_state(job)} {_duration(job)}".rstrip(), err=True)
+                stage, name = printable(job["stage"]), printable(_name(job))
+                self._stream.write(f"{stage:<10} {name:<40} {_state(job)} {_duration(job)}".rstrip() + "\n")
+        self._stream.flush()
 
 
-def _table(pipeline: dict[str, Any]) -> Table:
+def _table(pipeline: dict[str, Any], room: int | None = None) -> Table:
+    """The jobs in their order, or those of most interest and a count of the others where there is no room for all."""
     table = Table(title=f"Pipeline {pipeline['id']} · {pipeline['status']}", title_justify="left", box=None)
     for column in ("stage", "job", "state"):
-        table.add_column(column)
-    table.add_column("duration", justify="right")
+        table.add_column(column, no_wrap=room is not None)
+    table.add_column("duration", justify="right", no_wrap=room is not None)
     stage = ""
-    for job in pipeline["jobs"]:
-        shown = job["stage"] if job["stage"] != stage else ""
+    shown, rest = _fitting(pipeline["jobs"], room)
+    for job in shown:
+        heading = job["stage"] if job["stage"] != stage else ""
         stage = job["stage"]
-        style = GLYPHS.get(job["status"], ("?", ""))[1]
+        style = GLYPHS.get(job["status"], UNKNOWN)[1]
         # Text, not markup: a name like `test: [linux, arm]` would lose its brackets
-        table.add_row(Text(shown), Text(_name(job)), Text(_state(job), style), _duration(job))
+        name = Text(printable(_name(job)))
+        table.add_row(Text(printable(heading)), name, Text(_state(job), style), _duration(job))
+    if rest:
+        table.add_row("", Text(f"and {sum(rest.values())} more", "dim"), Text(_counts(rest), "dim"), "")
     return table
 
 
+def _fitting(jobs: Sequence[dict[str, Any]], room: int | None) -> tuple[Sequence[dict[str, Any]], Counter[str]]:
+    """The jobs to show, and how many of each state are left out."""
+    if room is None or len(jobs) <= room:
+        return jobs, Counter()
+    numbers = sorted(range(len(jobs)), key=lambda number: _INTEREST.get(jobs[number]["status"], len(_INTEREST)))
+    chosen = set(numbers[:room])
+    left_out = Counter(job["status"] for number, job in enumerate(jobs) if number not in chosen)
+    return [jobs[number] for number in sorted(chosen)], left_out
+
+
+def _counts(states: Counter[str]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in states.most_common())
+
+
 def _name(job: dict[str, Any]) -> str:
-    return job["name"] if job["attempt"] == 1 else f"{job['name']} (attempt {job['attempt']})"
+    return job["name"] if (job["attempt"] or 1) == 1 else f"{job['name']} (attempt {job['attempt']})"
 
 
 def _state(job: dict[str, Any]) -> str:
-    glyph = GLYPHS.get(job["status"], ("?", ""))[0]
+    glyph = GLYPHS.get(job["status"], UNKNOWN)[0]
     allowed = " (allowed)" if job["status"] == "failed" and job["allow_failure"] else ""
     return f"{glyph} {job['status']}{allowed}"
 

@@ -1,27 +1,53 @@
 """The `perdure` command. Commands import what they need when they run, so that `--help` is quick."""
 
 import importlib
-import importlib.util
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from cli.exit_codes import ExitCode, exit_code
+from cli.lazy_group import Lazy, LazyGroup
 from domain.errors import Invalid, PerdureError
 
 if TYPE_CHECKING:
     from settings import Settings
 
-LAZY = {
-    "lint": ("cli.lint", "lint"),
-    "plan": ("cli.plan", "plan"),
-    "runner": ("cli.runner", "app"),
-    "demo": ("cli.demo", "demo"),
-    "keys": ("cli.keys", "app"),
+LAZY: Final = {
+    "login": Lazy("cli.remote.login", "login", "Log in to a server with an access token."),
+    "logout": Lazy("cli.remote.login", "logout", "Forget the token of a server, or of all with --all."),
+    "whoami": Lazy("cli.remote.login", "whoami", "Show who you are on the server."),
+    "project": Lazy("cli.remote.project", "app", "List, show and create projects."),
+    "pipeline": Lazy("cli.remote.pipeline", "app", "Run, watch, retry and explain pipelines."),
+    "job": Lazy("cli.remote.job", "app", "Look at jobs: logs, artifacts; retry, play and cancel them."),
+    "schedule": Lazy("cli.remote.schedule", "app", "Pipelines at set times."),
+    "variable": Lazy("cli.remote.variable", "app", "CI/CD variables of a project or group."),
+    "trigger": Lazy("cli.remote.trigger", "app", "Tokens that start pipelines from outside."),
+    "runner": Lazy("cli.remote.runner", "app", "Register and run runners; list, pause and remove those of a server."),
+    "token": Lazy("cli.remote.token", "app", "Create, list and revoke access tokens."),
+    "doctor": Lazy("cli.doctor", "doctor", "Check server, token, clock and tools; on an operator's machine its parts."),
+    "lint": Lazy("cli.lint", "lint", "Check a configuration, with all files that it includes; no server is needed."),
+    "plan": Lazy(
+        "cli.plan",
+        "plan",
+        "Show which jobs an event would run, what each waits for, and why it is in or out; no server is needed.",
+    ),
+    "demo": Lazy("cli.demo", "demo", "Start Perdure, push an example project, and follow its pipeline."),
+    "keys": Lazy("cli.keys", "app", "List and rotate the keys that sign tokens."),
+    "backup": Lazy(
+        "cli.backup",
+        "backup",
+        "Write everything into one file while Perdure runs: database, repositories, logs, artifacts, keys.",
+    ),
+    "restore": Lazy("cli.restore", "restore", "Put a backup back into an empty home; Perdure must be down."),
+    "upgrade": Lazy(
+        "cli.upgrade", "upgrade", "Bring database and Temporal to this version of Perdure; may be repeated."
+    ),
 }
-"""Command -> module and name of a Typer app or of a command function."""
+"""Commands that are imported when they are run."""
+
+NAME: Final = "perdure"
+"""Also where the command is run as a module: the shell's completion asks by this name."""
 
 QUICK = frozenset({"lint", "plan"})
 """Commands of LAZY that are called without Typer where the command line permits it."""
@@ -29,32 +55,14 @@ QUICK = frozenset({"lint", "plan"})
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-class LazyGroup(TyperGroup):
-    """A group that imports the commands of LAZY only when they are asked for."""
+class Commands(LazyGroup):
+    """All commands."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """All commands; one of LAZY is offered where its module is installed."""
-        offered = [name for name, (module, _) in LAZY.items() if importlib.util.find_spec(module)]
-        return [*super().list_commands(ctx), *offered]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name, or None."""
-        if cmd_name not in LAZY:
-            return super().get_command(ctx, cmd_name)
-        module, attribute = LAZY[cmd_name]
-        if not importlib.util.find_spec(module):
-            return None
-        found = getattr(importlib.import_module(module), attribute)
-        host = typer.Typer()
-        if isinstance(found, typer.Typer):
-            host.add_typer(found, name=cmd_name)
-        else:
-            host.command(cmd_name)(found)
-        return typer.main.get_group(host).commands[cmd_name]
+    LAZY = LAZY
 
 
 app = typer.Typer(
-    cls=LazyGroup,
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Perdure: pipelines that survive. `perdure up` starts everything on this machine.",
@@ -157,12 +165,12 @@ def _run(words: list[str]) -> None:
     if words and words[0] in QUICK:
         from cli.quick import quick_arguments, run_quickly
 
-        module, attribute = LAZY[words[0]]
-        command = getattr(importlib.import_module(module), attribute)
+        lazy = LAZY[words[0]]
+        command = getattr(importlib.import_module(lazy.module), lazy.attribute)
         arguments = quick_arguments(command, words[1:])
         if arguments is not None:
             sys.exit(run_quickly(command, arguments))
-    app()
+    app(prog_name=NAME)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from domain.errors import Refused, Unavailable
 from pods.child import Child
 from pods.environment import child_environment, variables
 from pods.process import is_alive
+from pods.restore_marker import refuse_half_restored
 from pods.run_folder import SUPERVISOR, RunFolder
 from pods.stack import PYTHON, near, stack
 from settings import Settings
@@ -32,6 +33,7 @@ def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
 
     Raises Refused (a port is busy, other settings are in force), Unavailable (the supervisor ended) or TimedOut.
     """
+    refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
     if not foreground:
         bring_up(settings)
@@ -53,6 +55,7 @@ def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
 
 def bring_up(settings: Settings) -> None:
     """Start what does not run yet, in the background, and wait until all of it answers; raises as `up` does."""
+    refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
     children = stack(settings)
     _refuse_other_settings(settings, children, folder)

@@ -1,0 +1,1 @@
+"""Commands for people who use a server, one file a noun."""

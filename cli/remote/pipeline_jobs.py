@@ -1,0 +1,50 @@
+"""A pipeline with its jobs as documents, and which pipeline an argument means."""
+
+from typing import Any
+
+from cli.remote.documents import PIPELINE_DETAILS, document
+from cli.remote.invocation import Invocation
+from domain.errors import Invalid
+
+
+def pipeline_of(call: Invocation, named: str) -> int:
+    """The id that an argument means: an id, an address, or without one the newest of the ref that is checked out.
+
+    Raises `Invalid`, `NotFound`.
+    """
+    pasted = call.paste(named, "pipelines")
+    if pasted is not None:
+        return pasted
+    if named.isascii() and named.isdigit():
+        return int(named)
+    if named:
+        raise Invalid(f"{named!r} is no pipeline: give its number or address. `perdure pipeline list` shows them.")
+    parameters = {"ref": call.ref} if call.ref else {}
+    ref = f" of {call.ref}" if call.ref else ""
+    with call.naming(f"pipeline{ref}", "perdure pipeline run"):
+        return int(call.api.get(f"{call.home}/pipelines/latest", **parameters)["id"])
+
+
+def details_of(call: Invocation, pipeline_id: int) -> dict[str, Any]:
+    """The document of a pipeline with its jobs. Raises `NotFound`."""
+    with call.naming(f"pipeline {pipeline_id}", "perdure pipeline list"):
+        pipeline = call.api.get(f"{call.home}/pipelines/{pipeline_id}")
+    return document(PIPELINE_DETAILS, {**pipeline, "jobs": _jobs_of(call, pipeline_id)})
+
+
+def _jobs_of(call: Invocation, pipeline_id: int) -> list[dict[str, Any]]:
+    """The latest attempts as the server has them, in the order of the stages.
+
+    Jobs get their numbers in that order, but an attempt has a later one: the first attempt's number counts.
+    """
+    home = f"{call.home}/pipelines/{pipeline_id}"
+    found = call.api.listed(f"{home}/jobs", include_retried=True)
+    found += call.api.listed(f"{home}/bridges")
+    found.sort(key=lambda job: job["id"])
+    stages: dict[str, int] = {}
+    names: dict[str, int] = {}
+    for job in found:
+        stages.setdefault(job["stage"], job["id"])
+        names.setdefault(job["name"], job["id"])
+    latest = {job["name"]: job for job in found}
+    return sorted(latest.values(), key=lambda job: (stages[job["stage"]], names[job["name"]]))

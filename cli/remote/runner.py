@@ -1,0 +1,179 @@
+"""`perdure runner`: the runners of a server, and beside them the runner of this machine (`cli.runner`)."""
+
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+import typer
+
+from cli.lazy_group import Lazy, LazyGroup
+from cli.output import Cell
+from cli.remote import completion
+from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, document, documents
+from cli.remote.invocation import Invocation, verb
+from cli.remote.moments import ago
+from domain.errors import Invalid
+
+_STATES: Final = {
+    "online": ("green", "●"),
+    "stale": ("yellow", "◐"),
+    "offline": ("red", "○"),
+    "never_contacted": ("dim", "·"),
+}
+_KINDS: Final = ("instance", "group", "project")
+
+
+class RunnerCommands(LazyGroup):
+    """Commands on a server's runners; those that are the runner need its libraries only when they are called."""
+
+    LAZY = {  # noqa: RUF012  # declared as ClassVar above
+        "run": Lazy("cli.runner", "run", "Take jobs and run them until told to end."),
+        "register": Lazy(
+            "cli.runner", "register", "Check a runner token with the server and add the runner to config.toml."
+        ),
+    }
+
+
+app = typer.Typer(
+    cls=RunnerCommands,
+    help="Register and run runners; list, pause and remove those of a server.",
+    no_args_is_help=True,
+)
+
+RunnerArgument = Annotated[int, typer.Argument(help="Number of the runner.", autocompletion=completion.runners)]
+
+
+@verb(app, "list")
+def list_runners(
+    call: Invocation,
+    everything: Annotated[bool, typer.Option("--all", help="All of the server, for administrators.")] = False,
+    status: Annotated[str, typer.Option("--status", help="online, offline, stale, never_contacted, paused.")] = "",
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="With this tag; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
+) -> None:
+    """List the runners of your projects; with --project those that may take its jobs."""
+    wanted = {"status": status, "tag_list": ",".join(tags or ())}
+    route = "/runners/all" if everything else f"{call.home}/runners" if call.project_flag else "/runners"
+    found = call.api.listed(route, limit, **{name: value for name, value in wanted.items() if value})
+    shown = documents(RUNNER, found)
+    if call.out.as_json:
+        call.out.document(shown)
+        return
+    rows = (
+        [
+            str(one["id"]),
+            _state(one),
+            one["description"] or "",
+            one["runner_type"].removesuffix("_type"),
+            one["job_execution_status"] or "",
+            _contact(call, one),
+        ]
+        for one in shown
+    )
+    headings = ("id", "state", "description", "of", "now", "last contact")
+    call.out.table(headings, rows, "There are none that you may see. Next: `perdure runner create`.")
+
+
+@verb(app, "show", project=False)
+def show_runner(call: Invocation, runner: RunnerArgument) -> None:
+    """Show a runner and its processes."""
+    with call.naming(f"runner {runner}", "perdure runner list"):
+        found = call.api.get(f"/runners/{runner}")
+        found["managers"] = call.api.get(f"/runners/{runner}/managers")
+    _show(call, found)
+
+
+@verb(app, "pause", project=False)
+def pause_runner(call: Invocation, runner: RunnerArgument) -> None:
+    """Let a runner take no new jobs."""
+    _change(call, runner, paused=True)
+
+
+@verb(app, "resume", project=False)
+def resume_runner(call: Invocation, runner: RunnerArgument) -> None:
+    """Let a paused runner take jobs again."""
+    _change(call, runner, paused=False)
+
+
+@verb(app, "remove", project=False, json=False)
+def remove_runner(call: Invocation, runner: RunnerArgument) -> None:
+    """Remove a runner: its token is worth nothing from now on."""
+    call.out.confirm(f"Remove runner {runner} of {call.server.url}?")
+    with call.naming(f"runner {runner}", "perdure runner list"):
+        call.api.delete(f"/runners/{runner}")
+    call.out.words(f"Removed runner {runner}.")
+
+
+@verb(app, "create")
+def create_runner(
+    call: Invocation,
+    kind: Annotated[str, typer.Option("--for", help="instance, group or project.")] = "project",
+    group: Annotated[str, typer.Option("--group", metavar="PATH", help="The group of a group's runner.")] = "",
+    description: Annotated[str, typer.Option("--description", help="What it is.")] = "",
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")] = None,
+    untagged: Annotated[bool | None, typer.Option("--untagged/--no-untagged", help="Takes jobs without tags.")] = None,
+    locked: Annotated[bool, typer.Option("--locked", help="Is never given to further projects.")] = False,
+    paused: Annotated[bool, typer.Option("--paused", help="Takes no jobs yet.")] = False,
+) -> None:
+    """Make a runner; prints the one command that registers it on its machine."""
+    if kind not in _KINDS:
+        raise Invalid(f"--for {kind!r} is unknown; use one of {', '.join(_KINDS)}.")
+    wanted: dict[str, Any] = {"runner_type": f"{kind}_type", "tag_list": tags or []}
+    wanted["run_untagged"] = not tags if untagged is None else untagged
+    wanted |= {"description": description} if description else {}
+    wanted |= {name: True for name, given in (("locked", locked), ("paused", paused)) if given}
+    if kind == "project":
+        with call.naming(f"project {call.project}", "perdure project list"):
+            wanted["project_id"] = call.api.get(call.home)["id"]
+    elif kind == "group":
+        with call.naming(f"group {group}", "perdure project list"):
+            wanted["group_id"] = call.api.get(f"/groups/{quote(group, safe='')}")["id"]
+    made = call.api.post("/user/runners", **wanted)
+    command = f"perdure runner register --url {call.server.url} --token {made['token']}"
+    if call.out.as_json:
+        call.out.document(document(NEW_RUNNER, {**made, "command": command}))
+        return
+    call.out.words(f"Made runner {made['id']}. Its token is shown only now. On its machine:")
+    call.out.data(command)
+
+
+def _change(call: Invocation, runner: int, *, paused: bool) -> None:
+    with call.naming(f"runner {runner}", "perdure runner list"):
+        found = call.api.put(f"/runners/{runner}", paused=paused)
+        found["managers"] = call.api.get(f"/runners/{runner}/managers")
+    _show(call, found)
+
+
+def _state(runner: dict[str, Any]) -> Cell:
+    style, glyph = _STATES.get(runner["status"], ("", "?"))
+    return Cell(f"{runner['status']} (paused)" if runner["paused"] else runner["status"], style, glyph)
+
+
+def _contact(call: Invocation, runner: dict[str, Any]) -> str:
+    return ago(runner["contacted_at"], call.now) if call.out.is_terminal else runner["contacted_at"] or ""
+
+
+def _show(call: Invocation, found: dict[str, Any]) -> None:
+    shown = document(RUNNER_DETAILS, found)
+    if call.out.as_json:
+        call.out.document(shown)
+        return
+    call.out.fields(
+        {
+            "runner": str(shown["id"]),
+            "description": shown["description"] or "",
+            "state": _state(shown),
+            "of": shown["runner_type"].removesuffix("_type"),
+            "now": shown["job_execution_status"] or "",
+            "tags": ", ".join(shown["tags"]),
+            "untagged jobs": "yes" if shown["run_untagged"] else "no",
+            "last contact": _contact(call, shown),
+            "version": shown["version"] or "",
+            "platform": shown["platform"] or "",
+        }
+    )
+    rows = (
+        [one["system_id"], _state({**one, "paused": False}), one["version"] or "", _contact(call, one)]
+        for one in shown["managers"]
+    )
+    if shown["managers"]:
+        call.out.table(("process", "state", "version", "last contact"), rows)

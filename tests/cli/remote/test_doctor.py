@@ -1,0 +1,111 @@
+"""`perdure doctor`."""
+
+import json
+import os
+import time
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.check import State
+from cli.doctor import clock
+from cli.remote.documents import CHECK, schema
+from models.migrate import migrate
+from models.session import Database
+from tests.api.v4.site import Site
+from tests.cli.remote.matching import matches_list
+from tests.cli.remote.shell import Shell
+from tests.ports import free_port
+from tests.temporal import temporal_server
+
+
+async def checks(shell: Shell, *words: str, code: int, **env: str) -> dict[str, dict[str, Any]]:
+    """The rows by their names."""
+    done = await shell("doctor", "--json", *words, **env)
+    assert done.code == code, done.out + done.err
+    rows = json.loads(done.out)
+    assert matches_list(rows, schema(CHECK))
+    assert all(row["fix"] for row in rows if row["state"] != "ok")
+    return {row["name"]: row for row in rows}
+
+
+async def test_all_is_well(site: Site, shell: Shell) -> None:
+    found = await checks(shell, "--no-local", code=0)
+    assert {name: row["state"] for name, row in found.items()} == dict.fromkeys(
+        ("logins", "server", "token", "clock", "project", "git"), "ok"
+    )
+    assert site.services.settings.url in found["server"]["detail"]
+    assert "root" in found["token"]["detail"]
+    text = await shell("doctor", "--no-local")
+    assert "ok\tserver" in text.out
+
+
+async def test_a_token_that_was_revoked(site: Site, shell: Shell) -> None:
+    url = site.services.settings.url
+    found = await checks(shell, "--no-local", code=1, PERDURE_SERVER=url, PERDURE_TOKEN="glpat-wrong")
+    assert (found["server"]["state"], found["token"]["state"]) == ("ok", "fail")
+    assert found["token"]["fix"] == f"`perdure login {url}`"
+
+
+async def test_a_server_that_is_away(nobody: Shell) -> None:
+    found = await checks(nobody, "--no-local", "--server", "http://127.0.0.1:1", code=1)
+    assert (found["server"]["state"], found["logins"]["state"]) == ("fail", "warn")
+
+
+async def test_logins_that_others_can_read(site: Site, shell: Shell) -> None:
+    file = shell.environment["PERDURE_CONFIG"]
+    os.chmod(file, 0o644)  # noqa: PTH101  # a path of asyncio's would be no better
+    found = await checks(shell, "--no-local", code=1)
+    assert found["logins"]["fix"] == f"chmod 600 {file}"
+
+
+@pytest.mark.parametrize(("skew", "state"), [(0, State.OK), (-10, State.WARN), (10, State.WARN), (-3600, State.FAIL)])
+def test_the_clock_is_compared(skew: float, state: State) -> None:
+    now = time.time()
+    assert clock(formatdate(now + skew, usegmt=True), now, now).state is state
+
+
+def test_a_server_without_time() -> None:
+    assert clock("", 0, 0).state is State.WARN
+
+
+async def test_an_operator_sees_the_parts(nobody: Shell, tmp_path: Path, database_url: str) -> None:
+    """Before anything runs, with an old schema, and when all is there."""
+    home = tmp_path / "operator"
+    port = free_port()
+    env = {"PERDURE_HOME": str(home), "PERDURE_DATABASE_URL": f"sqlite:///{home}/perdure.db"}
+    env |= {"PERDURE_TEMPORAL_ADDRESS": f"127.0.0.1:{port}", "PERDURE_FRONT_PORT": str(free_port())}
+    env |= {"PERDURE_API_PORT": str(free_port())}
+    fresh = await checks(nobody, code=1, **env)
+    assert (fresh["database"]["state"], fresh["object store"]["state"]) == ("warn", "warn")
+    assert fresh["temporal"]["state"] == "fail"
+    assert not home.exists()
+    (home / "objects").mkdir(parents=True)
+    (home / "perdure.db").touch()
+    old = await checks(nobody, code=1, **env)
+    assert (old["database"]["state"], "empty" in old["database"]["detail"]) == ("fail", True)
+    env["PERDURE_DATABASE_URL"] = database_url
+    database = Database(database_url)
+    await migrate(database)
+    await database.close()
+    async with temporal_server(tmp_path) as address:
+        found = await checks(nobody, code=0, **{**env, "PERDURE_TEMPORAL_ADDRESS": address})
+    states = {name: found[name]["state"] for name in ("settings", "database", "object store", "temporal", "ports")}
+    assert states == dict.fromkeys(states, "ok")
+    assert "disk" in found
+    assert [left for left in (home / "objects").rglob("*") if left.is_file()] == []
+
+
+async def test_ports_that_somebody_else_holds(nobody: Shell, tmp_path: Path) -> None:
+    import socket
+
+    home = tmp_path / "operator"
+    home.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        number = busy.getsockname()[1]
+        env = {"PERDURE_HOME": str(home), "PERDURE_TEMPORAL_ADDRESS": "127.0.0.1:1", "PERDURE_API_PORT": str(number)}
+        found = await checks(nobody, code=1, **env)
+    assert found["ports"]["state"] == "fail"
+    assert f"Port {number}" in found["ports"]["detail"]

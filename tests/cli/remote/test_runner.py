@@ -1,0 +1,47 @@
+"""`perdure runner` against a server; the runner of this machine is still there."""
+
+from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, schema
+from tests.api.v4.site import Site
+from tests.cli.remote.matching import matches, matches_list
+from tests.cli.remote.shell import Shell
+from tests.cli.remote.test_pipeline import document
+
+
+async def test_a_runner_from_its_making_to_its_end(site: Site, shell: Shell) -> None:
+    made = await document(shell, "runner", "create", "--description", "mine", "--tag", "linux", "--tag", "arm")
+    assert matches(made, schema(NEW_RUNNER))
+    assert made["command"].startswith(f"perdure runner register --url {site.services.settings.url} --token glrt-")
+    number = str(made["id"])
+    shown = await document(shell, "runner", "show", number)
+    assert matches(shown, schema(RUNNER_DETAILS))
+    assert (sorted(shown["tags"]), shown["run_untagged"], shown["paused"]) == (["arm", "linux"], False, False)
+    listed = await document(shell, "runner", "list", "--project", await site.path(), "--tag", "arm")
+    assert matches_list(listed, schema(RUNNER))
+    assert [one["id"] for one in listed] == [made["id"]]
+    assert (await document(shell, "runner", "pause", number))["paused"] is True
+    assert (await document(shell, "runner", "resume", number))["paused"] is False
+    refused = await shell("runner", "remove", number)
+    assert (refused.code, "--yes" in refused.err) == (2, True)
+    assert (await shell("runner", "remove", number, "--yes")).code == 0
+    assert (await shell("runner", "show", number)).code == 3
+
+
+async def test_all_runners_with_their_processes(site: Site, shell: Shell) -> None:
+    await site.world.request()
+    (runner,) = await document(shell, "runner", "list", "--all")
+    assert (runner["runner_type"], runner["status"]) == ("instance_type", "online")
+    shown = await document(shell, "runner", "show", str(runner["id"]))
+    assert [manager["system_id"] for manager in shown["managers"]] == ["s_tests"]
+    assert "s_tests" in (await shell("runner", "show", str(runner["id"]))).out
+
+
+async def test_a_runner_of_something_unknown(site: Site, shell: Shell) -> None:
+    assert (await shell("runner", "create", "--for", "galaxy")).code == 2
+    assert (await shell("runner", "create", "--for", "group", "--group", "nowhere")).code == 3
+
+
+def test_the_runner_of_this_machine_is_still_there(nobody: Shell) -> None:
+    done = nobody.run("runner", "run", "--config", "none.toml")
+    assert done.code == 3
+    assert "perdure runner register --config none.toml" in done.err
+    assert nobody.run("runner", "register", "--url", "http://x", "--token", "t", "--executor", "?").code == 2
