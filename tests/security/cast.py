@@ -11,13 +11,14 @@ from sqlalchemy import select
 from sqlmodel import SQLModel
 
 from auth.job_token import JobClaims
-from models.repositories import projects
+from models.repositories import namespaces, projects
 from settings import RefusalLimits
 from tests.api.runner.world import TWO_JOBS
 from tests.api.v4.site import Site, open_site
 from tests.security.doors import Place
 
 REGISTRY = "registry.example:5000"
+TRIGGERED = '{workflow: {rules: [{if: $CI_PIPELINE_SOURCE == "pipeline"}]}, by-hand: {script: x, when: manual}}'
 HELD_BACK_NEVER = RefusalLimits(refusal_pause=0)
 
 
@@ -50,8 +51,8 @@ async def _project(site: Site, *, organisation: str = "") -> Any:
         assert own is not None
         key = own.organisation_id
         if organisation:
-            key = await projects.create_organisation(connection, organisation, "Other", now)
-        owner = await projects.organisation_by(connection, key=key)
+            key = await namespaces.create(connection, organisation, "Other", now)
+        owner = await namespaces.get_by(connection, key=key)
         made = await projects.create_project(connection, owner, "other", "Other", site.root.id, now)
     return replace(site.world, project_id=made)
 
@@ -60,7 +61,7 @@ async def _project(site: Site, *, organisation: str = "") -> Any:
 async def cast_of(folder: Path, database_url: str) -> AsyncIterator[Cast]:
     """Everybody in place, with a log that is empty and a repository that is not."""
     async with open_site(folder, database_url, registry_url=REGISTRY, refusals=HELD_BACK_NEVER) as site:
-        await site.commit({"README": "hello\n"})
+        await site.commit({"README": "hello\n", ".gitlab-ci.yml": TRIGGERED})
         world = site.world
         finished = await _job(world, "one: {script: a}\n")
         await world.put(finished, "success", b"")
@@ -83,7 +84,7 @@ async def cast_of(folder: Path, database_url: str) -> AsyncIterator[Cast]:
         await site.services.contacts.flush()  # nothing of the runner is written later
         yield Cast(
             site,
-            Place(victim["id"], build["id"], world.project_id, namespace, name),
+            Place(victim["id"], build["id"], world.project_id, namespace, name, f"{namespace}/{name}"),
             victim,
             site.services.job_tokens.read(victim["token"]),
             neighbour=neighbour,

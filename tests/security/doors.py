@@ -1,6 +1,7 @@
 """Every route that takes a job token, and how a token is shown there."""
 
 import base64
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,19 +12,24 @@ from fastapi import FastAPI
 from auth.registry_token import SERVICE
 
 HEADER, BASIC = "header", "basic"
+_KIND: Final = re.compile(r":\w+\}")
 _RELEASES: Final = "/api/v4/projects/{project}/releases"
-_GIT: Final = "/{namespace}/{name}.git"
+_GIT: Final = "/{path:project}.git"
 
 
 @dataclass(frozen=True)
 class Door:
-    """One route. `route` is as the application writes it; `{...}` of it is filled from the names of a `Place`."""
+    """One route. `route` is as the application writes it; `{...}` of it is filled from the names of a `Place`.
+
+    One for `any_job` opens to every running job whose user may.
+    """
 
     method: str
     route: str
     shown: str = HEADER
     names_job: bool = False
     opens: bool = True
+    any_job: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -39,7 +45,9 @@ class Place:
     project: int
     namespace: str
     name: str
+    path: str
     tag: str = "v1"
+    ref: str = "main"
 
 
 def _of_job(method: str, rest: str, **request: Any) -> Door:
@@ -63,6 +71,8 @@ DOORS: Final = (
     Door("GET", _RELEASES + "/permalink/latest"),
     Door("GET", _RELEASES + "/{tag:path}"),
     Door("DELETE", _RELEASES + "/{tag:path}"),
+    Door("POST", "/api/v4/projects/{project}/trigger/pipeline", any_job=True, request={"json": {"ref": "main"}}),
+    Door("POST", "/api/v4/projects/{project}/ref/{ref}/trigger/pipeline", any_job=True, request={"json": {}}),
     Door("GET", "/jwt/auth", BASIC, request={"params": _TOKEN_QUESTION}),
     Door("POST", "/jwt/auth", BASIC, request={"data": _TOKEN_QUESTION}),
 )
@@ -71,8 +81,12 @@ DOORS: Final = (
 
 def path_of(route: str, place: Place) -> str:
     """A path of the route."""
-    filled = route.replace(":int}", "}").replace(":path}", "}")
-    return filled.format_map(vars(place))
+    return plain(route).format_map(vars(place))
+
+
+def plain(route: str) -> str:
+    """A route whose parameters are only named: `{job_id:int}` becomes `{job_id}`."""
+    return _KIND.sub("}", route)
 
 
 async def knock(client: httpx.AsyncClient, door: Door, place: Place, token: str) -> httpx.Response:

@@ -18,13 +18,15 @@ from domain.errors import Forbidden
 from tests.auth.rings import ring_of
 from tests.auth.test_job_token import CLAIMS, NOW
 from tests.security.cast import Cast, cast_of, tables
-from tests.security.doors import DOORS, knock, routes_of, shown
+from tests.security.doors import DOORS, knock, plain, routes_of, shown
 from tests.security.forger import Forger
 from tests.security.forgeries import FORGERIES, OF_ANOTHER_JOB
 
 pytestmark = pytest.mark.slow
 
 REFUSED = {401, 403}
+ELSEWHERE = {"another project's job's", "another organisation's job's"}
+"""Good tokens of running jobs, forged into nothing: what any job may open they open."""
 RING = ring_of()
 TOKEN = JobTokens(RING).issue(CLAIMS, 3600, NOW)
 
@@ -52,6 +54,8 @@ async def test_no_crafted_token_opens_any_door_or_changes_anything(cast: Cast) -
     async with cast.site.client() as client:
         for name, token in tokens.items():
             for door in DOORS:
+                if door.any_job and name in ELSEWHERE:
+                    continue
                 status = (await knock(client, door, cast.place, token)).status_code
                 if status not in REFUSED:
                     opened.append((name, str(door), status))
@@ -120,7 +124,7 @@ async def _shown_everywhere(
 ) -> None:
     """Show a token in header, query and body, by name and password, or as bearer."""
     names = _Names(vars(cast.place))
-    path = route.replace(":int}", "}").replace(":path}", "}").format_map(names)
+    path = plain(route).format_map(names)
     service = SERVICE if ways else "git-upload-pack"
     basic = shown(DOORS[5], token)["Authorization"]
     headers = {
@@ -128,7 +132,7 @@ async def _shown_everywhere(
         "Content-Range": "0-0",
         "Job-Token" if ways != 2 else "X-Nothing": token,
     }
-    body = {"token": token, "service": service, "password": token, "tag_name": "v1"}
+    body = {"token": token, "service": service, "password": token, "tag_name": "v1", "ref": "main"}
     query = {"service": service, "token": token}
     with_body = {} if method == "GET" else {"json": body}
     with suppress(TimeoutError):  # a stream of events has no end

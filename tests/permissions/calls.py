@@ -1,0 +1,193 @@
+"""What each route is called with: the values of its parameters, and a body that is good."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import orjson
+
+_PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call; `path` and `body` may hold `{name}` for values of a side."""
+
+    method: str
+    path: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def content(self) -> bytes:
+        """The body as it is sent."""
+        if isinstance(self.body, bytes):
+            return self.body
+        return b"" if self.body is None else orjson.dumps(self.body)
+
+    def filled(self, values: Mapping[str, str]) -> "Call":
+        """The call with the values put in."""
+        path = _PARAMETER.sub(lambda match: values[match[1]], self.path)
+        return replace(self, path=path, body=_filled(self.body, values))
+
+
+def _filled(body: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(body, dict):
+        return {name: _filled(value, values) for name, value in body.items()}
+    if isinstance(body, str) and (match := _PARAMETER.fullmatch(body)):
+        found = values[match[1]]
+        return int(found) if found.isdecimal() else found
+    return body
+
+
+_FLUSH: Final = b"0000"
+_FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
+
+PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {
+        "key": "A",
+        "name": "main",
+        "place": "main/download?job=build",
+        "slug": "gitea",
+        "trigger": "pipeline_events",
+        "tag": "v1",
+        "token": "{personal_token}",
+        "version": "none",
+    },
+    "/api/v4/projects/{project}/access_tokens": {"token_id": "{project_token}"},
+    "/api/v4/groups/{group}/access_tokens": {"token_id": "{group_token}"},
+    "/api/v4/projects/{project}/incoming_hooks": {"hook_id": "{incoming_id}"},
+    "/api/v4/projects/{project}/protected_tags": {"name": "v*"},
+    "/api/v4/projects/{project}/ref": {"ref": "main"},
+    "/api/hooks": {"hook_id": "{incoming_id}"},
+    "/api/v4/projects/{project}/repository": {
+        "branch": "fix",
+        "ending": "zip",
+        "file_path": "README.md",
+        "sha": "main",
+    },
+    "/api/v4/projects/{project}/repository/blobs": {"sha": "{blob_id}"},
+    "/api/v4/projects/{project}/statuses": {"sha": "main"},
+    "/api/v4/projects/{project}/resource_groups": {"key": "live"},
+    "/api/v4/projects/{project}/jobs/{job_id}/artifacts/{path}": {"path": "out/a.txt"},
+    "/api/v4/projects/{project}/jobs/{job_id}/play": {"job_id": "{manual_id}"},
+    "/api/v4/projects/{project}/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
+    "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
+    "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
+    "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
+    "DELETE /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}"},
+    "DELETE /api/v4/projects/{project}/environments": {"environment_id": "{stopped_id}"},
+}
+"""By the beginning of a route, with its method or without: what its parameters are, where that is no value of the same
+name; the longest wins."""
+
+BODIES: Final[Mapping[str, Any]] = {
+    "POST /api/v4/users": {"username": "new", "name": "New", "email": "new@example.com"},
+    "PUT /api/v4/users/{user_id}": {"name": "New"},
+    "POST /api/v4/projects/{project}/protected_branches": {"name": "more"},
+    "PATCH /api/v4/projects/{project}/protected_branches/{name}": {"allow_force_push": True},
+    "POST /api/v4/projects/{project}/protected_tags": {"name": "more"},
+    "POST /api/v4/projects/{project}/hooks": {"url": "https://hook.example/"},
+    "PUT /api/v4/projects/{project}/hooks/{hook_id}": {"name": "new"},
+    "PUT /api/v4/projects/{project}/hooks/{hook_id}/custom_headers/{key}": {"value": "1"},
+    "PUT /api/v4/projects/{project}/hooks/{hook_id}/url_variables/{key}": {"value": "1"},
+    "PUT /api/v4/projects/{project}/integrations/{slug}": {"context_prefix": "ours"},
+    "POST /api/v4/projects/{project}/variables": {"key": "B", "value": "1"},
+    "PUT /api/v4/projects/{project}/variables/{key}": {"value": "2"},
+    "POST /api/v4/groups/{group}/variables": {"key": "B", "value": "1"},
+    "PUT /api/v4/groups/{group}/variables/{key}": {"value": "2"},
+    "POST /api/v4/admin/ci/variables": {"key": "B", "value": "1"},
+    "PUT /api/v4/admin/ci/variables/{key}": {"value": "2"},
+    "POST /api/v4/users/{user_id}/personal_access_tokens": {"name": "x", "scopes": ["api"]},
+    "POST /api/v4/user/personal_access_tokens": {"name": "x", "scopes": ["api"]},
+    "POST /api/v4/projects/{project}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
+    "POST /api/v4/groups/{group}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
+    "POST /api/v4/projects": {"name": "fresh", "namespace_id": "{group}"},
+    "PUT /api/v4/projects/{project}": {"description": "new"},
+    "POST /api/v4/projects/{project}/members": {"user_id": 1, "access_level": 10},
+    "PUT /api/v4/projects/{project}/members/{user_id}": {"access_level": 20},
+    "POST /api/v4/groups/{group}/members": {"user_id": 1, "access_level": 10},
+    "PUT /api/v4/groups/{group}/members/{user_id}": {"access_level": 20},
+    "POST /api/v4/groups": {"name": "within", "path": "within", "parent_id": "{group}"},
+    "POST /api/v4/organizations": {"name": "fresh", "path": "fresh"},
+    "PUT /api/v4/groups/{group}": {"description": "new"},
+    "POST /api/v4/projects/{project}/pipeline": {"ref": "main"},
+    "POST /api/v4/projects/{project}/pipeline_schedules": {"description": "x", "ref": "main", "cron": "0 1 * * *"},
+    "PUT /api/v4/projects/{project}/pipeline_schedules/{schedule_id}": {"description": "new"},
+    "POST /api/v4/projects/{project}/pipeline_schedules/{schedule_id}/variables": {"key": "B", "value": "1"},
+    "PUT /api/v4/projects/{project}/pipeline_schedules/{schedule_id}/variables/{key}": {"value": "2"},
+    "POST /api/v4/projects/{project}/incoming_hooks": {"forge": "gitea"},
+    "POST /api/v4/projects/{project}/fork": {"path": "forked"},
+    "PUT /api/v4/projects/{project}/mirror/pull": {"interval": 600},
+    "POST /api/v4/projects/{project}/subscriptions": {"upstream_project": "{project}"},
+    "POST /api/v4/projects/{project}/triggers": {"description": "more"},
+    "PUT /api/v4/projects/{project}/triggers/{trigger_id}": {"description": "new"},
+    "POST /api/v4/projects/{project}/trigger/pipeline": {"token": "glptt-wrong", "ref": "main"},
+    "POST /api/v4/projects/{project}/ref/{ref}/trigger/pipeline": {"token": "glptt-wrong"},
+    "POST /api/v4/projects/{project}/merge_requests": {"source_branch": "fix", "target_branch": "main", "title": "Fix"},
+    "PUT /api/v4/projects/{project}/merge_requests/{iid}": {"title": "Another title"},
+    "POST /api/v4/projects/{project}/approvals": {"approvals_before_merge": 1},
+    "POST /api/v4/projects/{project}/ci/lint": {"content": "a: {script: x}"},
+    "PUT /api/v4/projects/{project}/resource_groups/{key}": {"process_mode": "oldest_first"},
+    "POST /api/v4/projects/{project}/environments": {"name": "more"},
+    "PUT /api/v4/projects/{project}/environments/{environment_id}": {"tier": "other"},
+    "POST /api/v4/projects/{project}/repository/branches": {"branch": "more", "ref": "main"},
+    "POST /api/v4/projects/{project}/repository/tags": {"tag_name": "more", "ref": "main"},
+    "POST /api/v4/projects/{project}/repository/commits": {
+        "branch": "main",
+        "commit_message": "Words",
+        "actions": [{"action": "create", "file_path": "more", "content": "x"}],
+    },
+    "POST /api/v4/projects/{project}/repository/commits/{sha}/cherry_pick": {"branch": "older", "dry_run": True},
+    "POST /api/v4/projects/{project}/repository/commits/{sha}/revert": {"branch": "main"},
+    "POST /api/v4/projects/{project}/repository/files/{file_path}": {
+        "branch": "older",
+        "commit_message": "Words",
+        "content": "x",
+    },
+    "PUT /api/v4/projects/{project}/repository/files/{file_path}": {
+        "branch": "main",
+        "commit_message": "Words",
+        "content": "x",
+    },
+    "POST /api/v4/projects/{project}/statuses/{sha}": {"state": "success"},
+    "POST /api/v4/projects/{project}/releases": {"tag_name": "w2", "ref": "main", "description": "x"},
+    "POST /api/v4/user/runners": {"runner_type": "project_type", "project_id": "{project}"},
+    "POST /api/v4/projects/{project}/runners": {"runner_id": "{runner_id}"},
+    "PUT /api/v4/runners/{runner_id}": {"paused": True},
+}
+"""By method and route: a body that whoever may call it gets a good answer for."""
+
+QUERIES: Final[Mapping[str, str]] = {
+    "GET /{path}.git/info/refs": "service=git-upload-pack",
+    "GET /api/v4/projects/{project}/repository/compare": "from=main&to=fix",
+    "GET /api/v4/projects/{project}/repository/files/{file_path}": "ref=main",
+    "GET /api/v4/projects/{project}/repository/files/{file_path}/blame": "ref=main",
+    "DELETE /api/v4/projects/{project}/repository/files/{file_path}": "branch=main&commit_message=Words",
+    "GET /api/v4/projects/{project}/repository/merge_base": "refs[]=main&refs[]=fix",
+}
+
+HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "POST /{path}/-/pipelines": _FORM,
+    "POST /users/sign_in": _FORM,
+    "POST /-/profile/password": _FORM,
+    "POST /jwt/auth": _FORM,
+}
+
+
+def call_of(method: str, route: str) -> Call:
+    """The call of a route."""
+    plain = re.sub(r"\{(\w+):\w+\}", r"{\1}", route)
+    known: dict[str, str] = {}
+    for prefix in sorted(PARAMETERS, key=len):
+        if plain.startswith(prefix) or f"{method} {plain}".startswith(prefix):
+            known |= PARAMETERS[prefix]
+    path = _PARAMETER.sub(lambda match: known.get(match[1], match[0]), plain)
+    name = f"{method} {plain}"
+    if name in QUERIES:
+        path += f"?{QUERIES[name]}"
+    body = BODIES.get(name)
+    if body is None and method in {"POST", "PUT", "PATCH"}:
+        body = _FLUSH if ".git/" in plain else {}
+    return Call(method, path, body, HEADERS.get(name, {}))

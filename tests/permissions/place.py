@@ -1,0 +1,270 @@
+"""An installation with two private groups that are alike: everybody is a member of the one, nobody of the other.
+
+Each call starts from the same state: the database and the repositories are put back before it.
+"""
+
+import asyncio
+import base64
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from api.push import finish_abandoned
+from models.repositories import members, namespaces
+from settings import TimeLimits
+from tests.api.v4.site import Person, Site, open_site
+from tests.api.v4.test_artifacts import archive
+from tests.git.serving import git, new_commit, new_work_tree
+from tests.permissions.calls import Call
+
+ROLES: Final[Mapping[str, int]] = {"guest": 10, "reporter": 20, "developer": 30, "maintainer": 40, "owner": 50}
+EVERYBODY: Final = ("anonymous", *ROLES, "admin")
+
+CONFIG: Final = """
+build: {stage: build, script: make, artifacts: {paths: [out]}}
+deploy:
+  stage: deploy
+  script: make
+  environment: {name: live, on_stop: stop}
+stop: {stage: deploy, script: make, when: manual, environment: {name: live, action: stop}, resource_group: live}
+check:
+  stage: build
+  script: make check
+  when: manual
+  rules: [{if: $CI_PIPELINE_SOURCE == "merge_request_event"}]
+"""
+
+
+@dataclass
+class Place:
+    """The two sides: `objects[side]` has a value for each name of a path's parameter."""
+
+    site: Site
+    people: dict[str, Person | None]
+    objects: dict[str, dict[str, str]]
+
+    async def status(self, call: Call, who: str, side: str) -> int:
+        """The status that somebody gets for a call on the objects of a side."""
+        await self._put_back()
+        person = self.people[who]
+        headers = {"origin": self.site.services.settings.url, "content-type": "application/json"}
+        if person is not None:
+            basic = base64.b64encode(f"{person.username}:{person.token}".encode()).decode()
+            headers |= {"private-token": person.token, "authorization": f"Basic {basic}"}
+        values = {**self.objects[side], "caller": str(person.id if person else 0)}
+        return await self._first_word(call.filled(values), headers | call.headers)
+
+    async def _first_word(self, call: Call, headers: Mapping[str, str]) -> int:
+        """Call the application, and go away as soon as it begins to answer."""
+        path, _, query = call.path.partition("?")
+        started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        sent = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal sent
+            if sent:
+                await asyncio.Event().wait()
+            sent = True
+            return {"type": "http.request", "body": call.content, "more_body": False}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start" and not started.done():
+                started.set_result(message["status"])
+
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": call.method,
+            "scheme": "http",
+            "path": httpx.URL(f"http://x{path}").path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            "client": ("127.0.0.1", 1),
+            "server": ("perdure.test", 80),
+        }
+        calling = asyncio.ensure_future(self.site.app(scope, receive, send))
+        await asyncio.wait({calling, started}, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+        assert started.done(), f"{call.method} {call.path} was not answered: {calling}"
+        calling.cancel()
+        with suppress(asyncio.CancelledError):
+            await calling
+        return started.result()
+
+    def keep(self) -> None:
+        """The state to which everything is put back."""
+        home = self.site.services.settings.home
+        with closing(sqlite3.connect(home / "perdure.db")) as live, closing(sqlite3.connect(home / "kept.db")) as kept:
+            live.backup(kept)
+        shutil.copytree(self.site.services.settings.repository_root, home / "kept-repositories")
+
+    async def _put_back(self) -> None:
+        services = self.site.services
+        home, root = services.settings.home, services.settings.repository_root
+        with closing(sqlite3.connect(home / "kept.db")) as kept, closing(sqlite3.connect(home / "perdure.db")) as live:
+            kept.backup(live)
+        if _refs(root) != _refs(home / "kept-repositories"):
+            shutil.rmtree(root)
+            shutil.copytree(home / "kept-repositories", root)
+
+
+def _refs(root: Path) -> dict[str, str]:
+    """Every ref of every repository."""
+    return {
+        str(path.relative_to(root)): path.read_text()
+        for folder in root.glob("*.git")
+        for path in (*folder.rglob("refs/**/*"), *folder.glob("packed-refs"), *folder.glob("HEAD"))
+        if path.is_file()
+    }
+
+
+@asynccontextmanager
+async def open_place(folder: Path) -> AsyncIterator[Place]:
+    """The installation, filled."""
+    async with open_site(folder, "", times=TimeLimits(hook_timeout=0.02)) as site:
+        site.connect_temporal()
+        async with site.client(site.root) as client:
+            await client.post("/api/v4/admin/ci/variables", json={"key": "A", "value": "value"})
+        people: dict[str, Person | None] = {"anonymous": None, "admin": site.root}
+        for name in ROLES:
+            people[name] = await site.person(name)
+        objects = {side: await _side(site, side) for side in ("own", "foreign")}
+        async with site.services.database.write() as connection:
+            team = await namespaces.get_by(connection, key=int(objects["own"]["group"]))
+            for name, level in ROLES.items():
+                person = people[name]
+                assert person is not None
+                await members.add_to_group(connection, team.id, person.id, level)
+        await finish_abandoned(site.services, all_of_them=True)
+        place = Place(site, people, objects)
+        place.keep()
+        yield place
+
+
+async def _side(site: Site, side: str) -> dict[str, str]:
+    """A group with a project in a group within it, and one of everything in each."""
+    async with site.client(site.root) as client:
+
+        async def made(path: str, /, **body: Any) -> dict[str, Any]:
+            answer = await client.post(f"/api/v4{path}", content=orjson.dumps(body))
+            assert answer.status_code in {200, 201}, f"{path}: {answer.text}"
+            found: dict[str, Any] = answer.json()
+            return found
+
+        top = await made("/groups", name=f"{side}-top", path=f"{side}-top")
+        group = await made("/groups", name="team", path="team", parent_id=top["id"])
+        project = await made("/projects", name="app", namespace_id=group["id"])
+        base, of_group = f"/projects/{project['id']}", f"/groups/{group['id']}"
+        member = await site.person(f"{side}-member")
+        for where in (base, of_group):
+            await made(f"{where}/members", user_id=member.id, access_level=30)
+            await made(f"{where}/variables", key="A", value="value")
+        tokens = {
+            where: (await made(f"{where}/access_tokens", name="bot", scopes=["api"], access_level=30))["id"]
+            for where in (base, of_group)
+        }
+        await made(f"{base}/protected_tags", name="v*")
+        personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
+        pair = {"key": "A", "value": "a"}
+        hook = await made(f"{base}/hooks", url="https://hook.example/", custom_headers=[pair], url_variables=[pair])
+        link = {"repository_url": "https://git.example/a/b", "token": "t"}
+        assert (await client.put(f"/api/v4{base}/integrations/gitea", json=link)).status_code == 200
+        engine = await _engine_objects(site, client, project, side)
+        schedule = await made(f"{base}/pipeline_schedules", description="nightly", ref="fix", cron="0 1 * * *")
+        await made(f"{base}/pipeline_schedules/{schedule['id']}/variables", key="A", value="value")
+        trigger = await made(f"{base}/triggers", description="outside")
+        incoming = await made(f"{base}/incoming_hooks", forge="github")
+        mirror = {"url": "https://git.example/a/b.git", "enabled": False}
+        answer = await client.put(f"/api/v4{base}/mirror/pull", json=mirror)
+        assert answer.status_code == 200, answer.text
+        upstream = await made("/projects", name="upstream", namespace_id=group["id"])
+        subscription = await made(f"{base}/subscriptions", upstream_project=upstream["id"])
+        tested = await client.post(f"/api/v4{base}/hooks/{hook['id']}/test/pipeline_events")
+        assert tested.status_code == 202, tested.text
+        event, *_ = (await client.get(f"/api/v4{base}/hooks/{hook['id']}/events")).json()
+        runner = await made("/user/runners", runner_type="project_type", project_id=project["id"])
+        values = {
+            "project": project["id"],
+            "group": group["id"],
+            "path": quote(project["path_with_namespace"]),
+            "user_id": member.id,
+            "personal_token": personal["id"],
+            "project_token": tokens[base],
+            "schedule_id": schedule["id"],
+            "trigger_id": trigger["id"],
+            "incoming_id": incoming["id"],
+            "subscription_id": subscription["id"],
+            "group_token": tokens[of_group],
+            "runner_id": runner["id"],
+            "hook_id": hook["id"],
+            "event_id": event["id"],
+            **engine,
+        }
+        return {name: str(value) for name, value in values.items()}
+
+
+async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[str, Any], side: str) -> dict[str, Any]:
+    """Commits, a pipeline with jobs that have ended and wait, an environment, a deployment, a release."""
+    base = f"/api/v4/projects/{project['id']}"
+    tree = site.folder / f"tree-{side}"
+    await new_work_tree(tree, {".gitlab-ci.yml": CONFIG})
+    await git("branch", "older", cwd=tree)
+    await git("checkout", "-q", "-b", "feature", cwd=tree)
+    await new_commit(tree, {"feature.txt": "feature\n"})
+    await git("checkout", "-q", "-b", "riding", cwd=tree)
+    await new_commit(tree, {"riding.txt": "riding\n"})
+    await git("checkout", "-q", "main", cwd=tree)
+    sha = await new_commit(tree, {"README.md": "# App\n"})
+    await git("tag", "v1", cwd=tree)
+    repository = site.services.repositories.path(project["id"])
+    await git("push", "-q", repository, "main", "v1", "older", "main:refs/heads/fix", "feature", "riding", cwd=tree)
+    world = replace(site.world, project_id=project["id"])
+    pipeline = (await client.post(f"{base}/pipeline", json={"ref": "main"})).json()
+    await world.settle(pipeline["id"])
+    build = await world.job()
+    assert (await world.upload(build, archive({"out/a.txt": "1"}), artifact_format="zip")).status_code == 201
+    await world.patch(build, 0, b"hello\n")
+    await world.put(build, "success", b"hello\n")
+    await world.settle(pipeline["id"])
+    deploy = await world.job()
+    await world.put(deploy, "success")
+    await world.settle(pipeline["id"])
+    jobs = {job["name"]: job["id"] for job in (await client.get(f"{base}/pipelines/{pipeline['id']}/jobs")).json()}
+    release = await client.post(f"{base}/releases", json={"tag_name": "v1", "description": "First"})
+    assert release.status_code == 201, release.text
+    (environment,) = (await client.get(f"{base}/environments")).json()
+    stopped = (await client.post(f"{base}/environments", json={"name": "old"})).json()
+    await client.post(f"{base}/environments/{stopped['id']}/stop")
+    (deployment,) = (await client.get(f"{base}/deployments")).json()
+    settings = {"merge_pipelines_enabled": True, "merge_trains_enabled": True}
+    assert (await client.put(base, json=settings)).status_code == 200
+    iids = []
+    for branch in ("feature", "riding"):
+        request = {"source_branch": branch, "target_branch": "main", "title": branch}
+        opened = await client.post(f"{base}/merge_requests", json=request)
+        assert opened.status_code == 201, opened.text
+        iids.append(opened.json()["iid"])
+        await world.settle(opened.json()["head_pipeline"]["id"])
+    assert (await client.post(f"{base}/merge_trains/merge_requests/{iids[1]}")).status_code == 201
+    return {
+        "sha": sha,
+        "iid": iids[0],
+        "riding_iid": iids[1],
+        "blob_id": await git("rev-parse", "HEAD:README.md", cwd=tree),
+        "pipeline_id": pipeline["id"],
+        "job_id": jobs["build"],
+        "manual_id": jobs["stop"],
+        "environment_id": environment["id"],
+        "stopped_id": stopped["id"],
+        "deployment_id": deployment["id"],
+    }
