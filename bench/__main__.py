@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, logs, queue, whole
+from bench import engine, latency, logs, push, queue, whole
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -22,6 +22,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "front": attacked_front.rows,
     "latency": latency.rows,
     "logs": logs.rows,
+    "push": push.rows,
     "queue": queue.rows,
     "whole": whole.rows,
 }

@@ -29,7 +29,7 @@ from domain.status import COMPLETE, Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Outbox, Pipeline, QueueEntry
-from models.repositories import accounts, outbox, pipelines, projects, verdicts
+from models.repositories import accounts, namespaces, outbox, pipelines, projects, verdicts
 from models.session import Database
 from settings import Settings
 
@@ -107,8 +107,8 @@ class Outcomes:
         name = f"bench-{time.time_ns()}"
         async with self._database.write() as connection:
             user = await accounts.create_user(connection, name, name, f"{name}@example.com", now)
-            await projects.create_organisation(connection, name, name, now)
-            owner = await projects.organisation_by(connection, path=name)
+            await namespaces.create(connection, name, name, now)
+            owner = await namespaces.get_by(connection, path=name)
             return await projects.create_project(connection, owner, name, name, user, now), user
 
     async def _create(self, project: tuple[int, int], plan: Plan) -> int:

@@ -19,7 +19,7 @@ from domain.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Job, Outbox
-from models.repositories import accounts, job_rows, pipelines, projects, runners
+from models.repositories import accounts, job_rows, namespaces, pipelines, projects, runners
 from models.session import Database
 
 _PUSH: Final = Context(predefined={"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"})
@@ -61,8 +61,8 @@ async def make(database: Database, size: Size) -> Stock:
     assert isinstance(plan, Plan), "it includes nothing"
     async with database.write() as connection:
         user = await accounts.create_user(connection, name, name, f"{name}@example.com", now)
-        await projects.create_organisation(connection, name, name, now)
-        owner = await projects.organisation_by(connection, path=name)
+        await namespaces.create(connection, name, name, now)
+        owner = await namespaces.get_by(connection, path=name)
     made = []
     for number in range(size.projects):
         async with database.write() as connection:
