@@ -21,6 +21,7 @@ from temporalio.worker import Worker
 
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
+from activities.schedules import ScheduleActivities
 from activities.temporal_worker import make_worker
 from domain.config.plan import Plan
 from domain.errors import Refused, Unavailable
@@ -29,7 +30,7 @@ from domain.status import Status
 from domain.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import installations, pipelines, projects, runners, verdicts
+from models.repositories import installations, namespaces, pipelines, projects, runners, verdicts
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings
@@ -61,8 +62,9 @@ class CasePod(Pod):
         """Run a worker like that of the product, with `WatchedPipeline` in the place of its pipelines."""
         activities = PipelineActivities(self.world.database, self.notifications, system_clock)
         groups = ResourceGroupActivities(self.world.database)
+        ticks = ScheduleActivities(self.world.database, self.notifications, system_clock)
         spare = self.settings.model_copy(update={"task_queue": f"{self.settings.task_queue}-spare"})
-        parts: dict[str, Any] = {**make_worker(self.client, activities, spare, groups).config()}
+        parts: dict[str, Any] = {**make_worker(self.client, activities, spare, groups, ticks).config()}
         rows = CaseRows(self.world.database)
         parts["task_queue"] = self.settings.task_queue
         parts["activities"] = [*parts["activities"], rows.on_its_way, rows.skip, rows.due]
@@ -227,7 +229,7 @@ async def _create(pod: Pod, plan: Plan, number: int) -> int:
     tagged = replace(plan, jobs=tuple(replace(one, tags=(f"{number} {one.name}",)) for one in plan.jobs))
     world, now = pod.world, system_clock()
     async with world.database.write() as connection:
-        owner = await projects.organisation_by(connection, path="acme")
+        owner = await namespaces.get_by(connection, path="acme")
         project_id = await projects.create_project(
             connection, owner, f"case-{number}", f"Case {number}", world.user_id, now, default_branch="master"
         )

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from auth.registry_token import certificate
-from models.repositories import projects
+from models.repositories import namespaces, projects
 from tests.api.v4.site import Site, open_site, serving
 from tests.e2e.images import Skopeo, layers_of, local_address, oci_image, registry
 from tests.ports import free_port
@@ -62,7 +62,7 @@ async def foreign_project(site: Site, visibility: str = "private") -> str:
     async with site.services.database.write() as connection:
         own = await projects.find(connection, site.world.project_id)
         assert own is not None
-        owner = await projects.organisation_by(connection, key=own.organisation_id)
+        owner = await namespaces.get_by(connection, key=own.organisation_id)
         key = await projects.create_project(connection, owner, "foreign", "Foreign", site.root.id, now)
         values = projects.project.update().where(projects.project.c.id == key).values(visibility=visibility)
         await connection.execute(values)

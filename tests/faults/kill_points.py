@@ -24,6 +24,8 @@ class Story(StrEnum):
     """A runner takes two jobs up and falls silent."""
     POISON = "poison"
     """What a runner would be told of a job cannot be built."""
+    COMMIT = "commit"
+    """Somebody commits a file over the REST API, and again until he has an answer."""
     ROTATE = "rotate"
     """A runner registers, gets itself a new token and unregisters."""
 
@@ -98,6 +100,13 @@ _OTHERS = (
         "after put_back, before its notification",
         Story.VANISH,
         (_seen("models.repositories.leases:put_back"), Step("activities.loops.sweeper:job_offers.tell")),
+    ),
+    KillPoint("after a move of a ref is noted, before git", Story.COMMIT, (Step("api.push:move_refs"),)),
+    KillPoint("after git moved a ref, before its pipeline", Story.COMMIT, (Step("api.push:move_refs", AFTER),)),
+    KillPoint(
+        "after the pipeline of a moved ref, before the answer",
+        Story.COMMIT,
+        (_seen("api.push:move_refs"), Step("api.push:finish", AFTER)),
     ),
     KillPoint("in a sweep between two jobs", Story.LOST, (Step(_VERDICT, AFTER),)),
     KillPoint("during a poison payload's failure", Story.POISON, (Step("api.runner.claimed_together:_fail"),)),

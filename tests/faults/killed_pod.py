@@ -45,6 +45,10 @@ check: {extends: .life, stage: test, script: make check}
 .two: {tags: [$TAG], rules: [{if: '$STORY == "two"'}]}
 one: {extends: .two, stage: test, script: 'true'}
 two: {extends: .two, stage: test, script: 'true'}
+pushed:
+  stage: test
+  script: 'true'
+  rules: [{if: '$CI_COMMIT_MESSAGE =~ /^Add / && $CI_PIPELINE_SOURCE == "push"', when: manual, allow_failure: true}]
 """
 
 _PATIENCE = 90.0
@@ -98,7 +102,7 @@ class KilledPod:
         async def is_back() -> bool:
             return not self._trap.armed() and self._deaths() >= expected
 
-        self._trap.arm(point)
+        self._trap.arm(*point.steps)
         try:
             yield
             await eventually(is_back, f"the server has come to {point.steps}", _PATIENCE)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from tests.faults.kill_points import AFTER, BEFORE, POINTS, KillPoint, Step, owner_of
+from tests.faults.kill_points import AFTER, BEFORE, POINTS, Step, owner_of
 
 ARMED = "KILL_POINT_FILE"
 DIED = "the server process was killed"
@@ -35,9 +35,9 @@ class Trap:
         self._file = file
         self._calls = 0
 
-    def arm(self, point: KillPoint) -> None:
-        """Let the process die at this point."""
-        self._write(point.steps)
+    def arm(self, *steps: Step) -> None:
+        """Let the process die where these steps say."""
+        self._write(steps)
 
     def disarm(self) -> None:
         """Let no process die any more."""
@@ -69,9 +69,9 @@ class Trap:
         draft.replace(self._file)
 
 
-def lay(trap: Trap) -> None:
+def lay(trap: Trap, targets: Collection[str]) -> None:
     """Put the trap around every target. One that does not exist has a test of its own."""
-    for target in {target for point in POINTS for step in point.steps for target in step.targets}:
+    for target in targets:
         with suppress(ImportError, AttributeError):
             owner, name = owner_of(target)
             setattr(owner, name, _trapped(getattr(owner, name), trap, target))
@@ -130,6 +130,6 @@ def serve_again_and_again() -> None:
 
 
 if __name__ == "__main__":
-    lay(Trap(Path(os.environ[ARMED])))
+    lay(Trap(Path(os.environ[ARMED])), {target for point in POINTS for step in point.steps for target in step.targets})
     forget_soon()
     serve_again_and_again()

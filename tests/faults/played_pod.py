@@ -32,13 +32,13 @@ TIMES: dict[str, Any] = {
 class PlayedPod:
     """One installation; `server` and `temporal` are for the test to kill."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: object) -> None:
         """`folder` takes everything; call `start` next."""
         self.folder = folder
         self.temporal_folder = folder / "temporal"
         self.temporal_folder.mkdir()
         self.temporal = TemporalServer(self.temporal_folder)
-        self.server = Server(folder / "server", self.temporal.address, **TIMES)
+        self.server = Server(folder / "server", self.temporal.address, **{**TIMES, **settings})
         self.ledger = Ledger(self.server.home)
         self._played: set[int] = set()
 
@@ -151,9 +151,11 @@ class PlayedPod:
 
 
 @asynccontextmanager
-async def played_pod(folder: Path, files: Mapping[str, str], runners: int = 8) -> AsyncIterator[PlayedPod]:
+async def played_pod(
+    folder: Path, files: Mapping[str, str], runners: int = 8, **settings: object
+) -> AsyncIterator[PlayedPod]:
     """A pod that runs, with a project of these files; what its server printed goes to stderr when the block fails."""
-    pod = PlayedPod(folder)
+    pod = PlayedPod(folder, **settings)
     try:
         await pod.start(files, runners)
         yield pod

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 
 from tests.faults import oracle
@@ -180,10 +181,35 @@ async def _rotate(pod: KilledPod, said: Acknowledged, tag: str, folder: Path) ->
     assert gone.status_code in {204, 404}, gone.text
 
 
+async def _commit(pod: KilledPod, said: Acknowledged, tag: str, folder: Path) -> None:
+    body = {"branch": "main", "content": tag, "commit_message": f"Add {tag}"}
+    way = f"/api/v4/projects/{pod.project.id}/repository/files/{tag}"
+
+    async def written() -> bool:
+        try:
+            answer = await pod.project.client.post(way, json=body)
+        except httpx.TransportError:
+            return False
+        if answer.status_code == httpx.codes.BAD_REQUEST:
+            assert answer.json()["message"] == "A file with this name already exists"
+            return True
+        assert answer.status_code in {201, 503}, answer.text
+        return answer.status_code == httpx.codes.CREATED
+
+    await eventually(written, "the file is there", 60)
+    head = (await pod.project.get("repository/commits/main"))["id"]
+    of_head = "SELECT id FROM pipeline WHERE sha = :sha AND source = 'push'"
+    await eventually(lambda: pod.rows(of_head, sha=head), "the commit has its pipeline", 60)
+    await pod.over()
+    assert len(await pod.rows(of_head, sha=head)) == 1, "it has one, not two"
+    assert await pod.rows("SELECT id FROM push WHERE done_at IS NULL") == []
+
+
 STORIES: dict[Story, Callable[[KilledPod, Acknowledged, str, Path], Awaitable[None]]] = {
     Story.LIFE: _life,
     Story.VANISH: _vanish,
     Story.LOST: _lost,
     Story.POISON: _poison,
     Story.ROTATE: _rotate,
+    Story.COMMIT: _commit,
 }
