@@ -22,7 +22,7 @@ _PREFIX: Final = "/api/v4/"
 _LONGEST: Final = 255
 _LARGEST: Final = 1024 * 1024
 """Bytes of an answer that is kept."""
-_TOKENS: Final = (b"private-token", b"authorization", b"cookie")
+_TOKENS: Final = (b"private-token", b"job-token", b"authorization", b"cookie")
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
 _PURPOSE: Final = "idempotent_call"
 

@@ -3,7 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import and_, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
@@ -13,16 +14,22 @@ call = table_of(IdempotentCall)
 
 KEPT: Final = timedelta(hours=24)
 
+_BEGIN: Final = {
+    "postgresql": postgresql.insert(call).on_conflict_do_nothing(),
+    "sqlite": sqlite.insert(call).on_conflict_do_nothing(),
+}
+
 
 async def begin(connection: AsyncConnection, caller: str, key: str, fingerprint: str, now: datetime) -> Record | None:
     """Note that a call begins; None if it is the first of its key, else what is known of that one."""
     await connection.execute(delete(call).where(call.c.created_at < now - KEPT))
     mine = and_(call.c.caller == caller, call.c.key == key)
-    known = (await connection.execute(select(call).where(mine))).first()
-    if known is None:
-        row = {"caller": caller, "key": key, "fingerprint": fingerprint, "created_at": now}
-        await connection.execute(insert(call).values(status=None, content_type="", answer=b"", **row))
-    return known
+    row = {"caller": caller, "key": key, "fingerprint": fingerprint, "created_at": now}
+    row |= {"status": None, "content_type": "", "answer": b""}
+    # Waits for whoever writes the same key at this moment.
+    if (await connection.execute(_BEGIN[connection.dialect.name], row)).rowcount:
+        return None
+    return (await connection.execute(select(call).where(mine))).one()
 
 
 async def end(

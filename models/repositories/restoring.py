@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, delete, exists, false, func, insert, literal, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import SQLModel
 
 from domain.errors import Invalid
 from domain.object_keys import trace_key
@@ -21,6 +20,7 @@ from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace, 
 from models.repositories import leases
 from models.repositories.installations import BLOCK, installation
 from models.schedules import PipelineSchedule
+from models.schema import METADATA
 
 SKIPPED: Final = 1_000_000
 """So many ids of each table are left out: those that the lost world may have given."""
@@ -54,7 +54,7 @@ async def settle(connection: AsyncConnection, pod_number: int, missing: Collecti
 
 async def _skip_ids(connection: AsyncConnection, pod_number: int) -> None:
     first, end = pod_number * BLOCK, (pod_number + 1) * BLOCK
-    for table in SQLModel.metadata.sorted_tables:
+    for table in METADATA.sorted_tables:
         if not table.kwargs.get("sqlite_autoincrement"):
             continue
         highest = (await connection.execute(select(func.max(table.c.id)))).scalar() or 0

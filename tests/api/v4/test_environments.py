@@ -199,14 +199,11 @@ async def test_a_deleted_branch_stops_its_environment(site: Site) -> None:
         await git("push", "-q", remote, "main:refs/heads/other", cwd=tree)
         await git("push", "-q", remote, ":refs/heads/other", cwd=tree)
         assert (await the_environment(site)).state == "available"
-        await git(
-            "--git-dir",
-            site.services.repositories.path(site.world.project_id),
-            "symbolic-ref",
-            "HEAD",
-            "refs/heads/x",
-            cwd=tree,
-        )
+        await git("push", "-q", remote, "main:refs/heads/next", cwd=tree)
+        changed = await client.put(f"/api/v4/projects/{site.world.project_id}", json={"default_branch": "next"})
+        assert changed.status_code == 200, changed.text
+        unprotected = await client.delete(f"/api/v4/projects/{site.world.project_id}/protected_branches/main")
+        assert unprotected.status_code in {204, 404}, unprotected.text
         await git("push", "-q", remote, ":refs/heads/main", cwd=tree)
         assert (await the_environment(site)).state == "stopping"
 
