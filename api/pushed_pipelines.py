@@ -3,14 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from api.made_pipelines import MadePipeline
 from api.merge_requests.refresh import refresh_of
-from api.pipeline_creation import prepare, with_commit, with_head
-from api.places import places_for
+from api.prepared_pipelines import Prepared, prepared
 from api.push_events import push_events
 from api.services import Services
-from domain.errors import ConfigMissing, Invalid
-from domain.skipping import is_skipped
 from git.push import RefUpdate
 from git.repository import Repository
 from models.notifications import MERGES, OUTBOX
@@ -57,7 +53,7 @@ async def finish(
 
 async def _prepared(
     services: Services, project: Any, repository: Repository, push: Any, update: RefUpdate
-) -> MadePipeline | None:
+) -> Prepared | None:
     sha = await repository.resolve(update.new) if update.is_tag else update.new
     if sha is None:
         return None
@@ -72,19 +68,7 @@ async def _prepared(
         variables=tuple({"key": key, "value": value} for key, value in _given("ci.variable=", push.options)),
         inputs=dict(_given("ci.input=", push.options)),
     )
-    try:
-        request, plan = await prepare(services, request, repository)
-        places = await places_for(services, request, plan)
-    except ConfigMissing:
-        return None
-    except Invalid as error:
-        request = await with_commit(request, repository)
-        return MadePipeline(request, None, error, _skips(request, push))
-    return MadePipeline(await with_head(request, repository), plan, None, _skips(request, push), places)
-
-
-def _skips(request: PipelineRequest, push: Any) -> bool:
-    return "ci.skip" in push.options or is_skipped(request.source, request.commit.get("message", ""))
+    return await prepared(services, request, repository, skip=True if "ci.skip" in push.options else None)
 
 
 def _given(option: str, options: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -102,7 +102,7 @@ class PullRequestLoop:
             if not await incoming_hooks.finish(connection, row.id, self._services.clock()):
                 return
             made = await wish.save(self._services, connection)
-            await incoming_hooks.tell(connection, row.id, pipeline_id=made, error=wish.absent or wish.faults)
+            await incoming_hooks.tell(connection, row.id, pipeline_id=made, error=wish.fault)
         if made is not None:
             await self._services.notifications.notify(OUTBOX)
             await repository.keep(made, wish.request.sha)

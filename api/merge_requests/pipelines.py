@@ -9,10 +9,9 @@ from typing import Any, Final
 import structlog
 
 from api.deps import ProjectAccess, access_to, caller_from
-from api.made_pipelines import MadePipeline
 from api.merge_requests.surroundings import Surroundings, surroundings_of
-from api.pipeline_creation import prepare, with_commit
-from api.places import places_for
+from api.prepared_pipelines import Prepared
+from api.prepared_pipelines import prepared as compiled
 from api.services import Services
 from domain.config.plan import Plan
 from domain.errors import ConfigIssue, ConfigMissing, Forbidden, Invalid, NotFound, Unauthenticated
@@ -61,7 +60,7 @@ class Actor:
 class PreparedPipeline:
     """A pipeline that can be written, and what it tests."""
 
-    made: MadePipeline
+    made: Prepared
     trial: Trial
     project: Any
 
@@ -105,15 +104,11 @@ async def prepared(
     skips = trial.event_type is not EventType.TRAIN
     message = (await here.repository.commit(here.row.head_sha)).message
     skip = skips and is_skipped(MERGE_REQUEST_SOURCE, message)
-    try:
-        request, plan = await prepare(services, request, repository)
-        places = await places_for(services, request, plan)
-    except ConfigMissing:
+    made = await compiled(services, request, repository, skip=skip)
+    if isinstance(made.error, ConfigMissing):
         return None
-    except Invalid as error:
-        failed = MadePipeline(await with_commit(request, repository), None, error, skip)
-        return PreparedPipeline(failed, trial, project)
-    made = MadePipeline(replace(request, head=trial.sha), _warned(plan, trial.warning), None, skip, places)
+    if made.plan is not None:
+        made = replace(made, request=replace(made.request, head=trial.sha), plan=_warned(made.plan, trial.warning))
     return PreparedPipeline(made, trial, project)
 
 
