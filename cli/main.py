@@ -21,7 +21,7 @@ LAZY: Final = {
     "pipeline": Lazy("cli.remote.pipeline", "app", "Run, watch, retry and explain pipelines."),
     "job": Lazy("cli.remote.job", "app", "Look at jobs: logs, artifacts; retry, play and cancel them."),
     "schedule": Lazy("cli.remote.schedule", "app", "Pipelines at set times."),
-    "variable": Lazy("cli.remote.variable", "app", "CI/CD variables of a project or group."),
+    "variable": Lazy("cli.remote.variable", "app", "CI/CD variables of a project, a group or the instance."),
     "trigger": Lazy("cli.remote.trigger", "app", "Tokens that start pipelines from outside."),
     "runner": Lazy("cli.remote.runner", "app", "Register and run runners; list, pause and remove those of a server."),
     "token": Lazy("cli.remote.token", "app", "Create, list and revoke access tokens."),

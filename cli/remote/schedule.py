@@ -66,13 +66,15 @@ def create_schedule(
     """Make a schedule."""
     given = pairs("--var", variables or ())
     with call.naming(f"project {call.project}", "perdure project list"):
-        wanted: dict[str, Any] = {"description": description, "cron": cron, "active": not paused}
+        wanted: dict[str, Any] = {"description": description, "cron": cron, "active": not (paused or given)}
         wanted["ref"] = ref or call.ref or call.api.get(call.home)["default_branch"]
         if timezone:
             wanted["cron_timezone"] = timezone
         made = call.api.post(f"{call.home}/pipeline_schedules", **wanted)
         for name, value in given.items():
             call.api.post(f"{call.home}/pipeline_schedules/{made['id']}/variables", key=name, value=value)
+        if given and not paused:  # only now: no pipeline of it ever lacks a variable
+            made = call.api.put(f"{call.home}/pipeline_schedules/{made['id']}", active=True)
     _show(call, made)
 
 

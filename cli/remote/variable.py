@@ -1,9 +1,10 @@
-"""`perdure variable`: CI/CD variables of a project or group (GitLab's `/projects/:id/variables`)."""
+"""`perdure variable`: CI/CD variables of a project, a group or the instance (GitLab's `/projects/:id/variables`)."""
 
 import getpass
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -14,18 +15,31 @@ from cli.remote.documents import VARIABLE, document, documents
 from cli.remote.invocation import Invocation, verb
 from domain.errors import Invalid, Refused
 
-app = typer.Typer(help="CI/CD variables of a project or group.", no_args_is_help=True)
+app = typer.Typer(help="CI/CD variables of a project, a group or the instance.", no_args_is_help=True)
 
 KeyArgument = Annotated[str, typer.Argument(metavar="NAME", help="The variable.", autocompletion=completion.variables)]
 GroupOption = Annotated[str, typer.Option("--group", metavar="PATH", help="Of this group instead of a project.")]
+InstanceOption = Annotated[bool, typer.Option("--instance", help="Of every project; for administrators.")]
 ScopeOption = Annotated[str, typer.Option("--scope", help="Environments that get it: `production`, `review/*`.")]
 _ALL: Final = "*"
 
 
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """Whose variables they are."""
+
+    name: str
+    home: str
+
+    def route(self, key: str = "") -> str:
+        """The route of all of them, or of one."""
+        return f"{self.home}/variables/{quote(key, safe='')}" if key else f"{self.home}/variables"
+
+
 @verb(app, "list")
-def list_variables(call: Invocation, group: GroupOption = "") -> None:
+def list_variables(call: Invocation, group: GroupOption = "", instance: InstanceOption = False) -> None:
     """List variables, without their values (--json has them)."""
-    found = documents(VARIABLE, _listed(call, group))
+    found = documents(VARIABLE, _listed(call, _owner(call, group, instance)))
     if call.out.as_json:
         call.out.document(found)
         return
@@ -34,10 +48,17 @@ def list_variables(call: Invocation, group: GroupOption = "") -> None:
 
 
 @verb(app, "get")
-def get_variable(call: Invocation, key: KeyArgument, group: GroupOption = "", scope: ScopeOption = "") -> None:
+def get_variable(
+    call: Invocation,
+    key: KeyArgument,
+    group: GroupOption = "",
+    instance: InstanceOption = False,
+    scope: ScopeOption = "",
+) -> None:
     """Print the value of a variable."""
+    owner = _owner(call, group, instance)
     with call.naming(f"variable {key}", "perdure variable list"), _asking_for_scope(key):
-        found = document(VARIABLE, call.api.get(_route(call, group, key), **_filter(scope)))
+        found = document(VARIABLE, call.api.get(owner.route(key), **_filter(scope)))
     if call.out.as_json:
         call.out.document(found)
     elif found["value"] is None:
@@ -53,6 +74,7 @@ def set_variable(
     call: Invocation,
     key: KeyArgument,
     group: GroupOption = "",
+    instance: InstanceOption = False,
     scope: ScopeOption = "",
     masked: Annotated[bool | None, typer.Option("--masked/--no-masked", help="Not shown in logs.")] = None,
     protected: Annotated[
@@ -69,34 +91,41 @@ def set_variable(
         wanted["variable_type"] = "file" if file else "env_var"
     wanted = {name: value for name, value in wanted.items() if value is not None}
     wanted["value"] = _value(call, key, keep_end=bool(file))
-    _show(call, _written(call, group, key, scope, wanted, hidden=hidden))
+    _show(call, _written(call, _owner(call, group, instance), key, scope, wanted, hidden=hidden))
 
 
 @verb(app, "delete", json=False)
-def delete_variable(call: Invocation, key: KeyArgument, group: GroupOption = "", scope: ScopeOption = "") -> None:
+def delete_variable(
+    call: Invocation,
+    key: KeyArgument,
+    group: GroupOption = "",
+    instance: InstanceOption = False,
+    scope: ScopeOption = "",
+) -> None:
     """Remove a variable."""
-    call.out.confirm(f"Remove variable {key} of {group or call.project}?")
+    owner = _owner(call, group, instance)
+    call.out.confirm(f"Remove variable {key} of {owner.name}?")
     with call.naming(f"variable {key}", "perdure variable list"), _asking_for_scope(key):
-        call.api.delete(_route(call, group, key), **_filter(scope))
+        call.api.delete(owner.route(key), **_filter(scope))
     call.out.words(f"Removed {key}.")
 
 
 def _written(
-    call: Invocation, group: str, key: str, scope: str, wanted: dict[str, Any], *, hidden: bool
+    call: Invocation, owner: _Owner, key: str, scope: str, wanted: dict[str, Any], *, hidden: bool
 ) -> dict[str, Any]:
     """Change the variable of this name and scope, or make it. Only a new one can become hidden."""
-    there = [one for one in _listed(call, group) if one["key"] == key]
+    there = [one for one in _listed(call, owner) if one["key"] == key]
     same = [one for one in there if (one.get("environment_scope") or _ALL) == (scope or _ALL)]
     if not same:
         if hidden:
             wanted = {**wanted, "masked_and_hidden": True}
-        made: dict[str, Any] = call.api.post(_route(call, group), key=key, environment_scope=scope or _ALL, **wanted)
+        made: dict[str, Any] = call.api.post(owner.route(), key=key, environment_scope=scope or _ALL, **wanted)
         return made
     if hidden and not same[0].get("hidden"):
         raise Invalid(
             f"{key} exists and was shown before, so it cannot become hidden. Delete it first, and set it again."
         )
-    changed: dict[str, Any] = call.api.put(_route(call, group, key), **wanted, **_in_body(scope))
+    changed: dict[str, Any] = call.api.put(owner.route(key), **wanted, **_in_body(scope))
     return changed
 
 
@@ -113,15 +142,22 @@ def _value(call: Invocation, key: str, *, keep_end: bool) -> str:
     return text if keep_end else text.removesuffix("\n").removesuffix("\r")
 
 
-def _listed(call: Invocation, group: str) -> list[dict[str, Any]]:
-    what = f"group {group}" if group else f"project {call.project}"
-    with call.naming(what, "perdure project list"):
-        return call.api.listed(_route(call, group))
+def _listed(call: Invocation, owner: _Owner) -> list[dict[str, Any]]:
+    with call.naming(owner.name, "perdure project list"):
+        return call.api.listed(owner.route())
 
 
-def _route(call: Invocation, group: str, key: str = "") -> str:
-    home = f"/groups/{quote(group, safe='')}" if group else call.home
-    return f"{home}/variables/{quote(key, safe='')}" if key else f"{home}/variables"
+def _owner(call: Invocation, group: str, instance: bool) -> _Owner:  # two options of the command
+    """Whose variables are meant. Raises `Invalid` where two are named."""
+    if instance and group:
+        raise Invalid("--instance and --group name two owners; give one of them.")
+    if instance:
+        return _Owner("the instance", "/admin/ci")
+    return (
+        _Owner(f"group {group}", f"/groups/{quote(group, safe='')}")
+        if group
+        else _Owner(f"project {call.project}", call.home)
+    )
 
 
 def _filter(scope: str) -> dict[str, str]:

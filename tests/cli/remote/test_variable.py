@@ -19,9 +19,10 @@ async def kept(shell: Shell, *place: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: (one["key"], one["environment_scope"]))
 
 
-@pytest.mark.parametrize("of_group", [False, True], ids=["project", "group"])
-async def test_a_variable_is_set_read_changed_and_removed(site: Site, shell: Shell, of_group: bool) -> None:
-    place = ("--group", (await site.path()).rpartition("/")[0]) if of_group else ()
+@pytest.mark.parametrize("owner", ["project", "group", "instance"])
+async def test_a_variable_is_set_read_changed_and_removed(site: Site, shell: Shell, owner: str) -> None:
+    group = (await site.path()).rpartition("/")[0]
+    place = {"project": (), "group": ("--group", group), "instance": ("--instance",)}[owner]
     done = await shell("variable", "set", "KEY", *place, "--masked", "--protected", "--raw", stdin="s3cret-value\n")
     assert done.code == 0, done.err
     assert "s3cret" not in done.out + done.err
@@ -40,6 +41,11 @@ async def test_a_variable_is_set_read_changed_and_removed(site: Site, shell: She
     assert (await shell("variable", "delete", "KEY", *place, "--yes")).code == 0
     gone = await shell("variable", "get", "KEY", *place)
     assert (gone.code, "no variable KEY" in gone.err) == (3, True)
+
+
+async def test_two_owners_are_one_too_many(site: Site, shell: Shell) -> None:
+    done = await shell("variable", "list", "--instance", "--group", "acme")
+    assert (done.code, "give one of them" in done.err) == (2, True)
 
 
 async def test_variables_of_one_name_are_told_apart_by_their_scope(site: Site, shell: Shell) -> None:
