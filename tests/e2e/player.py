@@ -34,7 +34,11 @@ class Player:
 
     async def job(self) -> Document:
         """A job, as soon as there is one."""
-        return await eventually(self.ask, "there is a job")
+        return await self.job_within(20)
+
+    async def job_within(self, seconds: float) -> Document:
+        """The same, for whoever waits longer or shorter."""
+        return await eventually(self.ask, "there is a job", seconds)
 
     async def finish(self, job: Document) -> int:
         """Send a log and success; the status of the last answer."""
