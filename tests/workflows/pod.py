@@ -210,13 +210,20 @@ class Pod:
         return [row.kind for row in await self.world.rows(outbox_table)]
 
     async def terminate(self, pipeline_id: int) -> None:
-        """Terminate a workflow by hand; returns when Temporal lists it as closed, which comes a moment later."""
+        """Terminate a workflow by hand; returns when Temporal lists it as closed, which comes a moment later.
+
+        That it is listed as running may come late too, so that is awaited first.
+        """
+
+        async def is_listed() -> bool:
+            return pipeline_id in await self.pipelines.runs.running()
+
+        async def is_gone() -> bool:
+            return not await is_listed()
+
+        await eventually(is_listed, "the workflow is listed as running")
         await self.handle(pipeline_id).terminate("by hand")
-
-        async def listed() -> bool:
-            return pipeline_id not in await self.pipelines.runs.running()
-
-        await eventually(listed, "the workflow is listed as closed")
+        await eventually(is_gone, "the workflow is listed as closed")
 
     async def reconcile(self, pipeline_id: int) -> list[int]:
         """Let a pipeline look quiet for long, then reconcile."""
