@@ -111,6 +111,9 @@ class Retention(BaseSettings):
     """Pushes that are done."""
     ticks_kept: float = Field(default=90 * 86400.0, ge=0)
     """Ticks of schedules that are done, once their pipeline is gone, too."""
+    deliveries_kept: float = Field(default=90 * 86400.0, ge=0)
+    """What other forges and upstream projects told and was done. A call of a forge that comes again does nothing for so
+    long, whoever kept a copy of it."""
     silent_managers_kept: float = Field(default=30 * 86400.0, ge=0)
     """Processes of runners that have not called."""
 

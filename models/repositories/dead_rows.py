@@ -12,18 +12,22 @@ from domain.schedules import OPEN
 from domain.status import COMPLETE
 from models.audit import AuditEvent
 from models.columns import table_of
+from models.incoming_hooks import IncomingDelivery
 from models.pipelines import Job, OperationKey, Pipeline, Push
 from models.schedules import ScheduleTick
+from models.subscriptions import SubscribedRun
 from models.tables import AccessToken, RunnerManager
 from settings import Retention
 
 token = table_of(AccessToken)
 event = table_of(AuditEvent)
+delivery = table_of(IncomingDelivery)
 job = table_of(Job)
 key = table_of(OperationKey)
 manager = table_of(RunnerManager)
 pipeline = table_of(Pipeline)
 push = table_of(Push)
+run = table_of(SubscribedRun)
 tick = table_of(ScheduleTick)
 
 _HOLDS_A_JOB: Final = exists().where(
@@ -56,6 +60,8 @@ _OLD: Final[Mapping[str, Any]] = {
     "access_token": lambda limit: or_(token.c.revoked_at < limit, token.c.expires_on < limit.date()),
     "runner_manager": lambda limit: (manager.c.contacted_at < limit) & ~_HOLDS_A_JOB,
     "schedule_tick": lambda limit: (tick.c.created_at < limit) & _IS_DONE & ~_HAS_PIPELINE,
+    "incoming_delivery": lambda limit: delivery.c.done_at < limit,
+    "subscribed_run": lambda limit: run.c.done_at < limit,
     "audit_event": lambda limit: event.c.created_at < limit,
 }
 
@@ -66,6 +72,8 @@ POLICIES: Final = (
     Policy(manager, "silent_managers_kept"),
     Policy(event, "audit_events_kept"),
     Policy(tick, "ticks_kept"),
+    Policy(delivery, "deliveries_kept"),
+    Policy(run, "deliveries_kept"),
 )
 
 

@@ -15,8 +15,10 @@ from git.repository import Repositories
 from git.snapshot import KEPT
 from models.columns import table_of
 from models.environments import Deployment, Environment, Release
+from models.incoming_hooks import IncomingDelivery, IncomingHook
 from models.pipelines import ObjectToDelete, Push, Trace
 from models.repositories import artifacts
+from models.subscriptions import SubscribedRun
 from models.tables import AccessToken, Project
 from settings import Retention
 from tests.git.serving import git, new_work_tree
@@ -81,10 +83,11 @@ class House:
         async with self.world.database.read() as connection:
             return list((await connection.execute(select(pipeline.c.id).order_by(pipeline.c.id))).scalars())
 
-    async def write(self, statement: Any) -> None:
-        """One statement."""
+    async def write(self, statement: Any) -> Any:
+        """One statement; the id of a row that it inserts."""
         async with self.world.database.write() as connection:
-            await connection.execute(statement)
+            result = await connection.execute(statement)
+            return result.inserted_primary_key[0] if result.is_insert else None
 
 
 @pytest.fixture
@@ -223,3 +226,22 @@ async def test_rows_that_nobody_needs_go_after_their_time(house: House) -> None:
         assert (await connection.execute(select(func.count()).select_from(push))).scalar() == 2
     house.retention = Retention(dead_tokens_kept=0, pushes_kept=0)
     assert await house.loop.remove_dead_rows() == 0
+
+
+async def test_what_others_told_goes_after_its_time(house: House) -> None:
+    hook, delivery, run = table_of(IncomingHook), table_of(IncomingDelivery), table_of(SubscribedRun)
+    now, by = house.world.now(), {"user_id": house.world.user_id}
+    hook_id = await house.write(
+        insert(hook).values(project_id=house.world.project_id, forge="github", secret="s", created_at=now, **by)
+    )
+    for number, days in enumerate((91, 89, None)):
+        done = None if days is None else now - timedelta(days=days)
+        times = {"created_at": now - timedelta(days=92), "not_before": now, "done_at": done}
+        told = {"hook_id": hook_id, "delivery_id": str(number), "event": "push", "request": {}}
+        await house.write(insert(delivery).values(**told, **times))
+        upstream = await house.world.create(ONE, "main")
+        await house.write(insert(run).values(project_id=house.world.project_id, upstream_id=upstream, **by, **times))
+    assert await house.loop.remove_dead_rows() == 2
+    for table in (delivery, run):
+        async with house.world.database.read() as connection:
+            assert (await connection.execute(select(func.count()).select_from(table))).scalar() == 2
