@@ -1,6 +1,8 @@
 """The `perdure` command. Commands import what they need when they run, so that `--help` is quick."""
 
+import contextlib
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -160,6 +162,23 @@ def main() -> None:
         sys.exit(ExitCode.FAILED)
 
 
+def process() -> None:
+    """`main` of a process of its own.
+
+    Threads of Temporal's core may touch the interpreter while it takes itself down, and Python then aborts (SIGABRT) a
+    command that has done its work: where they may run, the process ends without that.
+    """
+    try:
+        main()
+    except SystemExit as end:
+        if "temporalio" not in sys.modules or not isinstance(end.code, int | None):
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(BrokenPipeError):  # the reader has enough
+                stream.flush()
+        os._exit(end.code or 0)
+
+
 def _run(words: list[str]) -> None:
     """Run a command and end the process."""
     if words and words[0] in QUICK:
@@ -174,4 +193,4 @@ def _run(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    process()
