@@ -358,23 +358,38 @@ async def test_everything_that_was_acknowledged_before_the_backup_is_back(
 async def test_a_restore_that_is_killed_says_so_and_can_be_made_again(installation: Installation) -> None:
     file, before = await _back_up_under_load(installation)
     await installation.lose_everything(temporal=True)
+    home = installation.server.home
+    marker = home / "restoring.json"
     killed = 0
-    for moment in (0.6, 0.9, 1.2, 1.5):
-        program = installation.perdure("restore", str(file))
+    for place in (marker, home / "repositories", home / "objects", home / "keys"):
+        program = installation.perdure("restore", str(file), *([] if marker.exists() else ["--force"]))
         await program.start()
-        with suppress(TimeoutError):
-            await program.wait(moment)
+        await _until_changed(place, program)
         await program.kill()
-        if not (installation.server.home / "restoring.json").exists():
-            continue
+        if not marker.exists():
+            continue  # it was quicker than we
         killed += 1
         said = await _refused_start(installation)
         assert "only half restored" in said
         assert "perdure restore" in said
-    assert killed or not (installation.server.home / "perdure.db").exists()
-    await installation.run("restore", str(file), *(["--force"] if not killed else []))
+    assert killed
+    await installation.run("restore", str(file), *([] if marker.exists() else ["--force"]))
     await installation.server.start()
     await installation.check(before)
+
+
+async def _until_changed(place: Path, program: Program) -> None:
+    """Return as soon as a file or folder is there, or has changed, or the program has ended."""
+
+    def look() -> int:
+        return place.stat().st_mtime_ns if place.exists() else 0
+
+    before = look()
+
+    async def has_changed() -> bool:
+        return look() != before or not program.running
+
+    await eventually(has_changed, f"the restore comes to {place.name}", 60)
 
 
 async def _refused_start(installation: Installation) -> str:
