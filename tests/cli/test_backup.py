@@ -31,6 +31,7 @@ from tests.cli.conftest import Perdure
 from tests.git.serving import git
 from tests.postgres import fresh_database
 from tests.program import Program, environment
+from tests.storage.test_objects import BUCKET, bucket, s3_address  # noqa: F401
 
 QUIET = Progress()
 SKIPPED = 1_000_000
@@ -158,6 +159,22 @@ async def test_every_pipeline_keeps_its_commit_also_after_a_force_push(kept: Kep
     assert await git("cat-file", "-t", "refs/tags/v1", cwd=restored) == "tag"
     assert await git("rev-parse", "main", cwd=restored) == later
     assert "999" not in await git("for-each-ref", cwd=restored)
+
+
+async def test_objects_come_from_s3_and_go_there(tmp_path: Path, bucket: Any) -> None:  # noqa: F811
+    stores = [f"s3://{BUCKET}/{name}" for name in ("here", "there")]
+    async with open_site(tmp_path, "", object_store=stores[0]) as site:
+        kept = Kept(site, tmp_path / "kept.tar.zst", Settings(home=tmp_path / "new", object_store=stores[1]))
+        await site.commit({".gitlab-ci.yml": PIPELINE_YAML})
+        await ended(site)
+        manifest = await kept.back_up()
+        assert (manifest["objects"], manifest["missing_objects"]) == (2, [])
+        await kept.restore()
+    found = {item.key: item.get()["Body"].read() for item in bucket.objects.all()}
+    here = {key.removeprefix("here/"): content for key, content in found.items() if key.startswith("here/")}
+    there = {key.removeprefix("there/"): content for key, content in found.items() if key.startswith("there/")}
+    assert len(there) == 2
+    assert there.items() <= here.items()
 
 
 async def test_an_object_that_is_gone_by_then_is_forgotten(kept: Kept) -> None:
