@@ -1,6 +1,5 @@
 """Webhooks that forges call, and what came by them."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -10,11 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from models.columns import Record, table_of
 from models.incoming_hooks import IncomingDelivery, IncomingHook
+from models.repositories.owed_pipelines import OwedPipelines
 
 hook = table_of(IncomingHook)
 delivery = table_of(IncomingDelivery)
-
-_LONGEST_PAUSE: Final = timedelta(minutes=1)
 
 
 def purpose(project_id: int) -> str:
@@ -72,49 +70,9 @@ async def note(connection: AsyncConnection, hook_id: int, delivery_id: str, now:
     return True
 
 
-def _due(now: datetime) -> Any:
-    return delivery.c.done_at.is_(None) & (delivery.c.not_before <= now)
-
-
-async def is_due(connection: AsyncConnection, now: datetime) -> bool:
-    """Whether there is anything to hold."""
-    return (await connection.execute(select(delivery.c.id).where(_due(now)).limit(1))).first() is not None
-
-
-async def hold_due(connection: AsyncConnection, now: datetime, until: datetime, limit: int) -> Sequence[Record]:
-    """Calls that want a pipeline, with `project_id` and `user_id` of their hooks; others leave them until `until`."""
-    statement = (
-        select(delivery, hook.c.project_id, hook.c.user_id)
-        .join(hook, hook.c.id == delivery.c.hook_id)
-        .where(_due(now))
-        .order_by(delivery.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=delivery)
-    )
-    rows = (await connection.execute(statement)).all()
-    if rows:
-        rule = delivery.c.id.in_([row.id for row in rows])
-        await connection.execute(update(delivery).where(rule).values(not_before=until))
-    return rows
-
-
-async def finish(connection: AsyncConnection, delivery_id: int, now: datetime) -> bool:
-    """Take a call, in the transaction that makes its pipeline; false if that has been done."""
-    rule = (delivery.c.id == delivery_id) & delivery.c.done_at.is_(None)
-    return bool((await connection.execute(update(delivery).where(rule).values(done_at=now))).rowcount)
-
-
-async def tell(
-    connection: AsyncConnection, delivery_id: int, *, pipeline_id: int | None = None, error: str = ""
-) -> None:
-    """Write down what became of a call."""
-    values = {"pipeline_id": pipeline_id, "error": error[:1000]}
-    await connection.execute(update(delivery).where(delivery.c.id == delivery_id).values(**values))
-
-
-async def back_off(connection: AsyncConnection, row: Record, error: str, now: datetime) -> None:
-    """Look at a call again later: after 1 s, 2 s ... a minute."""
-    pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), _LONGEST_PAUSE)
-    values = {"attempts": row.attempts + 1, "error": error[:1000], "not_before": now + pause}
-    rule = (delivery.c.id == row.id) & delivery.c.done_at.is_(None)
-    await connection.execute(update(delivery).where(rule).values(**values))
+OWED: Final = OwedPipelines(
+    delivery,
+    select(delivery, hook.c.project_id, hook.c.user_id).join(hook, hook.c.id == delivery.c.hook_id),
+    longest_pause=timedelta(minutes=1),
+)
+"""Calls whose pipeline is to be made, with `project_id` and `user_id` of their hooks."""

@@ -1,16 +1,16 @@
 """Subscriptions to other projects, and the pipelines that are to be made for them."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Select, bindparam, delete, exists, func, insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bridges import CHILD
 from domain.errors import Invalid, NotFound
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
+from models.repositories.owed_pipelines import OwedPipelines
 from models.subscriptions import PipelineSubscription, SubscribedRun
 from models.tables import Project
 
@@ -21,7 +21,6 @@ project = table_of(Project)
 
 MOST: Final = 2
 """Upstream projects of one, and projects that follow one; as in GitLab."""
-_LONGEST_PAUSE: Final = timedelta(minutes=5)
 
 
 def of_project(project_id: int) -> Select[Any]:
@@ -87,42 +86,5 @@ async def note_success(connection: AsyncConnection, pipeline_id: int, now: datet
     await connection.execute(_NOTE, {"b_pipeline": pipeline_id, "b_now": now})
 
 
-async def hold_due(connection: AsyncConnection, now: datetime, until: datetime, limit: int) -> Sequence[Record]:
-    """Runs that are due and that nobody holds; they are left alone by others until `until`."""
-    statement = (
-        select(run)
-        .where(run.c.done_at.is_(None), run.c.not_before <= now)
-        .order_by(run.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    rows = (await connection.execute(statement)).all()
-    if rows:
-        ids = [row.id for row in rows]
-        await connection.execute(update(run).where(run.c.id.in_(ids)).values(not_before=until))
-    return rows
-
-
-async def is_due(connection: AsyncConnection, now: datetime) -> bool:
-    """Whether there is anything to hold."""
-    statement = select(run.c.id).where(run.c.done_at.is_(None), run.c.not_before <= now).limit(1)
-    return (await connection.execute(statement)).first() is not None
-
-
-async def finish(connection: AsyncConnection, run_id: int, now: datetime) -> bool:
-    """Take a run, in the transaction that makes its pipeline; false if that has been done."""
-    statement = update(run).where(run.c.id == run_id, run.c.done_at.is_(None)).values(done_at=now)
-    return bool((await connection.execute(statement)).rowcount)
-
-
-async def tell(connection: AsyncConnection, run_id: int, *, pipeline_id: int | None = None, error: str = "") -> None:
-    """Write down what became of a run."""
-    values = {"pipeline_id": pipeline_id, "error": error[:1000]}
-    await connection.execute(update(run).where(run.c.id == run_id).values(**values))
-
-
-async def back_off(connection: AsyncConnection, row: Record, error: str, now: datetime) -> None:
-    """Try a run again later: after 1 s, 2 s ... 5 minutes."""
-    pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), _LONGEST_PAUSE)
-    values = {"attempts": row.attempts + 1, "error": error[:1000], "not_before": now + pause}
-    await connection.execute(update(run).where(run.c.id == row.id, run.c.done_at.is_(None)).values(**values))
+OWED: Final = OwedPipelines(run, select(run), longest_pause=timedelta(minutes=5))
+"""Runs whose pipeline is to be made."""

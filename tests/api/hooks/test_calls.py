@@ -10,7 +10,8 @@ import orjson
 import pytest
 from sqlalchemy import select
 
-from api.hooks.loop import HELD, PATIENCE, PullRequestLoop
+from api.hooks.loop import PATIENCE, PullRequestLoop
+from api.owed_pipelines import HELD
 from models.repositories import accounts, incoming_hooks
 from tests.git.serving import git, new_commit
 
@@ -154,7 +155,7 @@ async def test_a_pull_request_that_is_told_again_makes_nothing_twice(mirrored):
     await PullRequestLoop(mirrored.site.services).carry_out_due()
     (row,) = await deliveries(mirrored)
     async with mirrored.site.services.database.read() as connection:
-        (late,) = await incoming_hooks.hold_due(connection, mirrored.site.services.clock(), row.created_at, 1) or (
+        (late,) = await incoming_hooks.OWED.hold_due(connection, mirrored.site.services.clock(), row.created_at, 1) or (
             None,
         )
     assert late is None
@@ -166,7 +167,7 @@ async def test_two_processes_make_one_pipeline(mirrored):
     services = mirrored.site.services
     now = services.clock()
     async with services.database.write() as connection:
-        (row,) = await incoming_hooks.hold_due(connection, now, now + HELD, 1)
+        (row,) = await incoming_hooks.OWED.hold_due(connection, now, now + HELD, 1)
     await asyncio.gather(PullRequestLoop(services).carry_out(row), PullRequestLoop(services).carry_out(row))
     assert len(await mirrored.pipelines()) == 1
 

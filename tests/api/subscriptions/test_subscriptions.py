@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from api.owed_pipelines import HELD
 from api.prepared_pipelines import prepared
 from api.subscriptions import loop as subscription_loop
 from api.subscriptions.loop import SubscriptionLoop
@@ -122,7 +123,7 @@ async def test_a_process_that_dies_on_the_way_loses_nothing_and_doubles_nothing(
     assert await rows_of(site) == []
     assert await SubscriptionLoop(site.services).carry_out_due() == 0  # held, as if by another process
     clock = site.services.clock
-    later = replace(site.services, clock=lambda: clock() + subscription_loop.HELD + timedelta(seconds=1))
+    later = replace(site.services, clock=lambda: clock() + HELD + timedelta(seconds=1))
     assert await SubscriptionLoop(later).carry_out_due() == 1
     assert len(await rows_of(site)) == 1
     assert await SubscriptionLoop(later).carry_out_due() == 0
