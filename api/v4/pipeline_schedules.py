@@ -92,9 +92,10 @@ async def create_schedule(
     _require_run(project, values["ref"])
     async with services.database.write() as connection:
         made = await schedules.create(connection, project.row.id, project.caller.user_id, now, values)
-        row = await schedules.get(connection, made, project.row.id)
+        found = ScheduleAccess(await schedules.get(connection, made, project.row.id), project)
+        await found.record(connection, "schedule_created", now, description=new.description)
     await services.notifications.notify(SCHEDULES)
-    return await _full(services, ScheduleAccess(row, project))
+    return await _full(services, found)
 
 
 def _require_run(project: ProjectAccess, full: str) -> None:
@@ -114,7 +115,7 @@ async def change_schedule(
     if changes.ref is not None:
         values["ref"] = await full_ref(services.repositories, found.project.row.id, changes.ref)
         _require_run(found.project, values["ref"])
-    await _write(services, found, now, values)
+    await _write(services, found, now, values, "schedule_changed")
     return await _full(services, found)
 
 
@@ -123,14 +124,16 @@ async def take_ownership(found: ScheduleDep, services: ServicesDep) -> dict[str,
     """Make the schedule the caller's: it runs with his rights from now on."""
     found.require(ScheduleAction.ADMINISTER)
     found.project.require(Action.RUN)
-    await _write(services, found, services.clock(), {"owner_id": found.project.caller.user_id})
+    mine = {"owner_id": found.project.caller.user_id}
+    await _write(services, found, services.clock(), mine, "schedule_taken_over")
     return await _full(services, found)
 
 
-async def _write(services: Services, found: ScheduleAccess, now: datetime, values: dict[str, Any]) -> None:
+async def _write(services: Services, found: ScheduleAccess, now: datetime, values: dict[str, Any], name: str) -> None:
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedules.change(connection, found.row.id, now, values)
+        await found.record(connection, name, now, changed=sorted(values))
     for topic in (SCHEDULES, TICKS, OUTBOX):
         await services.notifications.notify(topic)
 
@@ -152,9 +155,11 @@ async def delete_schedule(found: ScheduleDep, services: ServicesDep) -> Response
     """Delete a schedule; its pipelines stay."""
     found.require(ScheduleAction.ADMINISTER)
     found.project.require(Action.RUN)
+    now = services.clock()
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
-        await schedules.remove(connection, found.row.id, services.clock())
+        await schedules.remove(connection, found.row.id, now)
+        await found.record(connection, "schedule_removed", now, description=found.row.description)
     await services.notifications.notify(SCHEDULES)
     return Response(status_code=204)
 

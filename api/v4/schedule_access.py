@@ -1,10 +1,13 @@
 """The pipeline schedule that a route names in its path, as one caller may use it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Depends
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.audit import record
 from api.deps import ProjectAccess, ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
@@ -12,6 +15,7 @@ from api.v4.representation.schedules import variable as presented
 from auth.permissions import ScheduleAction, may_schedule, require_schedule
 from domain.schedules import short_ref
 from models.repositories import schedules
+from models.repositories.audit import Happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,11 @@ class ScheduleAccess:
         if action is not ScheduleAction.ADMINISTER:
             ref, tag = short_ref(self.row.ref)
             self.project.require_run(ref, tag=tag)
+
+    async def record(self, connection: AsyncConnection, name: str, now: datetime, **details: Any) -> None:
+        """Write down what the caller did to it."""
+        happened = Happened(name, {"id": self.row.id, **details})
+        await record(connection, self.project.caller, self.project.entity, happened, now)
 
     def shown(self, services: Services, variable: Any) -> dict[str, Any]:
         """A variable of it as GitLab's JSON."""

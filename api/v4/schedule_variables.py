@@ -49,6 +49,7 @@ async def add_variable(
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedules.add_variable(connection, found.row.id, new.key, **values)
+        await found.record(connection, "schedule_variable_added", services.clock(), key=new.key)
         return found.shown(services, await schedules.variable_of(connection, found.row.id, new.key))
 
 
@@ -71,6 +72,7 @@ async def change_variable(
     async with services.database.write() as connection:
         await schedules.variable_of(connection, found.row.id, key)
         await schedules.change_variable(connection, found.row.id, key, **values)
+        await found.record(connection, "schedule_variable_changed", services.clock(), key=key)
         return found.shown(services, await schedules.variable_of(connection, found.row.id, key))
 
 
@@ -81,4 +83,5 @@ async def remove_variable(key: str, found: ScheduleDep, services: ServicesDep) -
     async with services.database.write() as connection:
         row = await schedules.variable_of(connection, found.row.id, key)
         await schedules.remove_variable(connection, found.row.id, key)
+        await found.record(connection, "schedule_variable_removed", services.clock(), key=key)
     return found.shown(services, row)

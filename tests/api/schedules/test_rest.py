@@ -220,3 +220,20 @@ async def test_schedules_go_with_their_project(here: Planned) -> None:
         await project_removal.remove(connection, here.project_id)
     for table, order in ((schedule_table, "id"), (tick_table, "id"), (variable_table, "key")):
         assert await here.rows(table, order=order) == []
+
+
+async def test_who_changed_what_is_written_down(here: Planned) -> None:
+    base = f"/{(await here.schedule())['id']}"
+    await here.call("PUT", base, active=False)
+    await here.call("POST", f"{base}/take_ownership")
+    await here.call("POST", f"{base}/variables", key="A", value="s3cret")
+    await here.call("PUT", f"{base}/variables/A", value="s3cret")
+    await here.call("DELETE", f"{base}/variables/A")
+    await here.call("DELETE", base)
+    async with here.site.client(here.site.root) as client:
+        answer = await client.get(f"/api/v4/projects/{here.site.world.project_id}/audit_events")
+    found = [item["event_name"] for item in answer.json() if item["event_name"].startswith("schedule")]
+    variables = [f"schedule_variable_{what}" for what in ("added", "changed", "removed")]
+    wanted = ["schedule_created", "schedule_changed", "schedule_taken_over", *variables, "schedule_removed"]
+    assert list(reversed(found)) == wanted
+    assert "s3cret" not in answer.text
