@@ -5,6 +5,7 @@ Each call starts from the same state: the database and the repositories are put 
 
 import asyncio
 import base64
+import os
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
@@ -50,10 +51,14 @@ class Place:
     site: Site
     people: dict[str, Person | None]
     objects: dict[str, dict[str, str]]
+    _live: sqlite3.Connection | None = None
+    _version: int = 0
+    _writes: bool = False
 
     async def status(self, call: Call, who: str, side: str) -> int:
         """The status that somebody gets for a call on the objects of a side."""
         await self._put_back()
+        self._writes = call.method not in {"GET", "HEAD"}
         person = self.people[who]
         headers = {"origin": self.site.services.settings.url, "content-type": "application/json"}
         if person is not None:
@@ -108,24 +113,38 @@ class Place:
             live.backup(kept)
         shutil.copytree(self.site.services.settings.repository_root, home / "kept-repositories")
 
+    def close(self) -> None:
+        """Leave the database."""
+        if self._live is not None:
+            self._live.close()
+
     async def _put_back(self) -> None:
         services = self.site.services
         home, root = services.settings.home, services.settings.repository_root
-        with closing(sqlite3.connect(home / "kept.db")) as kept, closing(sqlite3.connect(home / "perdure.db")) as live:
-            kept.backup(live)
-        if _refs(root) != _refs(home / "kept-repositories"):
+        live = self._live = self._live or sqlite3.connect(home / "perdure.db")
+        if _version_of(live) != self._version:
+            with closing(sqlite3.connect(home / "kept.db")) as kept:
+                kept.backup(live)
+            self._version = _version_of(live)
+        if self._writes and _refs(root) != _refs(home / "kept-repositories"):
             shutil.rmtree(root)
             shutil.copytree(home / "kept-repositories", root)
 
 
+def _version_of(live: sqlite3.Connection) -> int:
+    """A number that another one stands for as soon as somebody else has written."""
+    return int(live.execute("PRAGMA data_version").fetchone()[0])
+
+
 def _refs(root: Path) -> dict[str, str]:
     """Every ref of every repository."""
-    return {
-        str(path.relative_to(root)): path.read_text()
-        for folder in root.glob("*.git")
-        for path in (*folder.rglob("refs/**/*"), *folder.glob("packed-refs"), *folder.glob("HEAD"))
-        if path.is_file()
-    }
+    found = {}
+    for folder in root.glob("*.git"):
+        places = [folder / "HEAD", folder / "packed-refs"]
+        for base, _, names in os.walk(folder / "refs"):
+            places += [Path(base, name) for name in names]
+        found |= {str(path.relative_to(root)): path.read_text() for path in places if path.exists()}
+    return found
 
 
 @asynccontextmanager
@@ -148,7 +167,10 @@ async def open_place(folder: Path) -> AsyncIterator[Place]:
         await finish_abandoned(site.services, all_of_them=True)
         place = Place(site, people, objects)
         place.keep()
-        yield place
+        try:
+            yield place
+        finally:
+            place.close()
 
 
 async def _side(site: Site, side: str) -> dict[str, str]:

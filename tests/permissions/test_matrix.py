@@ -1,7 +1,6 @@
 """Who may do what: the application does what the table says, for every route and every role."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +11,10 @@ from tests.permissions.routes import every_route
 PARTS = 4
 
 
-@pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    """The installation with two sides."""
-    async with open_place(tmp_path) as opened:
+@pytest.fixture(scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    """The installation with two sides; every call finds it as it was."""
+    async with open_place(tmp_path_factory.mktemp("place")) as opened:
         yield opened
 
 
