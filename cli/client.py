@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
@@ -37,6 +37,7 @@ class Api:
         Proxies and certificates of the environment are heeded, but not on the way to this machine.
         """
         self.url = url
+        self._token = token
         self._advice = advice
         self._client = httpx.Client(
             base_url=f"{url}/api/v4",
@@ -56,13 +57,25 @@ class Api:
     def listed(self, route: str, most: int | None = None, **parameters: Any) -> list[Any]:
         """Read a list from all its pages, or its first `most` items."""
         items: list[Any] = []
-        page: str | None = "1"
-        while page and (most is None or len(items) < most):
-            size = PAGE if most is None else min(PAGE, most)
-            answer = self._answer("GET", route, params={**parameters, "per_page": size, "page": page})
+        size = PAGE if most is None else min(PAGE, most)
+        wanted: dict[str, Any] | None = {**parameters, "per_page": size, "page": "1"}
+        while wanted and (most is None or len(items) < most):
+            answer = self._answer("GET", route, params=wanted)
             items += self._document(answer)
-            page = answer.headers.get("x-next-page")
+            wanted = _next_page(answer, wanted)
         return items if most is None else items[:most]
+
+    def counted(self, route: str, most: int, **parameters: Any) -> tuple[list[Any], int, bool]:
+        """The first items of a list, how many there are, and whether the server has counted them.
+
+        GitLab does not count lists of more than 10,000; the number is then the least that there are.
+        """
+        answer = self._answer("GET", route, params={**parameters, "per_page": most, "page": "1"})
+        items = self._document(answer)
+        total = answer.headers.get("x-total", "")
+        if total.isdigit():
+            return items, int(total), True
+        return items, len(items), _next_page(answer, {}) is None
 
     def post(self, route: str, **body: Any) -> Any:
         """Make or do something."""
@@ -71,6 +84,11 @@ class Api:
     def put(self, route: str, **body: Any) -> Any:
         """Change something."""
         return self._call("PUT", route, json=body)
+
+    def call(self, method: str, route: str, body: Mapping[str, Any]) -> Any:
+        """Make, change or do something; None where the server has nothing to say."""
+        answer = self._answer(method, route, json=dict(body))
+        return self._document(answer) if answer.content else None
 
     def delete(self, route: str, **parameters: Any) -> None:
         """Remove something."""
@@ -103,11 +121,14 @@ class Api:
         return self._document(self._answer(method, route, **options))
 
     def _answer(self, method: str, route: str, **options: Any) -> httpx.Response:
-        with self._reaching():
-            answer = self._client.request(method, route, **options)
+        answer = self._sent(method, route, **options)
         if answer.is_success:
             return answer
         raise self._error(answer)
+
+    def _sent(self, method: str, route: str, **options: Any) -> httpx.Response:
+        with self._reaching():
+            return self._client.request(method, route, **options)
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -131,7 +152,8 @@ class Api:
     def _error(self, answer: httpx.Response) -> PerdureError:
         if answer.is_redirect:
             place = answer.headers.get("location", "another place")
-            return Invalid(f"{answer.url} leads to {place}, and a token is not sent on. Use that address.")
+            text = f"{answer.url} leads to {place}, and a token is not sent on. Use that address."
+            return Invalid(self._advised(Invalid, text))
         text = f"{answer.request.method} {answer.url}: {_message(answer)}"
         kind = _ERRORS.get(answer.status_code, Invalid)
         if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -141,7 +163,22 @@ class Api:
         return kind(self._advised(kind, text))
 
     def _advised(self, kind: type[PerdureError], text: str) -> str:
+        if self._token:
+            text = text.replace(self._token, "[MASKED]")  # a server may repeat what it was sent
         return f"{text} {self._advice[kind]}" if kind in self._advice else text
+
+
+def _next_page(answer: httpx.Response, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The parameters of the next page; None on the last one.
+
+    Of a link only its parameters count (lists by keyset have nothing else): calls stay with the server and the route.
+    """
+    page = answer.headers.get("x-next-page")
+    if page:
+        return {**wanted, "page": page}
+    link = answer.links.get("next", {}).get("url", "") if page is None else ""
+    following = dict(parse_qsl(urlsplit(link).query))
+    return following if following and following != wanted else None
 
 
 def _body(answer: httpx.Response) -> dict[str, Any]:

@@ -26,6 +26,7 @@ LAZY: Final = {
     "variable": Lazy("cli.remote.variable", "app", "CI/CD variables of a project, a group or the instance."),
     "trigger": Lazy("cli.remote.trigger", "app", "Tokens that start pipelines from outside."),
     "runner": Lazy("cli.remote.runner", "app", "Register and run runners; list, pause and remove those of a server."),
+    "import": Lazy("cli.importing.command", "app", "Bring a project from a GitLab server, or another Perdure."),
     "token": Lazy("cli.remote.token", "app", "Create, list and revoke access tokens."),
     "doctor": Lazy("cli.doctor", "doctor", "Check server, token, clock and tools; on an operator's machine its parts."),
     "lint": Lazy("cli.lint", "lint", "Check a configuration, with all files that it includes; no server is needed."),

@@ -40,6 +40,10 @@ CONFIG: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("http", "receivepack", ("true",)),
     ("receive", "denyNonFastForwards", ("false",)),
     ("receive", "fsckObjects", ("true",)),
+    # What git itself wrote wrongly long ago does no harm, and no history can be rid of it; GitLab takes it too.
+    ('receive "fsck"', "badTimezone", ("ignore",)),
+    ('receive "fsck"', "missingSpaceBeforeDate", ("ignore",)),
+    ('receive "fsck"', "zeroPaddedFilemode", ("ignore",)),
     ("receive", "advertisePushOptions", ("true",)),
     ("receive", "hideRefs", HIDDEN_FROM_PUSH),
     # A job asks for its commit by sha, also when the branch has moved on.

@@ -41,6 +41,12 @@ class BranchChange(BaseModel):
     allow_force_push: bool | None = None
 
 
+class TagChange(BaseModel):
+    """Parameters of `PATCH .../protected_tags/:name`."""
+
+    create_access_level: Level | None = None
+
+
 class NewProtectedTag(BaseModel):
     """Parameters of `POST .../protected_tags`."""
 
@@ -170,6 +176,28 @@ async def protect_tag(
         happened = Happened("tag_protected", {"name": new.name, "create_level": level})
         await record(connection, project.caller, project.entity, happened, now)
         return tag(await protected_refs.get(connection, project.row.id, new.name, is_tag=True))
+
+
+@router.patch("/protected_tags/{name}")
+async def change_protected_tag(
+    name: str,
+    change: Annotated[TagChange, Depends(given(TagChange))],
+    project: ProjectDep,
+    services: ServicesDep,
+) -> dict[str, Any]:
+    """Change who may create a protected tag; maintainers may.
+
+    Our own: in GitLab a rule is removed and made anew, and the tag is open to everybody in between.
+    """
+    project.require(Action.ADMINISTER)
+    level = change.create_access_level
+    async with services.database.write() as connection:
+        row = await protected_refs.get(connection, project.row.id, decoded(name), is_tag=True)
+        if level is not None:
+            await protected_refs.change_tag(connection, row.id, create_level=level)
+            happened = Happened("tag_protection_changed", {"name": row.name, "create_level": level})
+            await record(connection, project.caller, project.entity, happened, services.clock())
+        return tag(await protected_refs.get(connection, project.row.id, row.name, is_tag=True))
 
 
 @router.delete("/protected_tags/{name}", status_code=204)

@@ -200,6 +200,36 @@ CHECK: Final[Kind] = (
     Field("fix", "string", "what to do; empty when nothing is"),
 )
 
+IMPORT: Final[Kind] = (
+    Field("source", "string", "address of the server that it comes from"),
+    Field("source_project", "string", "full path there"),
+    Field("project", "string|null", "full path here"),
+    Field("web_url", "string|null", "page here; null if nothing was made"),
+    Field("dry_run", "boolean", "nothing was changed, all this is what would be"),
+    Field("complete", "boolean", "everything that can be carried was"),
+    Field("carried", "array", "what is here now", of="carried"),
+    Field("not_carried", "array", "what is not", of="not carried"),
+    Field("new_tokens", "array", "tokens of triggers that were made", of="new trigger token"),
+)
+CARRIED: Final[Kind] = (
+    Field("kind", "string", "`project`, `branch`, `variable`, `schedule`, ..."),
+    Field("name", "string", "which one"),
+    Field("outcome", "string", "`created`, `updated` or `unchanged`"),
+    Field("detail", "string", "what more there is to say"),
+)
+NOT_CARRIED: Final[Kind] = (
+    Field("kind", "string", "as above, and `member`, `hook`, `release`, ..."),
+    Field("name", "string", "which one, or the first of several"),
+    Field("count", "integer", "how many; 0 if nobody could look"),
+    Field("reason", "string", "why it was not carried"),
+    Field("advice", "string", "what to do about it"),
+    Field("failed", "boolean", "it can be carried, but something went wrong"),
+)
+NEW_TRIGGER_TOKEN: Final[Kind] = (
+    Field("description", "string", "of the trigger"),
+    Field("token", "string", "shown only now"),
+)
+
 KINDS: Final[Mapping[str, Kind]] = {
     "project": PROJECT,
     "pipeline": PIPELINE,
@@ -222,6 +252,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     "new token": NEW_TOKEN,
     "identity": IDENTITY,
     "check": CHECK,
+    "import": IMPORT,
+    "carried": CARRIED,
+    "not carried": NOT_CARRIED,
+    "new trigger token": NEW_TRIGGER_TOKEN,
 }
 """Every kind of document by its name."""
 

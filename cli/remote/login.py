@@ -13,7 +13,7 @@ from cli.client import Api
 from cli.remote import completion
 from cli.remote.documents import IDENTITY, document
 from cli.remote.invocation import Invocation, advice_for, with_common_options
-from cli.remote.place import SERVER, Server, checked_server
+from cli.remote.place import SERVER, Server, checked_server, checked_token
 from cli.user_file import Login, changing
 from domain.errors import Invalid, NotFound, Unauthenticated
 
@@ -97,10 +97,7 @@ def _token(call: Invocation, url: str, token: str, *, stdin: bool) -> str:
         token = sys.stdin.readline()
     if not token.strip():
         token = _asked(call, f"Access token (made at {url} or by `perdure token create`)", hidden=True)
-    token = token.strip()
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise Invalid("The token holds characters that no token has; was something else pasted?")
-    return token
+    return checked_token(token)
 
 
 def _asked(call: Invocation, question: str, *, hidden: bool = False) -> str:

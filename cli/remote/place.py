@@ -87,6 +87,14 @@ def checked_server(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
 
 
+def checked_token(text: str) -> str:
+    """A token without the blanks around it. Raises `Invalid` for what cannot be one."""
+    token = text.strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise Invalid("The token holds characters that no token has; was something else pasted?")
+    return token
+
+
 def find_server(flag: str, pasted: Pasted | None, around: Surroundings) -> Server:
     """The server that is meant. Raises `Invalid` when two are named, `Unauthenticated` when none is known."""
     named = checked_server(flag) if flag else ""

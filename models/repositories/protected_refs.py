@@ -86,6 +86,11 @@ async def change_branch(connection: AsyncConnection, row_id: int, **values: Any)
         await connection.execute(update(branch).where(branch.c.id == row_id).values(**values))
 
 
+async def change_tag(connection: AsyncConnection, row_id: int, *, create_level: int) -> None:
+    """Let another level create the tags of a rule."""
+    await connection.execute(update(tag).where(tag.c.id == row_id).values(create_level=create_level))
+
+
 async def remove(connection: AsyncConnection, rows: Sequence[int], *, is_tag: bool) -> None:
     """Take rules away."""
     table = tag if is_tag else branch

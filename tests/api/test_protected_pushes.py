@@ -105,6 +105,19 @@ async def test_protected_tags_are_made_by_maintainers_and_then_stay(site: Site) 
     assert "cannot be deleted" in await push(site, site.root, ":refs/tags/v1", code=1)
 
 
+async def test_who_may_make_a_protected_tag_is_changed_without_a_moment_of_no_rule(site: Site) -> None:
+    await rest(site, "POST", "/protected_tags", {"name": "v/*"})
+    developer = await site.person("dev", DEVELOPER)
+    await git("tag", "v/1", cwd=work(site))
+    await push(site, developer, "v/1", code=1)
+    changed = await rest(site, "PATCH", "/protected_tags/v%2F*", {"create_access_level": 30})
+    assert (changed.status_code, changed.json()["create_access_levels"][0]["access_level"]) == (200, 30)
+    await push(site, developer, "v/1")
+    assert (await rest(site, "PATCH", "/protected_tags/v%2F*", {"create_access_level": 35})).status_code == 400
+    assert (await rest(site, "PATCH", "/protected_tags/none", {"create_access_level": 30})).status_code == 404
+    assert (await rest(site, "PATCH", "/protected_tags/v%2F*", {})).json() == changed.json()
+
+
 async def test_what_is_written_over_the_api_obeys_the_same_rules(site: Site) -> None:
     developer = await site.person("dev", DEVELOPER)
     body = {"branch": "main", "content": "x", "commit_message": "Leak"}

@@ -1,0 +1,1 @@
+"""What a project of a GitLab server becomes here."""
