@@ -27,6 +27,11 @@ class Report:
     tokens: list[dict[str, str]] = field(default_factory=list)
     ended: bool = False
 
+    def carry(self, item: Item) -> None:
+        """Note what is carried, and what is to be said of it."""
+        self.carried.append(item)
+        self.add(*item.then)
+
     def add(self, *left: NotCarried) -> None:
         """Note what stays behind."""
         self.not_carried += left

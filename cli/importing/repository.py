@@ -32,7 +32,9 @@ def carry_repository(source: Source, target: Target, report: Report) -> frozense
     report.add(*plan.not_carried, *large_files(source.project, tracked=tracked))
     report.add(*(refs.not_carried(name, why, _REFUSED) for name, why in refused.items()))
     for outcome, names in ((Outcome.CREATED, plan.push), (Outcome.UNCHANGED, plan.unchanged)):
-        report.carried += [_item(name, outcome) for name in names if name not in refused]
+        for name in names:
+            if name not in refused:
+                report.carry(_item(name, outcome))
     return frozenset(found)
 
 

@@ -15,6 +15,8 @@ from domain.project_import.left_behind import Tally
 from domain.project_import.places import clone_url, reference_of
 
 TOKEN: Final = "PERDURE_SOURCE_TOKEN"  # noqa: S105  # the name of a variable
+SCOPES: Final = "`read_api` and `read_repository`"
+"""What a token for the source must open."""
 _FIRST: Final = 20
 """Items that are read of a list that is only counted."""
 
@@ -33,7 +35,7 @@ def source_token(out: Output, url: str, environment: Mapping[str, str], *, stdin
     if not token.strip():
         if stdin or not out.may_ask:
             raise Invalid(f"The token for {url} is missing. Set {TOKEN}, or add `--source-token-stdin < FILE`.")
-        token = str(typer.prompt(f"Access token for {url} (scope `api`)", hide_input=True, err=True))
+        token = str(typer.prompt(f"Access token for {url} (scopes {SCOPES})", hide_input=True, err=True))
     return checked_token(token)
 
 
@@ -45,8 +47,8 @@ class Source:
         self.url = url
         self.token = token
         advice = {
-            Unauthenticated: f"The token for the source is wrong or has ended. Make one at {url} with scope `api`.",
-            Forbidden: "The token for the source needs the scope `api` (or `read_api`) and the role maintainer.",
+            Unauthenticated: f"The token for the source is wrong or has ended. Make one at {url} with {SCOPES}.",
+            Forbidden: f"The token for the source needs {SCOPES}, and the role maintainer or owner.",
         }
         self._api = PatientApi(url, token, advice=advice, patience=patience, told=told)
         self.project: dict[str, Any] = {}

@@ -34,7 +34,7 @@ class Target:
             return False
         if self._api.url == source.url and self._id == source.project["id"]:
             raise Invalid(f"{path} would be imported into itself. Say where it goes: `--to GROUP/NAME`.")
-        self._report.carried.append(unchanged("project", path))
+        self._report.carry(unchanged("project", path))
         return True
 
     def make(self, place: Place, source: Source) -> None:
@@ -51,7 +51,7 @@ class Target:
         }
         if not self._report.dry_run:
             self._is(self._api.post("/projects", **wanted))
-        self._report.carried.append(Item("project", path, Outcome.CREATED))
+        self._report.carry(Item("project", path, Outcome.CREATED))
 
     @property
     def project(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Target:
         except PerdureError as error:
             self._report.failed(item, str(error), item.if_refused)
             return None
-        self._report.carried.append(item)
+        self._report.carry(item)
         return answer
 
     def carry_at_once(self, items: Sequence[Item]) -> None:
@@ -102,7 +102,8 @@ class Target:
                 for item in items:
                     self.carry(item)
                 return
-        self._report.carried += items
+        for item in items:
+            self._report.carry(item)
 
     def _made(self, item: Item) -> dict[str, Any]:
         first: dict[str, Any] = {}
@@ -127,7 +128,7 @@ class Target:
         if parent is not None:
             wanted["parent_id"] = parent
         made = None if self._report.dry_run else int(self._api.post("/groups", **wanted)["id"])
-        self._report.carried.append(Item("group", path, Outcome.CREATED))
+        self._report.carry(Item("group", path, Outcome.CREATED))
         return made
 
     def _is(self, project: dict[str, Any]) -> None:

@@ -111,7 +111,7 @@ def told(part: Part, tally: Tally) -> list[NotCarried]:
 
 def not_seen(kind: str, why: str, *, failed: bool = False) -> NotCarried:
     """A list that could not be read; `failed` if it is one of those that are carried."""
-    advice = "Take a token of an owner of the source with the scope `api`, and import again, or look there yourself."
+    advice = "Look there yourself, or import again with another token."
     return NotCarried(kind, "", f"Could not look: {why}", advice, 0, failed=failed)
 
 

@@ -41,7 +41,7 @@ class Call:
 class Item:
     """Something that is carried, by calls in their order; by none if it is here as it should be.
 
-    `if_refused` is what to do when the server refuses one of the calls.
+    `if_refused` is what to do when the server refuses one of the calls, `then` is told when it has taken them all.
     """
 
     kind: str
@@ -50,6 +50,7 @@ class Item:
     calls: tuple[Call, ...] = ()
     detail: str = ""
     if_refused: str = ""
+    then: "tuple[NotCarried, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ last of all, in `Schedules.starts`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,6 +18,7 @@ _OURS: Final = ("overlap_policy", "catch_up", "catch_up_window")
 _PREFIXES: Final = ("refs/heads/", "refs/tags/")
 _NOT_SHOWN: Final = "Its variables are not shown to this token."
 _SHOW: Final = "Take a token of a maintainer of the source, and import again."
+_BY_HAND: Final = "Correct it at the source and import again, or make it here: `perdure schedule create`."
 _STAYS_PAUSED: Final = "It ran here and is paused now; look at it, then `perdure schedule resume ID`."
 _PAUSED: Final = "It runs at the source; here it is paused, so that nothing runs twice."
 _START: Final = "`perdure schedule resume ID` when the source's is paused, or import again with `--activate-schedules`."
@@ -49,20 +50,20 @@ def plan(source: Sequence[Document], present: Sequence[Document], around: Around
     starts: dict[int, Item] = {}
     left: list[NotCarried] = []
     for one in source:
-        left += _left(one, around)
         ref = _full_ref(one["ref"], around)
         if not ref:
+            reason = f"The source has no branch or tag {one['ref']} any more."
+            left.append(NotCarried(KIND, _name(one), reason, "Make it anew with another ref, if it is wanted."))
             continue
+        if "variables" not in one:
+            left.append(NotCarried(KIND, _name(one), _NOT_SHOWN, _SHOW, failed=True))
         known = here.get(_identity(one, around), [])
         before = known.pop(0) if known else None
         item = _created(one, ref) if before is None else _updated(one, before)
-        items.append(item)
-        if not one.get("active") or (before and before.get("active")):
-            continue
-        if around.activate:
+        waits = bool(one.get("active") and not (before and before.get("active")))
+        items.append(replace(item, then=tuple(_told(one, around, paused=waits and not around.activate))))
+        if waits and around.activate:
             starts[len(items) - 1] = _start(one, before)
-        else:
-            left.append(NotCarried(KIND, _name(one), _PAUSED, _START))
     return Schedules(Plan(tuple(items), tuple(left)), starts)
 
 
@@ -78,7 +79,8 @@ def _created(source: Document, ref: str) -> Item:
     if source.get("inputs"):
         body["inputs"] = _inputs(source)
     variables = (Call("POST", f"{_ROUTE}/{MADE}/variables", _variable(one)) for one in source.get("variables") or ())
-    return Item(KIND, _name(source), Outcome.CREATED, (Call("POST", _ROUTE, body), *variables))
+    calls = (Call("POST", _ROUTE, body), *variables)
+    return Item(KIND, _name(source), Outcome.CREATED, calls, if_refused=_BY_HAND)
 
 
 def _updated(source: Document, present: Document) -> Item:
@@ -113,14 +115,10 @@ def _start(source: Document, before: Document | None) -> Item:
     return Item(KIND, _name(source), Outcome.UPDATED, (Call("PUT", f"{_ROUTE}/{key}", {"active": True}),), "started")
 
 
-def _left(source: Document, around: Around) -> Iterator[NotCarried]:
+def _told(source: Document, around: Around, *, paused: bool) -> Iterator[NotCarried]:
     name = _name(source)
-    if not _full_ref(source["ref"], around):
-        reason = f"The source has no branch or tag {source['ref']} any more."
-        yield NotCarried(KIND, name, reason, "Make it anew with another ref, if it is wanted.")
-        return
-    if "variables" not in source:
-        yield NotCarried(KIND, name, _NOT_SHOWN, _SHOW, failed=True)
+    if paused:
+        yield NotCarried(KIND, name, _PAUSED, _START)
     owner = (source.get("owner") or {}).get("username")
     if owner and owner != around.username:
         reason = f"It runs in your name here, and in that of {owner} at the source."

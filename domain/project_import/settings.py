@@ -45,6 +45,9 @@ class Unknown:
     advice: str = ""
 
 
+_OLDER: Final = "restrict_user_defined_variables"
+_NEWER: Final = "ci_pipeline_variables_minimum_override_role"
+"""Two fields for one setting, of which newer servers show both."""
 _UNKNOWN: Final = (
     Unknown(
         "ci_default_git_depth",
@@ -59,11 +62,11 @@ _UNKNOWN: Final = (
         "Set the variable GIT_STRATEGY.",
     ),
     Unknown(
-        "ci_pipeline_variables_minimum_override_role",
+        _NEWER,
         ("developer", None),
         "At the source pipelines may be given variables only from the role {value} on.",
     ),
-    Unknown("restrict_user_defined_variables", (False, None), "At the source few may give pipelines variables."),
+    Unknown(_OLDER, (False, None), "At the source few may give pipelines variables."),
     Unknown("public_jobs", (True, None), "Jobs are shown to members only at the source."),
     Unknown(
         "ci_separated_caches",
@@ -123,6 +126,8 @@ def _plain(field: str, value: Any) -> Any:
 
 def _unknown(source: Document) -> Iterator[NotCarried]:
     for one in _UNKNOWN:
+        if one.field == _OLDER and _NEWER in source:
+            continue
         value = source.get(one.field, one.ordinary[0])
         if value not in one.ordinary:
             shown = "none" if value is None else value

@@ -1,12 +1,14 @@
 """Trigger tokens (docs.gitlab.com/api/pipeline_triggers), known by their descriptions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from domain.project_import.plan import Call, Document, Item, NotCarried, Outcome, Plan, unchanged
 
 KIND: Final = "trigger"
+_TOKEN: Final = "trigger_token"  # noqa: S105  # the name of a kind
 _ANOTHER: Final = "Its token here is another one, and its pipelines run in your name."
 _GIVE_ON: Final = "Give the new token, shown below this once, and the new address to whoever calls it."
 _MADE_BEFORE: Final = "Its token here was shown when it was made."
@@ -27,14 +29,14 @@ def plan(source: Sequence[Document], present: Sequence[Document], now: datetime)
             left.append(NotCarried(KIND, name, _OVER))
         elif here.get(name):
             known = here[name].pop(0)
-            items.append(unchanged(KIND, name))
-            left.append(NotCarried(f"{KIND}_token", name, _MADE_BEFORE, _LOST.format(id=known["id"])))
+            told = NotCarried(_TOKEN, name, _MADE_BEFORE, _LOST.format(id=known["id"]))
+            items.append(replace(unchanged(KIND, name), then=(told,)))
         else:
             body: dict[str, Any] = {"description": name}
             if ends is not None:
                 body["expires_at"] = one["expires_at"]
-            items.append(Item(KIND, name, Outcome.CREATED, (Call("POST", "/triggers", body),)))
-            left.append(NotCarried(f"{KIND}_token", name, _ANOTHER, _GIVE_ON))
+            told = NotCarried(_TOKEN, name, _ANOTHER, _GIVE_ON)
+            items.append(Item(KIND, name, Outcome.CREATED, (Call("POST", "/triggers", body),), then=(told,)))
     return Plan(tuple(items), tuple(left))
 
 

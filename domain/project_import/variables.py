@@ -9,6 +9,7 @@ from domain.project_import.plan import Call, Document, Item, NotCarried, Outcome
 
 KIND: Final = "variable"
 _SHOWN_TO_NOBODY: Final = "It is hidden, and the source shows its value to nobody."
+_MEND: Final = "Correct it at the source and import again, or set it here: `perdure variable set`."
 _NOT_HIDDEN: Final = "It is hidden at the source; here it was shown before, so it cannot become hidden."
 
 
@@ -36,14 +37,14 @@ def _planned(source: Document, present: Document | None) -> Plan:
     }
     if present is None:
         made = {"key": key, "environment_scope": scope, **wanted, **({"masked_and_hidden": True} if hidden else {})}
-        return Plan((Item(KIND, name, Outcome.CREATED, (Call("POST", "/variables", made),)),))
+        return Plan((Item(KIND, name, Outcome.CREATED, (Call("POST", "/variables", made),), if_refused=_MEND),))
     still_shown = hidden and not present.get("hidden")
     left = (NotCarried(KIND, name, _NOT_HIDDEN, "Remove it here, and import again."),) if still_shown else ()
     if not differing(wanted, present):
         return Plan((unchanged(KIND, name),), left)
     route = f"/variables/{quote(key, safe='')}"
     call = Call("PUT", route, {**wanted, "filter": {"environment_scope": scope}})
-    return Plan((Item(KIND, name, Outcome.UPDATED, (call,)),), left)
+    return Plan((Item(KIND, name, Outcome.UPDATED, (call,), if_refused=_MEND),), left)
 
 
 def _place(variable: Document) -> tuple[str, str]:

@@ -28,6 +28,7 @@ NOUNS: Final = (
     "variable",
     "trigger",
     "runner",
+    "import",
     "token",
     "doctor",
 )

@@ -123,6 +123,9 @@ async def test_what_stays_behind_is_told_with_what_to_do(target: Site, mover: Sh
     assert all(word in rules for word in ("deploy key 1", "user 50", "group 1234", "code owners"))
     assert "user 10" in reasons(found, "protected_tag")
     assert "maeda" in reasons(found, "schedule_owner")
+    assert [one["name"] for one in found["not_carried"] if one["kind"] == "schedule_owner"] == [
+        "Test schedule pipeline"
+    ]
     assert "gone" in reasons(found, "schedule", "gone")
     assert "expired" in reasons(found, "trigger", "over")
     assert "newest_ready_first" in reasons(found, "resource_group")

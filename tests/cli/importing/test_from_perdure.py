@@ -69,6 +69,15 @@ async def test_a_project_comes_whole_and_what_stays_behind_is_told(source: Site,
         assert started.status_code != 404, started.text
 
 
+async def test_a_token_that_only_reads_is_enough(source: Site, target: Site, mover: Shell) -> None:
+    async with source.client(source.root) as client:
+        wanted = {"name": "move", "scopes": ["read_api", "read_repository"]}
+        made = await good(client, "POST", f"/api/v4/users/{source.root.id}/personal_access_tokens", wanted)
+    done = await imported(mover, source, "--to", "moved/shop", PERDURE_SOURCE_TOKEN=made["token"])
+    assert done.code == 0, done.out + done.err
+    await alike(source, target, "moved/shop")
+
+
 async def test_nothing_secret_is_told(source: Site, target: Site, mover: Shell) -> None:
     for words in (("--json",), ("--yes",)):
         done = await imported(mover, source, "--to", "moved/shop", *words, "--yes")

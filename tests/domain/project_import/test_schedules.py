@@ -52,7 +52,7 @@ def test_one_is_made_paused_then_gets_its_variables():
         ("POST", "/pipeline_schedules/{id}/variables", VARIABLE),
     ]
     assert found.starts == {}
-    assert "activate-schedules" in found.plan.not_carried[0].advice
+    assert "activate-schedules" in found.plan.items[0].then[0].advice
 
 
 def test_one_that_runs_at_the_source_is_started_if_that_is_asked_for():
@@ -63,7 +63,7 @@ def test_one_that_runs_at_the_source_is_started_if_that_is_asked_for():
     assert [(call.route, call.body) for call in found.starts[number].calls] == [
         ("/pipeline_schedules/{id}", {"active": True})
     ]
-    assert found.plan.not_carried == ()
+    assert [item.then for item in found.plan.items] == [(), ()]
 
 
 def test_one_that_is_here_is_left_alone():
@@ -93,7 +93,7 @@ def test_one_that_runs_here_is_paused_while_it_changes():
         ("PUT", "/pipeline_schedules/2", {"active": True}),
     ]
     assert "paused" in found.plan.items[0].if_refused
-    assert (found.starts, found.plan.not_carried) == ({}, ())
+    assert (found.starts, found.plan.items[0].then) == ({}, ())
 
 
 def test_one_that_runs_here_and_not_at_the_source_is_not_stopped():
@@ -131,7 +131,7 @@ def test_variables_that_are_not_shown_are_a_failure():
 
 
 def test_that_somebody_else_owns_it_is_told():
-    (left,) = plan([gitlab(owner={"username": "bob"})], [], AROUND).plan.not_carried
+    ((left,),) = (item.then for item in plan([gitlab(owner={"username": "bob"})], [], AROUND).plan.items)
     assert (left.kind, "bob" in left.reason) == ("schedule_owner", True)
 
 

@@ -66,6 +66,12 @@ def test_what_has_no_counterpart_is_told(field: str, value: Any, word: str):
     assert (left.kind, left.name, word in left.reason + left.advice) == ("setting", field, True)
 
 
+def test_a_setting_of_two_names_is_told_once():
+    both = {"restrict_user_defined_variables": True, "ci_pipeline_variables_minimum_override_role": "owner"}
+    assert len(plan({**OURS, **both}, OURS).not_carried) == 1
+    assert len(plan({**OURS, "restrict_user_defined_variables": True}, OURS).not_carried) == 1
+
+
 def test_what_is_usual_is_not_told():
     usual = {"ci_default_git_depth": 20, "build_git_strategy": "fetch", "mirror": False, "public_jobs": True}
     assert plan({**OURS, **usual, "archived": False}, OURS).not_carried == ()

@@ -18,14 +18,14 @@ def gitlab(description: str | None = "deploy", **more: Any) -> dict[str, Any]:
 def test_one_is_made_and_its_other_token_told():
     made = plan([gitlab()], [], NOW)
     assert [(call.route, call.body) for call in made.items[0].calls] == [("/triggers", {"description": "deploy"})]
-    (left,) = made.not_carried
+    (left,) = made.items[0].then
     assert (left.kind, left.name, left.failed) == ("trigger_token", "deploy", False)
 
 
 def test_one_that_is_here_keeps_its_token():
     made = plan([gitlab(), gitlab()], [gitlab(id=4)], NOW)
     assert [item.outcome for item in made.items] == ["unchanged", "created"]
-    assert "perdure trigger delete 4" in made.not_carried[0].advice
+    assert "perdure trigger delete 4" in made.items[0].then[0].advice
 
 
 @pytest.mark.parametrize("ends", ["2026-06-01T00:00:00.000Z", "2026-05-01T00:00:00", "2026-06-01"])
