@@ -41,16 +41,16 @@ CONFIG: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("receive", "denyNonFastForwards", ("false",)),
     ("receive", "fsckObjects", ("true",)),
     # What git itself wrote wrongly long ago does no harm, and no history can be rid of it; GitLab takes it too.
-    ('receive "fsck"', "badTimezone", ("ignore",)),
-    ('receive "fsck"', "missingSpaceBeforeDate", ("ignore",)),
-    ('receive "fsck"', "zeroPaddedFilemode", ("ignore",)),
+    ("receive.fsck", "badTimezone", ("ignore",)),
+    ("receive.fsck", "missingSpaceBeforeDate", ("ignore",)),
+    ("receive.fsck", "zeroPaddedFilemode", ("ignore",)),
     ("receive", "advertisePushOptions", ("true",)),
     ("receive", "hideRefs", HIDDEN_FROM_PUSH),
     # A job asks for its commit by sha, also when the branch has moved on.
     ("uploadpack", "allowAnySHA1InWant", ("true",)),
     ("uploadpack", "allowFilter", ("true",)),
 )
-"""Settings written into each new repository: section, name, values."""
+"""Settings written into each new repository: section (`section.subsection`), name, values."""
 
 _HEADER: Final = 256
 """Bytes of the line before an object, at most, and of its end."""
@@ -286,7 +286,9 @@ def _finish(draft: Path, path: Path) -> None:
     """Write the settings, sync everything and give the repository its name; FileExistsError if somebody was faster."""
     with (draft / "config").open("a", encoding="utf-8") as config:
         for section, name, values in CONFIG:
-            config.writelines(f"[{section}]\n\t{name} = {value}\n" for value in values)
+            outer, _, inner = section.partition(".")
+            head = f'[{outer} "{inner}"]' if inner else f"[{outer}]"
+            config.writelines(f"{head}\n\t{name} = {value}\n" for value in values)
     for file in draft.rglob("*"):
         if file.is_file():
             _sync(file)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from cli.remote.documents import IMPORT, schema
+from models.repositories import resource_groups
 from tests.api.v4.site import Site
 from tests.cli.importing.furnished import HIDDEN, SECRET, contents, good, refs
 from tests.cli.remote.matching import matches
@@ -117,6 +118,19 @@ async def test_to_run_it_again_brings_what_has_changed(source: Site, target: Sit
     await alike(source, target, "moved/shop")
     active = {one["description"]: one["active"] for one in await schedules_of(target, "moved/shop")}
     assert active == {"nightly": True, "weekly": False}
+
+
+async def test_the_mode_of_a_resource_group_comes_when_a_pipeline_has_made_it(
+    source: Site, target: Site, mover: Shell
+) -> None:
+    await result(mover, source, "--to", "moved/shop")
+    async with target.client(target.root) as client:
+        key = (await good(client, "GET", "/api/v4/projects/moved%2Fshop"))["id"]
+        async with target.services.database.write() as connection:
+            await resource_groups.ensure(connection, key, ["production"], target.services.clock())
+        await result(mover, source, "--to", "moved/shop", "--yes")
+        (group,) = await good(client, "GET", "/api/v4/projects/moved%2Fshop/resource_groups")
+    assert group["process_mode"] == "oldest_first"
 
 
 async def schedules_of(site: Site, path: str) -> list[dict[str, Any]]:
