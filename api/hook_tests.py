@@ -3,6 +3,10 @@
 import asyncio
 from typing import Any, Final
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.merge_requests.news import Cause, happening_of
+from api.merge_requests.surroundings import around
 from api.push_events import protection_of, push_event
 from api.services import Services
 from domain.errors import Invalid, NotFound
@@ -10,8 +14,9 @@ from domain.hooks import Event
 from git.push import RefUpdate
 from models.columns import Record
 from models.notifications import HOOKS, delivery_topic
-from models.repositories import happenings, hook_deliveries, releases
+from models.repositories import happenings, hook_deliveries, merge_requests, releases
 from models.repositories.happenings import Happening
+from models.repositories.merge_requests import MergeRequestFilter
 
 _MISSING: Final = {
     Event.PUSH: "Ensure the project has at least one commit.",
@@ -38,12 +43,23 @@ async def sample(services: Services, project: Any, user_id: int, event: Event) -
                 row = (await connection.execute(releases.of_project(project.id).limit(1))).first()
                 found = None if row is None else releases.happening_of(row, "create")
             elif event is Event.MERGE_REQUEST:
-                found = None
+                found = await _merge_request(services, connection, project.id, user_id)
             else:
                 found = await happenings.sample(connection, project.id, event)
     if found is None:
         raise Invalid(_MISSING[event])
     return found
+
+
+async def _merge_request(
+    services: Services, connection: AsyncConnection, project_id: int, user_id: int
+) -> Happening | None:
+    """The newest merge request, without anything that happened to it."""
+    newest = merge_requests.listed(MergeRequestFilter(projects=[project_id])).limit(1)
+    row = (await connection.execute(newest)).first()
+    if row is None:
+        return None
+    return await happening_of(connection, await around(services, connection, row), row, None, Cause(user_id))
 
 
 async def _pushed(services: Services, project: Any, user_id: int, event: Event) -> Happening | None:

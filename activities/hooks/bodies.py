@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from activities.hooks.job_body import deployment_body, job_body
+from activities.hooks.merge_request_body import merge_request_body
 from activities.hooks.pipeline_body import pipeline_body
 from activities.hooks.push_body import push_body
 from activities.hooks.release_body import release_body
@@ -18,15 +19,13 @@ Builder: TypeAlias = Callable[[Record, Around, str], dict[str, Any]]
 BUILDERS: Final[Mapping[Event, Builder]] = {
     Event.PUSH: push_body,
     Event.TAG_PUSH: push_body,
+    Event.MERGE_REQUEST: merge_request_body,
     Event.JOB: job_body,
     Event.PIPELINE: pipeline_body,
     Event.DEPLOYMENT: deployment_body,
     Event.RELEASE: release_body,
 }
-"""Each takes the event (`models.repositories.hook_deliveries.find`), what is around it, and our address.
-
-Merge requests have none yet: nothing notes an event of theirs.
-"""
+"""Each takes the event (`models.repositories.hook_deliveries.find`), what is around it, and our address."""
 
 
 def body_of(row: Record, around: Around, url: str) -> bytes:

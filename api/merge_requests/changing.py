@@ -7,10 +7,13 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.merge_requests import news
+from api.merge_requests.news import Cause
 from api.merge_requests.opening import make_pipeline
 from api.merge_requests.surroundings import Heads, Surroundings, bring_head
 from api.services import Services
 from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
+from domain.merge_request_news import News
 from domain.merge_requests import AutoMerge, EventType, State, is_draft
 from git.revision import commit_named
 from models.notifications import MERGES, OUTBOX
@@ -19,7 +22,7 @@ from models.repositories import merge_request_events, merge_requests, trains
 _NOWHERE = Heads("", "", "")
 
 
-async def change(services: Services, here: Surroundings, values: Mapping[str, Any]) -> None:
+async def change(services: Services, here: Surroundings, values: Mapping[str, Any], user_id: int) -> None:
     """Write columns that people may change; another target branch is looked up. Raises `Invalid`, `Refused`."""
     heads = _NOWHERE
     target = values.get("target_branch", here.row.target_branch)
@@ -45,6 +48,7 @@ async def change(services: Services, here: Surroundings, values: Mapping[str, An
             await merge_requests.change(connection, row.id, now, **moved)
         elif is_draft(values.get("title", row.title)):
             await trains.leave(connection, row.id, now, "it was marked as a draft")
+        await news.note(services, connection, row, News.UPDATE, Cause(user_id), now)
     await _tell(services)
 
 
@@ -56,6 +60,7 @@ async def close(services: Services, here: Surroundings, user_id: int) -> None:
         if not await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **closed):
             raise NotAllowed("405 Method Not Allowed: only an open merge request can be closed.")
         await _stop_waiting(connection, here.row, now, "the merge request is closed")
+        await news.note(services, connection, here.row, News.CLOSE, Cause(user_id), now)
     await _tell(services)
 
 
@@ -82,6 +87,7 @@ async def reopen(services: Services, here: Surroundings, user_id: int) -> None:
         if head != row.head_sha:
             kind = merge_request_events.PIPELINE
             event_id = await merge_request_events.put(connection, row.id, user_id, kind, head, now)
+        await news.note(services, connection, row, News.REOPEN, Cause(user_id), now)
     if event_id is not None:
         await make_pipeline(services, event_id)
     await _tell(services)

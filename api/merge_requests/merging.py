@@ -218,7 +218,7 @@ async def unlock(services: Services, here: Surroundings, why: str) -> bool:
         if row is None or row.state != State.LOCKED:
             return False
         if moved:
-            await settle_merged(connection, row, now)
+            await settle_merged(services, connection, row, now)
             return False
         opened = {"state": State.OPENED, "locked_at": None, "merge_user_id": None, "merge_error": why[:1_000]}
         await merge_requests.change(connection, row.id, now, **opened, merge_commit_sha="", squash_commit_sha="")

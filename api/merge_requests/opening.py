@@ -8,10 +8,13 @@ import structlog
 
 from api.audit import record
 from api.deps import ProjectAccess
+from api.merge_requests import news
+from api.merge_requests.news import Cause
 from api.merge_requests.pipelines import carry_out
 from api.merge_requests.surroundings import Heads, bring_head
 from api.services import Services
 from domain.errors import Invalid, PerdureError, Unmergeable
+from domain.merge_request_news import News
 from domain.merge_requests import EventType, ref_of
 from git.repository import Repository
 from git.revision import commit_named
@@ -72,6 +75,8 @@ async def open_merge_request(
         event_id = await merge_request_events.put(connection, key, user_id, kind, heads.head_sha, now)
         happened = Happened("merge_request_opened", {"iid": iid, "source_branch": new.source_branch})
         await record(connection, source.caller, target.entity, happened, now)
+        opened = await merge_requests.get(connection, key)
+        await news.note(services, connection, opened, News.OPEN, Cause(user_id), now)
     await make_pipeline(services, event_id)
     await services.notifications.notify(MERGES)
     return key

@@ -12,16 +12,20 @@ from typing import Any
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.merge_requests import news
+from api.merge_requests.news import Cause
 from api.merge_requests.pipelines import carry_out
 from api.merge_requests.settling import settle_merged
-from api.merge_requests.surroundings import Heads, bring_head
+from api.merge_requests.standing import missing
+from api.merge_requests.surroundings import Heads, around, bring_head
 from api.services import Services
 from domain.errors import NotFound, PerdureError
+from domain.merge_request_news import News, of_withdrawal
 from domain.merge_requests import OPEN, REFS, AutoMerge, EventType, State, ref_of
 from git.push import RefUpdate
 from git.ref_listing import refs_within
 from git.repository import Repository
-from models.repositories import merge_request_events, merge_requests, projects, trains
+from models.repositories import merge_request_events, merge_requests, trains
 
 log = structlog.get_logger()
 
@@ -62,9 +66,9 @@ class Refresh:
             connection, row.id, now, **asdict(heads), merge_status="unchecked", auto_merge=AutoMerge.NONE
         )
         await trains.leave(connection, row.id, now, "new commits were pushed to the source branch")
-        owner = await projects.find(connection, row.project_id)
-        if owner is not None and owner.reset_approvals:
-            await merge_requests.unapprove(connection, row.id)
+        cause = Cause(self.user_id, oldrev=row.head_sha)
+        await news.note(self.services, connection, row, News.UPDATE, cause, now)
+        await self._reset_approvals(connection, row, now)
         if not self.no_pipeline:
             kind = merge_request_events.PIPELINE
             self.events.append(
@@ -72,6 +76,18 @@ class Refresh:
                     connection, row.id, self.user_id, kind, heads.head_sha, now, skip=self.skip
                 )
             )
+
+    async def _reset_approvals(self, connection: AsyncConnection, row: Any, now: datetime) -> None:
+        """New commits take approvals away, where the project says so."""
+        here = await around(self.services, connection, row)
+        given = await merge_requests.approvals(connection, row.id)
+        if not here.target.reset_approvals or not given:
+            return
+        await merge_requests.unapprove(connection, row.id)
+        told = of_withdrawal(was_enough=not missing(here, given))
+        cause = Cause(self.user_id, system_action="approvals_reset_on_push")
+        now_row = await merge_requests.get(connection, row.id)
+        await news.note(self.services, connection, now_row, told, cause, now)
 
     async def _close(self, connection: AsyncConnection, seen: Any, now: datetime) -> None:
         """The source branch is gone: nothing is left to merge."""
@@ -83,6 +99,7 @@ class Refresh:
         await trains.leave(connection, row.id, now, "the source branch was deleted")
         closed = {"state": State.CLOSED, "closed_at": now, "closed_by_id": self.user_id, "auto_merge": AutoMerge.NONE}
         await merge_requests.change(connection, row.id, now, **closed)
+        await news.note(self.services, connection, row, News.CLOSE, Cause(self.user_id), now)
 
     async def _land(self, connection: AsyncConnection, seen: Any, sha: str, now: datetime) -> None:
         """The target branch holds the commits of a merge request now, or has been moved for it."""
@@ -90,9 +107,9 @@ class Refresh:
         if row is None or row.head_sha != seen.head_sha:
             return
         if row.state in OPEN and row.merging_sha == sha:
-            await settle_merged(connection, row, now)
+            await settle_merged(self.services, connection, row, now)
         elif row.state == State.OPENED:
-            await settle_merged(connection, row, now, merge_user_id=self.user_id)
+            await settle_merged(self.services, connection, row, now, merge_user_id=self.user_id)
 
     async def make_pipelines(self) -> list[str]:
         """Make the pipelines; what the pusher shall read. What cannot be made now is made later, by the loop."""

@@ -5,6 +5,10 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.merge_requests import news
+from api.merge_requests.news import Cause
+from api.services import Services
+from domain.merge_request_news import News
 from domain.merge_requests import AutoMerge, State
 from models.repositories import audit, merge_request_events, merge_requests, projects, trains
 from models.repositories.accounts import get as account
@@ -12,7 +16,7 @@ from models.repositories.audit import Author, Entity, Happened
 
 
 async def settle_merged(
-    connection: AsyncConnection, row: Any, now: datetime, *, merge_user_id: int | None = None
+    services: Services, connection: AsyncConnection, row: Any, now: datetime, *, merge_user_id: int | None = None
 ) -> None:
     """A merge request is merged; what follows is noted. `row` is locked; what is not given stays as it was planned."""
     user_id = merge_user_id or row.merge_user_id or row.author_id
@@ -32,6 +36,7 @@ async def settle_merged(
         kind = merge_request_events.REMOVE_BRANCH
         await merge_request_events.put(connection, row.id, user_id, kind, row.head_sha, now)
     await _audit(connection, row, user_id, now)
+    await news.note(services, connection, row, News.MERGE, Cause(user_id), now)
 
 
 async def _audit(connection: AsyncConnection, row: Any, user_id: int, now: datetime) -> None:

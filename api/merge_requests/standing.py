@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from api.merge_requests.surroundings import Surroundings
 from api.services import Services
 from domain.errors import Refused
@@ -29,23 +31,36 @@ class Assessment:
 
 async def assess(services: Services, here: Surroundings) -> Assessment:
     """How things stand now; git is asked if either branch has moved since it was asked. Raises `Unavailable`."""
-    row = here.row
     target = await here.target_head()
-    goes, contains = await _by_git(services, here, target)
+    seen = await _by_git(services, here, target)
     async with services.database.read() as connection:
-        pipeline = await merge_requests.head_pipeline(connection, row)
-        approvals = tuple(await merge_requests.approvals(connection, row.id))
-        owed = await merge_request_events.of(connection, row.id, merge_request_events.PIPELINE)
+        return await _assessed(connection, here, target, seen)
+
+
+async def known_so_far(connection: AsyncConnection, here: Surroundings) -> Assessment:
+    """How things stand by what the database knows, within a transaction; nobody asks git."""
+    target = here.row.checked_sha or here.row.start_sha or None
+    return await _assessed(connection, here, target, (_KNOWN.get(here.row.merge_status), True))
+
+
+async def _assessed(
+    connection: AsyncConnection, here: Surroundings, target: str | None, seen: tuple[bool | None, bool]
+) -> Assessment:
+    """`seen` is whether the branches go together, and whether the source has all of the target."""
+    row = here.row
+    pipeline = await merge_requests.head_pipeline(connection, row)
+    approvals = tuple(await merge_requests.approvals(connection, row.id))
+    owed = await merge_request_events.of(connection, row.id, merge_request_events.PIPELINE)
     standing = Standing(
         state=State(row.state),
         draft=is_draft(row.title),
         has_commits=target is not None and row.head_sha != row.base_sha,
-        approvals_missing=max(0, here.target.approvals_required - len(counted(here, approvals))),
+        approvals_missing=missing(here, approvals),
         pipeline=_status(pipeline, owed=bool(owed)),
         pipeline_required=here.target.only_merge_if_pipeline_succeeds,
         skipped_is_enough=here.target.allow_merge_on_skipped_pipeline,
-        goes_together=goes,
-        contains_target=contains,
+        goes_together=seen[0],
+        contains_target=seen[1],
         method=MergeMethod(here.target.merge_method),
     )
     return Assessment(standing, pipeline, approvals, target)
@@ -61,6 +76,12 @@ def _status(pipeline: Any | None, *, owed: bool) -> str:
 def counted(here: Surroundings, approvals: Iterable[Any]) -> list[Any]:
     """The approvals that count: the author's only if the project says so."""
     return [person for person in approvals if here.target.author_approval or person.id != here.row.author_id]
+
+
+def missing(here: Surroundings, approvals: Iterable[Any]) -> int:
+    """How many approvals are still needed."""
+    required: int = here.target.approvals_required
+    return max(0, required - len(counted(here, approvals)))
 
 
 async def _by_git(services: Services, here: Surroundings, target: str | None) -> tuple[bool | None, bool]:

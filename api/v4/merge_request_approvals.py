@@ -7,7 +7,9 @@ from pydantic import Field
 
 from api.audit import record
 from api.deps import ServicesDep
-from api.merge_requests.standing import counted
+from api.merge_requests import news
+from api.merge_requests.news import Cause
+from api.merge_requests.standing import counted, missing
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, again, surrounded
@@ -16,6 +18,7 @@ from api.v4.parameters import Optionals, given
 from api.v4.representation.merge_requests import approvals as shown_approvals
 from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unauthenticated
+from domain.merge_request_news import of_approval, of_withdrawal
 from domain.merge_requests import State
 from models.notifications import MERGES
 from models.repositories import merge_requests, projects
@@ -88,6 +91,8 @@ async def approve(
             raise Refused("SHA does not match HEAD of source branch: it has changed meanwhile")
         if not await merge_requests.approve(connection, found.row.id, user_id, now):
             raise Unauthenticated("401 Unauthorized")
+        is_enough = not missing(found.here, await merge_requests.approvals(connection, row.id))
+        await news.note(services, connection, row, of_approval(is_enough=is_enough), Cause(user_id), now)
     await services.notifications.notify(MERGES)
     return await _shown(services, found)
 
@@ -96,9 +101,13 @@ async def approve(
 async def unapprove(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
     """Take the caller's approval back. Answers 404 when there is none."""
     found.project.require(Action.PUSH)
+    user_id = found.project.caller.user_id
     async with services.database.write() as connection:
-        if not await merge_requests.unapprove(connection, found.row.id, found.project.caller.user_id):
+        before = await merge_requests.approvals(connection, found.row.id)
+        if not await merge_requests.unapprove(connection, found.row.id, user_id):
             raise NotFound("404 Not Found")
+        told = of_withdrawal(was_enough=not missing(found.here, before))
+        await news.note(services, connection, found.row, told, Cause(user_id), services.clock())
     return await _shown(services, found)
 
 

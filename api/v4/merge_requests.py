@@ -253,7 +253,7 @@ async def change_merge_request(
     values = await _columns(services, found, changes)
     user_id = found.project.caller.user_id
     if values:
-        await changing.change(services, found.here, values)
+        await changing.change(services, found.here, values, user_id)
     if changes.state_event == "close" and found.row.state != State.CLOSED:
         await changing.close(services, found.here, user_id)
     if changes.state_event == "reopen" and found.row.state != State.OPENED:

@@ -55,7 +55,7 @@ _JOB: Final = (
 class Around:
     """The rows around an event: its project (with `namespace`, a name), pipeline, jobs; people and runners by id.
 
-    `upstream` is the project of the pipeline that triggered this one.
+    `upstream` is the project of the pipeline that triggered this one, `source` that of a merge request's source branch.
     """
 
     project: Record
@@ -65,13 +65,16 @@ class Around:
     users: Mapping[int, Record] = field(default_factory=dict)
     runners: Mapping[int, Record] = field(default_factory=dict)
     upstream: Record | None = None
+    source: Record | None = None
 
 
 async def around(connection: AsyncConnection, row: Record) -> Around:
     """The rows around an event (`models.repositories.hook_deliveries.find`)."""
     of_project = (await connection.execute(_PROJECT.where(project.c.id == row.project_id))).one()
     if row.pipeline_id is None:
-        return Around(of_project, users=await relations.users(connection, _given([row.user_id])))
+        named = _given([row.user_id, *row.facts.get("people", ())])
+        source = await _source(connection, row, of_project)
+        return Around(of_project, users=await relations.users(connection, named), source=source)
     of_pipeline = (await connection.execute(select(pipeline).where(pipeline.c.id == row.pipeline_id))).one()
     jobs = await _jobs(connection, row)
     stages = select(stage.c.name).where(stage.c.pipeline_id == row.pipeline_id).order_by(stage.c.position)
@@ -98,6 +101,14 @@ async def _jobs(connection: AsyncConnection, row: Record) -> Sequence[Record]:
     wanted = {job_id for ids in row.facts.get("builds", {}).values() for job_id in ids}
     found = (await connection.execute(_JOB.where(job.c.pipeline_id == row.pipeline_id).order_by(job.c.id))).all()
     return [one for one in found if one.id in wanted]
+
+
+async def _source(connection: AsyncConnection, row: Record, of_project: Record) -> Record | None:
+    """The project of the source branch, for an event of a merge request; None for a fork that is gone."""
+    key = row.facts.get("merge_request", {}).get("source_project_id")
+    if key == of_project.id:
+        return of_project
+    return (await connection.execute(_PROJECT.where(project.c.id == key))).first() if key is not None else None
 
 
 async def _upstream(connection: AsyncConnection, of_pipeline: Record) -> Record | None:

@@ -3,25 +3,20 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import gitlab
 import pytest
 
-from activities.hooks.deliveries import HookActivities, NotYet
-from domain.messages import DeliverHook
 from models.columns import table_of
 from models.hooks import ForgeLink, Hook, HookDelivery, HookEvent
-from models.notifications import HOOKS
-from models.repositories import hook_deliveries
 from models.tables import Project
 from settings import TimeLimits
-from tests.activities.receiver import NETWORK, Receiver, local_poster, receiving
+from tests.activities.receiver import NETWORK, receiving
+from tests.api.v4.delivering import told, until
 from tests.api.v4.site import Site, open_site, serving
 from tests.git.serving import git, new_work_tree
-from tests.waiting import eventually
 
 CONFIG = "build: {stage: build, script: make}\n"
 KEY = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -32,35 +27,6 @@ async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
     """An installation that may reach the receivers of tests."""
     async with open_site(tmp_path, database_url, outbound_networks=NETWORK) as opened:
         yield opened
-
-
-@asynccontextmanager
-async def told(site: Site) -> AsyncIterator[None]:
-    """In the place of Temporal: each delivery that is due is tried at once."""
-    services = site.services
-    activities = HookActivities(
-        services.database, services.notifications, local_poster(), services.sealer, services.clock, services.settings
-    )
-
-    over = asyncio.Event()
-
-    async def work() -> None:
-        while not over.is_set():
-            waiter = services.notifications.subscribe(HOOKS)
-            async with services.database.read() as connection:
-                due = await hook_deliveries.due(connection, services.clock(), 100)
-            for row in due:
-                with suppress(NotYet):
-                    await activities.deliver_hook(DeliverHook(row.id))
-            await asyncio.wait([waiter], timeout=0.1)
-            services.notifications.leave(HOOKS, waiter)
-
-    task = asyncio.create_task(work())
-    try:
-        yield
-    finally:
-        over.set()
-        await task
 
 
 def address(site: Site, rest: str = "") -> str:
@@ -164,14 +130,6 @@ async def test_a_push_is_told_with_its_commits_and_then_its_pipeline(site: Site)
         ("created", second, False),
         ("created", second, True),
     ]
-
-
-async def until(receiver: Receiver, number: int) -> None:
-    async def enough() -> bool:
-        return len(receiver.got) >= number
-
-    await eventually(enough, f"{number} requests came")
-    assert len(receiver.got) == number, receiver.kinds()
 
 
 async def test_the_log_resending_and_tests(site: Site) -> None:
