@@ -3,19 +3,22 @@
 import asyncio
 from typing import Any, Final
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.merge_requests.news import Cause, happening_of
 from api.merge_requests.surroundings import around
-from api.push_events import protection_of, push_event
+from api.push_events import protection_of, push_event, repository_update
 from api.services import Services
 from domain.errors import Invalid, NotFound
 from domain.hooks import Event
+from domain.system_events import TEST
 from git.push import RefUpdate
 from models.columns import Record
 from models.notifications import HOOKS, delivery_topic
-from models.repositories import happenings, hook_deliveries, merge_requests, releases
+from models.repositories import happenings, hook_deliveries, merge_requests, projects, releases
 from models.repositories.happenings import Happening
+from models.repositories.hooks import HookOwner
 from models.repositories.merge_requests import MergeRequestFilter
 
 _MISSING: Final = {
@@ -26,6 +29,7 @@ _MISSING: Final = {
     Event.PIPELINE: "Ensure the project has CI pipelines.",
     Event.DEPLOYMENT: "Ensure the project has deployments.",
     Event.RELEASE: "Ensure the project has releases.",
+    Event.REPOSITORY_UPDATE: "Ensure the project has at least one commit.",
 }
 """GitLab's words."""
 _NONE: Final = "0" * 40
@@ -35,7 +39,7 @@ _LOOK_AGAIN: Final = 1.0
 
 async def sample(services: Services, project: Any, user_id: int, event: Event) -> Happening:
     """Something that a hook of the project may be told of. Raises `Invalid` where there is nothing of the kind."""
-    if event in {Event.PUSH, Event.TAG_PUSH}:
+    if event in {Event.PUSH, Event.TAG_PUSH, Event.REPOSITORY_UPDATE}:
         found = await _pushed(services, project, user_id, event)
     else:
         async with services.database.read() as connection:
@@ -49,6 +53,29 @@ async def sample(services: Services, project: Any, user_id: int, event: Event) -
     if found is None:
         raise Invalid(_MISSING[event])
     return found
+
+
+_MOST_LOOKED_AT: Final = 20
+"""Projects in which something to tell of is looked for, the newest first."""
+
+
+async def sample_of_many(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
+    """The same for a hook of many projects: of the newest one that has anything of the kind. Raises `Invalid`."""
+    newest = select(projects.project).where(owner.projects).order_by(projects.project.c.id.desc())
+    async with services.database.read() as connection:
+        rows = (await connection.execute(newest.limit(_MOST_LOOKED_AT))).all()
+    fault = Invalid("Ensure there is a project with commits.")
+    for row in rows:
+        try:
+            return await sample(services, row, user_id, event)
+        except Invalid as error:
+            fault = error
+    raise fault
+
+
+def sample_of_system() -> Happening:
+    """What a system hook is told when it is tried out."""
+    return Happening(None, Event.SYSTEM, facts=TEST)
 
 
 async def _merge_request(
@@ -75,11 +102,11 @@ async def _pushed(services: Services, project: Any, user_id: int, event: Event) 
         head = await repository.resolve(f"refs/heads/{project.default_branch}")
         parents = (await repository.commit(head)).parents if head else ()
         update = RefUpdate((*parents, _NONE)[0], head, f"refs/heads/{project.default_branch}") if head else None
-    return (
-        None
-        if update is None
-        else await push_event(event, project, user_id, repository, update, await protection_of(services, project.id))
-    )
+    if update is None:
+        return None
+    if event is Event.REPOSITORY_UPDATE:
+        return repository_update(project.id, user_id, [update])
+    return await push_event(event, project, user_id, repository, update, await protection_of(services, project.id))
 
 
 async def send(

@@ -19,8 +19,8 @@ async def remove(services: Services, project: ProjectAccess) -> None:
         running = await project_removal.unfinished(connection, project.row.id)
         if running:
             raise Refused(f"409 Conflict: {running} pipelines of {project.row.full_path} have not ended; cancel them.")
-        await project_removal.remove(connection, project.row.id)
         await record(connection, project.caller, project.entity, Happened("project_removed"), services.clock())
+        await project_removal.remove(connection, project.row.id)
     # After the commit: without its rows nobody finds the folder; one that is left over by a crash harms nobody.
     await services.repositories.remove(project.row.id)
     await services.notifications.tell(RUNNERS)

@@ -17,17 +17,19 @@ from models.repositories.happenings import Happening
 
 MOST_REFS: Final = 3
 """Branches, and tags, of one push that hooks are told of: a push of more is most likely a mirror (GitLab's limit)."""
-_EITHER: Final = BITS[Event.PUSH] | BITS[Event.TAG_PUSH]
+_ANY: Final = BITS[Event.PUSH] | BITS[Event.TAG_PUSH] | BITS[Event.REPOSITORY_UPDATE]
 
 
 async def push_events(
     services: Services, project: Any, user_id: int, repository: Repository, moved: Sequence[RefUpdate]
 ) -> list[Happening]:
     """What is to be noted of a push; nothing where nobody wants to hear of it. `project` is its row."""
-    if not project.watched & _EITHER:
+    if not project.watched & _ANY:
         return []
     protection = await protection_of(services, project.id)
     told: list[Happening] = []
+    if wants(project.watched, Event.REPOSITORY_UPDATE) and moved:
+        told.append(repository_update(project.id, user_id, moved))
     for event, updates in (
         (Event.PUSH, [update for update in moved if update.is_branch]),
         (Event.TAG_PUSH, [update for update in moved if update.is_tag]),
@@ -35,6 +37,12 @@ async def push_events(
         if wants(project.watched, event) and len(updates) <= MOST_REFS:
             told += [await push_event(event, project, user_id, repository, update, protection) for update in updates]
     return told
+
+
+def repository_update(project_id: int, user_id: int, moved: Sequence[RefUpdate]) -> Happening:
+    """A push as a whole, however many refs it moved."""
+    changes = [{"before": update.old, "after": update.new, "ref": update.ref} for update in moved]
+    return Happening(project_id, Event.REPOSITORY_UPDATE, user_id, facts={"changes": changes})
 
 
 async def protection_of(services: Services, project_id: int) -> Protection:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from domain.errors import Invalid
-from domain.hooks import TITLES, Event, signing_key
+from domain.hooks import signing_key
 
 REDACTED: Final = "[REDACTED]"
 AGENT: Final = "perdure"
@@ -38,9 +38,12 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What identifies a delivery: `uuid` is the same at each attempt, `event_uuid` for all hooks that hear of it."""
+    """What identifies a delivery: `uuid` is the same at each attempt, `event_uuid` for all hooks that hear of it.
 
-    event: Event
+    `title` names the kind of event (`domain.hooks.title_of`).
+    """
+
+    title: str
     uuid: str
     event_uuid: str
     hook_uuid: str
@@ -54,7 +57,7 @@ def headers_of(parcel: Parcel, secrets: Secrets, body: bytes, now: datetime) -> 
         "Content-Type": "application/json",
         "User-Agent": AGENT,
         "Idempotency-Key": parcel.uuid,
-        "X-Gitlab-Event": TITLES[parcel.event],
+        "X-Gitlab-Event": parcel.title,
         "X-Gitlab-Event-UUID": parcel.event_uuid,
         "X-Gitlab-Webhook-UUID": parcel.hook_uuid,
         "X-Gitlab-Instance": parcel.instance,

@@ -25,6 +25,16 @@ class Event(StrEnum):
     PIPELINE = "pipeline"
     DEPLOYMENT = "deployment"
     RELEASE = "release"
+    REPOSITORY_UPDATE = "repository_update"
+    SYSTEM = "system"
+
+
+class HookScope(StrEnum):
+    """What a hook hears of: one project, all projects of a group and of those within it, or all of the installation."""
+
+    PROJECT = "project"
+    GROUP = "group"
+    SYSTEM = "system"
 
 
 BITS: Final[Mapping[Event, int]] = {event: 1 << place for place, event in enumerate(Event)}
@@ -41,7 +51,20 @@ FLAGS: Final[Mapping[str, Event]] = {
     "deployment_events": Event.DEPLOYMENT,
     "releases_events": Event.RELEASE,
 }
-"""GitLab's parameters; the names of test triggers too."""
+"""GitLab's parameters of hooks of projects and groups; the names of test triggers too."""
+SYSTEM_FLAGS: Final[Mapping[str, Event]] = {
+    "push_events": Event.PUSH,
+    "tag_push_events": Event.TAG_PUSH,
+    "merge_requests_events": Event.MERGE_REQUEST,
+    "repository_update_events": Event.REPOSITORY_UPDATE,
+}
+"""Those of system hooks, which hear of changes of projects, groups, members and people (`Event.SYSTEM`) anyway."""
+
+
+def flags_of(scope: str) -> Mapping[str, Event]:
+    """The parameters of hooks of a scope."""
+    return SYSTEM_FLAGS if scope == HookScope.SYSTEM else FLAGS
+
 
 TITLES: Final[Mapping[Event, str]] = {
     Event.PUSH: "Push Hook",
@@ -52,7 +75,20 @@ TITLES: Final[Mapping[Event, str]] = {
     Event.DEPLOYMENT: "Deployment Hook",
     Event.RELEASE: "Release Hook",
 }
-"""Header `X-Gitlab-Event`."""
+"""Header `X-Gitlab-Event` for hooks of projects and groups."""
+SYSTEM_TITLE: Final = "System Hook"
+"""The same for system hooks, whatever they hear of."""
+
+
+def title_of(event: Event, scope: str) -> str:
+    """Header `X-Gitlab-Event`."""
+    return SYSTEM_TITLE if scope == HookScope.SYSTEM else TITLES[event]
+
+
+def trigger_of(event: Event, scope: str) -> str:
+    """What GitLab calls an event in the log of deliveries."""
+    return "system_hooks" if scope == HookScope.SYSTEM else f"{event}_hooks"
+
 
 DEPLOYMENT_STATUSES: Final = frozenset({"running", "success", "failed", "canceled"})
 """A deployment starts, succeeds, fails or is canceled: nothing else of it is told."""

@@ -10,6 +10,7 @@ from models.columns import BIG, document, key, moment, number, reference
 from models.tables import COUNTING
 
 _OPEN = text("state = 'open'")
+_OF_MANY = text("scope <> 'project'")
 
 
 def _sealed() -> Any:
@@ -18,16 +19,20 @@ def _sealed() -> Any:
 
 
 class Hook(SQLModel, table=True):
-    """A webhook of a project. `events` are bits of `domain.hooks`.
+    """A webhook. `scope` is a `domain.hooks.HookScope`: of a project, of a group, or of the installation.
+
+    `events` are bits of `domain.hooks`.
 
     `token` goes out as it is, with `signing_token` bodies are signed; `custom_headers` and `url_variables` are JSON
     objects. All four are sealed. `failures` in a row switch the hook off until `disabled_until`, in the end for good.
     """
 
-    __table_args__ = (COUNTING,)
+    __table_args__ = (Index("hook_of_many", "id", sqlite_where=_OF_MANY, postgresql_where=_OF_MANY), COUNTING)
 
     id: int | None = key()
-    project_id: int = reference("project.id", index=True)
+    scope: str = "project"
+    project_id: int | None = reference("project.id", index=True, nullable=True)
+    namespace_id: int | None = reference("namespace.id", index=True, nullable=True)
     uuid: str
     url: str
     name: str = ""
@@ -49,13 +54,14 @@ class HookEvent(SQLModel, table=True):
     """Something that happened and that hooks want to hear of. `kind` is a `domain.hooks.Event`.
 
     `facts` are what later changes would hide: the status then, of a pipeline that of its jobs too, commits of a push.
+    One of the kind `system` belongs to no project, and its facts are the whole body.
     """
 
     __tablename__ = "hook_event"
     __table_args__ = (Index("hook_event_by_age", "created_at"), COUNTING)
 
     id: int | None = key()
-    project_id: int = reference("project.id")
+    project_id: int | None = reference("project.id", nullable=True)
     kind: str
     uuid: str
     user_id: int | None = reference("account.id", nullable=True)

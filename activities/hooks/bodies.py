@@ -8,9 +8,9 @@ import orjson
 from activities.hooks.job_body import deployment_body, job_body
 from activities.hooks.merge_request_body import merge_request_body
 from activities.hooks.pipeline_body import pipeline_body
-from activities.hooks.push_body import push_body
+from activities.hooks.push_body import push_body, repository_body
 from activities.hooks.release_body import release_body
-from domain.hooks import Event
+from domain.hooks import Event, HookScope
 from models.columns import Record
 from models.repositories.hook_facts import Around
 
@@ -24,10 +24,19 @@ BUILDERS: Final[Mapping[Event, Builder]] = {
     Event.PIPELINE: pipeline_body,
     Event.DEPLOYMENT: deployment_body,
     Event.RELEASE: release_body,
+    Event.REPOSITORY_UPDATE: repository_body,
 }
 """Each takes the event (`models.repositories.hook_deliveries.find`), what is around it, and our address."""
 
 
-def body_of(row: Record, around: Around, url: str) -> bytes:
-    """The body for an event."""
-    return orjson.dumps(BUILDERS[Event(row.kind)](row, around, url))
+def body_of(row: Record, around: Around | None, url: str, scope: str = HookScope.PROJECT) -> bytes:
+    """The body for an event, as a hook of this scope gets it; one of the installation has nothing around it.
+
+    System hooks are never told of commits, as in GitLab.
+    """
+    if around is None:
+        return orjson.dumps(row.facts)
+    body = BUILDERS[Event(row.kind)](row, around, url)
+    if scope == HookScope.SYSTEM and "commits" in body:
+        body["commits"] = []
+    return orjson.dumps(body)

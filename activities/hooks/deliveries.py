@@ -13,7 +13,7 @@ from activities.hooks.bodies import body_of
 from auth.encryption import Sealer
 from domain.errors import PerdureError
 from domain.hook_requests import Parcel, Secrets, address_of, headers_of, shown_headers
-from domain.hooks import OFF, Event, Health, Outcome, outcome_of, pause_before
+from domain.hooks import OFF, Event, Health, Outcome, outcome_of, pause_before, title_of
 from domain.messages import DeliverHook
 from domain.sealed_for import HOOK, HOOK_BODY
 from models.clock import Clock
@@ -114,8 +114,8 @@ class HookActivities(HookPort):
         sealed, headers = row.body, {}
         try:
             secrets = secrets_of(hook, self._sealer)
-            body, sealed = await self._body(row)
-            parcel = Parcel(Event(row.kind), row.uuid, row.event_uuid, hook.uuid, self._url)
+            body, sealed = await self._body(row, hook)
+            parcel = Parcel(title_of(Event(row.kind), hook.scope), row.uuid, row.event_uuid, hook.uuid, self._url)
             sent = headers_of(parcel, secrets, body, now)
             headers = shown_headers(sent, secrets)
             reply = await self._poster.post(
@@ -155,11 +155,13 @@ class HookActivities(HookPort):
                 await hooks.mend(connection, hook.id, lambda health: health.failed(self._clock()))
         await self._notifications.notify(delivery_topic(row.id), count=100)
 
-    async def _body(self, row: Record) -> tuple[bytes, str]:
+    async def _body(self, row: Record, hook: Record) -> tuple[bytes, str]:
         """What is sent, and the same sealed: made before the first attempt, and kept."""
         if row.body:
             return zlib.decompress(base64.b64decode(self._sealer.open(row.body, HOOK_BODY))), row.body
-        async with self._database.read() as connection:
-            around = await hook_facts.around(connection, row)
-        body = body_of(row, around, self._url)
+        around = None
+        if row.project_id is not None:
+            async with self._database.read() as connection:
+                around = await hook_facts.around(connection, row)
+        body = body_of(row, around, self._url, hook.scope)
         return body, self._sealer.seal(base64.b64encode(zlib.compress(body)).decode(), HOOK_BODY)

@@ -1,4 +1,4 @@
-"""Bodies of Push Hooks and Tag Push Hooks."""
+"""Bodies of Push Hooks and Tag Push Hooks, and of what system hooks hear of a push as a whole."""
 
 from typing import Any, Final
 
@@ -36,4 +36,20 @@ def push_body(row: Record, around: Around, url: str) -> dict[str, Any]:
         "total_commits_count": facts["total"],
         "push_options": {},
         "repository": parts.repository(around.project, url),
+    }
+
+
+def repository_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+    """The body for a push as a whole: every ref that it moved. Only administrators get it, so it names the address."""
+    user, changes = around.users.get(row.user_id), row.facts["changes"]
+    return {
+        "event_name": "repository_update",
+        "user_id": row.user_id,
+        "user_name": "" if user is None else user.name,
+        "user_email": None if user is None else user.email,
+        "user_avatar": None,
+        "project_id": around.project.id,
+        "project": parts.project(around.project, url),
+        "changes": changes,
+        "refs": [change["ref"] for change in changes],
     }

@@ -177,8 +177,8 @@ async def remove_group(found: GroupDep, services: ServicesDep) -> Response:
     """Remove a group that holds nothing any more; its owners may. Answers 409 for one that does."""
     found.require(GroupAction.OWN)
     async with services.database.write() as connection:
-        await namespaces.remove(connection, found.row)
         await record(connection, found.caller, found.entity, Happened("group_removed"), services.clock())
+        await namespaces.remove(connection, found.row)
     return Response(status_code=204)
 
 

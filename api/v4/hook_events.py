@@ -6,21 +6,22 @@ from datetime import timedelta
 from typing import Any, Final
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.hook_tests import sample, send
+from api.hook_tests import sample, sample_of_many, sample_of_system, send
 from api.services import Services
 from api.v4.access import Id
-from api.v4.hooks import HookDep
+from api.v4.hook_holders import PLACES, Access, HookAccess, hook_of, of_instance
 from api.v4.pagination import PagingDep
 from api.v4.representation.hooks import hook_event as shown
 from domain.errors import Invalid
-from domain.hooks import FLAGS
+from domain.hooks import Event, HookScope, flags_of
 from domain.sealed_for import HOOK_BODY
 from models.columns import Record
-from models.repositories import hook_deliveries
+from models.repositories import hook_deliveries, projects
+from models.repositories.happenings import Happening
 from models.repositories.paging import slice_of
 
 _GROUPS: Final = {
@@ -31,17 +32,45 @@ _GROUPS: Final = {
 _CODES: Final = range(100, 600)
 _STILL: Final = "202 Accepted: it is still on its way; the webhook's events tell what becomes of it."
 
-router = APIRouter(prefix="/projects/{project}/hooks/{hook_id}")
 
+def routes_of(prefix: str, access: Access) -> APIRouter:
+    """The same three calls for the webhooks of one kind of owner."""
+    router = APIRouter(prefix=f"{prefix}/{{hook_id}}")
+    one = hook_of(access)
 
-@router.get("/events")
-async def list_events(hook: HookDep, services: ServicesDep, paging: PagingDep, status: str = "") -> JSONResponse:
-    """What the webhook was told in the last days, the newest first; `status` is a code or a group of codes."""
-    since = services.clock() - timedelta(seconds=services.settings.times.hook_log)
-    wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
-    async with services.database.read() as connection:
-        found = await slice_of(connection, wanted, paging.number, paging.size)
-    return paging.answer([shown(row, hook.row.url, _body(services, row)) for row in found.rows], found.total)
+    @router.get("/events")
+    async def list_events(
+        services: ServicesDep, paging: PagingDep, status: str = "", hook: HookAccess = Depends(one)
+    ) -> JSONResponse:
+        """What the webhook was told in the last days, the newest first; `status` is a code or a group of codes."""
+        since = services.clock() - timedelta(seconds=services.settings.times.hook_log)
+        wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
+        async with services.database.read() as connection:
+            found = await slice_of(connection, wanted, paging.number, paging.size)
+        return paging.answer([shown(row, hook.row, _body(services, row)) for row in found.rows], found.total)
+
+    @router.post("/events/{event_id}/resend", status_code=201)
+    async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(one)) -> JSONResponse:
+        """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
+        async with services.database.read() as connection:
+            row = await hook_deliveries.get(connection, event_id, hook.row.id)
+        sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
+        if sent.state == hook_deliveries.OPEN:
+            return JSONResponse({"message": _STILL}, status_code=202)
+        if sent.response_status is None:
+            return JSONResponse({"message": sent.error}, status_code=422)
+        return JSONResponse({"response_status": sent.response_status}, status_code=201)
+
+    @router.post("/test/{trigger}", status_code=201)
+    async def test_hook(trigger: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> JSONResponse:
+        """Tell the webhook of the newest thing of a kind; a success switches one on again that had failed too often."""
+        flags = flags_of(hook.owner.scope)
+        if trigger not in flags:
+            raise Invalid(f"trigger does not have a valid value: give one of {', '.join(flags)}.")
+        happened = await _sample(services, hook, flags[trigger])
+        return _tested(await send(services, hook.row.id, happened), {"message": "201 Created"})
+
+    return router
 
 
 def _codes(status: str) -> range | None:
@@ -61,30 +90,31 @@ def _body(services: Services, row: Record) -> Any:
     return orjson.loads(zlib.decompress(base64.b64decode(services.sealer.open(row.body, HOOK_BODY))))
 
 
-@router.post("/events/{event_id}/resend", status_code=201)
-async def resend_event(event_id: Id, hook: HookDep, services: ServicesDep) -> JSONResponse:
-    """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
+async def _sample(services: Services, hook: HookAccess, event: Event) -> Happening:
+    user_id = hook.holder.caller.user_id
+    if hook.owner.scope is not HookScope.PROJECT:
+        return await sample_of_many(services, hook.owner, user_id, event)
     async with services.database.read() as connection:
-        row = await hook_deliveries.get(connection, event_id, hook.row.id)
-    sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
-    if sent.state == hook_deliveries.OPEN:
-        return JSONResponse({"message": _STILL}, status_code=202)
-    if sent.response_status is None:
-        return JSONResponse({"message": sent.error}, status_code=422)
-    return JSONResponse({"response_status": sent.response_status}, status_code=201)
+        row = await projects.find(connection, hook.row.project_id)
+    return await sample(services, row, user_id, event)
 
 
-@router.post("/test/{trigger}", status_code=201)
-async def test_hook(trigger: str, hook: HookDep, services: ServicesDep) -> JSONResponse:
-    """Tell the webhook of the newest thing of a kind; a success switches one on again that had failed too often."""
-    if trigger not in FLAGS:
-        raise Invalid(f"trigger does not have a valid value: give one of {', '.join(FLAGS)}.")
-    project = hook.project
-    happened = await sample(services, project.row, project.caller.user_id, FLAGS[trigger])
-    sent = await send(services, hook.row.id, happened)
+def _tested(sent: Record, answer: dict[str, Any]) -> JSONResponse:
     if sent.state == hook_deliveries.DELIVERED:
-        return JSONResponse({"message": "201 Created"}, status_code=201)
+        return JSONResponse(answer, status_code=201)
     if sent.state == hook_deliveries.OPEN:
         return JSONResponse({"message": _STILL}, status_code=202)
     reason = sent.error or f"The receiver answered {sent.response_status}: {sent.response_body}"
     return JSONResponse({"message": reason}, status_code=422)
+
+
+router = APIRouter()
+for place, may in PLACES:
+    router.include_router(routes_of(place, may))
+
+
+@router.post("/hooks/{hook_id}", status_code=201)
+async def try_system_hook(services: ServicesDep, hook: HookAccess = Depends(hook_of(of_instance))) -> JSONResponse:
+    """Tell a system hook of a project that does not exist; the answer is what it was told."""
+    happened = sample_of_system()
+    return _tested(await send(services, hook.row.id, happened), dict(happened.facts))

@@ -8,13 +8,12 @@ from pydantic import BaseModel
 from api.deps import ServicesDep
 from api.hook_secrets import opened_map, sealed_map
 from api.services import Services
-from api.v4.hooks import MOST_PAIRS, HookAccess, HookDep, check_url, note
+from api.v4.hook_holders import PLACES, Access, HookAccess, hook_of, note
+from api.v4.hook_parameters import MOST_PAIRS, check_url
 from api.v4.parameters import given
 from domain.errors import Invalid, NotFound
 from domain.hook_requests import check_header, check_variable
 from models.repositories import hooks
-
-router = APIRouter(prefix="/projects/{project}/hooks/{hook_id}")
 
 
 class Value(BaseModel):
@@ -26,30 +25,36 @@ class Value(BaseModel):
 ValueDep = Annotated[Value, Depends(given(Value))]
 
 
-@router.put("/custom_headers/{key}", status_code=204)
-async def set_header(key: str, new: ValueDep, hook: HookDep, services: ServicesDep) -> Response:
-    """Set a custom header."""
-    check_header(key, new.value)
-    return await _write(services, hook, "custom_headers", {**_known(services, hook, "custom_headers"), key: new.value})
+def routes_of(prefix: str, access: Access) -> APIRouter:
+    """The same four calls for the webhooks of one kind of owner."""
+    router = APIRouter(prefix=f"{prefix}/{{hook_id}}")
+    one = hook_of(access)
 
+    @router.put("/custom_headers/{key}", status_code=204)
+    async def set_header(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Set a custom header."""
+        check_header(key, new.value)
+        known = _known(services, hook, "custom_headers")
+        return await _write(services, hook, "custom_headers", {**known, key: new.value})
 
-@router.delete("/custom_headers/{key}", status_code=204)
-async def delete_header(key: str, hook: HookDep, services: ServicesDep) -> Response:
-    """Delete a custom header."""
-    return await _write(services, hook, "custom_headers", _without(_known(services, hook, "custom_headers"), key))
+    @router.delete("/custom_headers/{key}", status_code=204)
+    async def delete_header(key: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Delete a custom header."""
+        return await _write(services, hook, "custom_headers", _without(_known(services, hook, "custom_headers"), key))
 
+    @router.put("/url_variables/{key}", status_code=204)
+    async def set_variable(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Set a variable of the address."""
+        check_variable(key, new.value)
+        known = _known(services, hook, "url_variables")
+        return await _write(services, hook, "url_variables", {**known, key: new.value})
 
-@router.put("/url_variables/{key}", status_code=204)
-async def set_variable(key: str, new: ValueDep, hook: HookDep, services: ServicesDep) -> Response:
-    """Set a variable of the address."""
-    check_variable(key, new.value)
-    return await _write(services, hook, "url_variables", {**_known(services, hook, "url_variables"), key: new.value})
+    @router.delete("/url_variables/{key}", status_code=204)
+    async def delete_variable(key: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Delete a variable of the address, which must not name it any more."""
+        return await _write(services, hook, "url_variables", _without(_known(services, hook, "url_variables"), key))
 
-
-@router.delete("/url_variables/{key}", status_code=204)
-async def delete_variable(key: str, hook: HookDep, services: ServicesDep) -> Response:
-    """Delete a variable of the address, which must not name it any more."""
-    return await _write(services, hook, "url_variables", _without(_known(services, hook, "url_variables"), key))
+    return router
 
 
 def _known(services: Services, hook: HookAccess, column: str) -> dict[str, str]:
@@ -69,6 +74,11 @@ async def _write(services: Services, hook: HookAccess, column: str, values: dict
         check_url(services, hook.row.url, values)
     written: dict[str, Any] = {column: sealed_map(services, values)}
     async with services.database.write() as connection:
-        await hooks.change(connection, hook.row.id, hook.project.row.id, **written)
-        await note(connection, services, hook, "hook_changed")
+        await hooks.change(connection, hook.row.id, hook.owner, **written)
+        await note(connection, services, hook.holder, hook.row.id, "hook_changed")
     return Response(status_code=204)
+
+
+router = APIRouter()
+for place, may in PLACES:
+    router.include_router(routes_of(place, may))

@@ -10,7 +10,7 @@ from api.deps import ServicesDep
 from api.hook_secrets import sealed
 from api.services import Services
 from api.v4.access import ProjectDep
-from api.v4.hooks import check_url
+from api.v4.hook_parameters import check_url
 from api.v4.parameters import given
 from api.v4.representation.hooks import integration, integration_in_full
 from auth.permissions import Action

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.audit import AuditEvent
 from models.columns import table_of
+from models.repositories import system_events
 
 event = table_of(AuditEvent)
 
@@ -40,7 +41,7 @@ class Happened:
 
 
 async def add(connection: AsyncConnection, author: Author, entity: Entity, happened: Happened, now: datetime) -> None:
-    """Write down what somebody did."""
+    """Write down what somebody did, for system hooks too where they hear of it."""
     await connection.execute(
         insert(event).values(
             author_id=author.id,
@@ -54,6 +55,7 @@ async def add(connection: AsyncConnection, author: Author, entity: Entity, happe
             created_at=now,
         )
     )
+    await system_events.note(connection, entity.kind, entity.id, happened.name, happened.details, now)
 
 
 def events(kind: str | None = None, entity_id: int | None = None) -> Select[Any]:

@@ -10,18 +10,29 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, bindparam, func, insert, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.hooks import BITS, DEPLOYMENT_STATUSES, MOST_FAILURES, OFF, REPORTED, Event, passes_branch_filter, wants
+from domain.hooks import (
+    BITS,
+    DEPLOYMENT_STATUSES,
+    MOST_FAILURES,
+    OFF,
+    REPORTED,
+    Event,
+    HookScope,
+    passes_branch_filter,
+    wants,
+)
 from models.columns import Record, table_of
 from models.environments import Deployment
 from models.hooks import Hook, HookDelivery, HookEvent
 from models.pipelines import Job, Pipeline
-from models.repositories import commit_reports
-from models.tables import Project
+from models.repositories import commit_reports, hooks
+from models.tables import Namespace, Project
 
 project = table_of(Project)
+namespace = table_of(Namespace)
 pipeline = table_of(Pipeline)
 job = table_of(Job)
 deployment = table_of(Deployment)
@@ -48,9 +59,12 @@ _OF_PIPELINES: Final = BITS[Event.PIPELINE] | REPORTED
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that a hook may want to hear of; `branch` is that of a push."""
+    """Something that a hook may want to hear of; `branch` is that of a push.
 
-    project_id: int
+    One without a project happened to the installation.
+    """
+
+    project_id: int | None
     kind: Event
     user_id: int | None = None
     pipeline_id: int | None = None
@@ -98,9 +112,19 @@ _BUILDS: Final = (
     .order_by(job.c.id)
 )
 _MADE: Final = select(job.c.id).where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.bridge).order_by(job.c.id)
-_HOOKS: Final = select(
-    hook.c.id, hook.c.project_id, hook.c.events, hook.c.branch_filter, hook.c.branch_filter_strategy, hook.c.failures
-).where(hook.c.project_id.in_(bindparam("b_projects", expanding=True)))
+_HEARER: Final = (hook.c.id, hook.c.events, hook.c.branch_filter, hook.c.branch_filter_strategy, hook.c.failures)
+_HOOKS: Final = union_all(
+    select(*_HEARER, hook.c.project_id.label("of_project")).where(
+        hook.c.project_id.in_(bindparam("b_projects", expanding=True))
+    ),
+    select(*_HEARER, project.c.id.label("of_project"))
+    .join_from(project, namespace, namespace.c.id == project.c.namespace_id)
+    .join(hook, hook.c.scope != HookScope.PROJECT)
+    .where(project.c.id.in_(bindparam("b_projects", expanding=True)))
+    .where((hook.c.scope == HookScope.SYSTEM) | hooks.lies_in(hook.c.namespace_id)),
+)
+"""The hooks that hear of projects: their own, those of the groups that they lie in, those of the installation."""
+_SYSTEM_HOOKS: Final = select(*_HEARER).where(hook.c.scope == HookScope.SYSTEM)
 
 
 async def jobs_changed(connection: AsyncConnection, rows: Iterable[Record], now: datetime) -> None:
@@ -195,9 +219,27 @@ async def note(connection: AsyncConnection, happened: Sequence[Happening], now: 
     """Write down what happened, with a delivery for each hook that wants it."""
     if not happened:
         return
-    found = await connection.execute(_HOOKS, {"b_projects": sorted({one.project_id for one in happened})})
-    hooks = found.all()
-    told = [(one, mine) for one in happened if (mine := [row for row in hooks if _hears(row, one)])]
+    found = await connection.execute(_HOOKS, {"b_projects": sorted({one.project_id or 0 for one in happened})})
+    rows = sorted(found.all(), key=lambda row: row.id)
+    await _write(connection, [(one, [row for row in rows if _hears(row, one)]) for one in happened], now)
+
+
+async def system_listens(connection: AsyncConnection) -> bool:
+    """Whether there is any system hook."""
+    return (await connection.execute(_SYSTEM_HOOKS.limit(1))).first() is not None
+
+
+async def note_system(connection: AsyncConnection, happened: Happening, now: datetime) -> None:
+    """Write down what happened to the installation, with a delivery for each system hook."""
+    rows = (await connection.execute(_SYSTEM_HOOKS.order_by(hook.c.id))).all()
+    await _write(connection, [(happened, rows)], now)
+
+
+async def _write(
+    connection: AsyncConnection, heard: Iterable[tuple[Happening, Sequence[Record]]], now: datetime
+) -> None:
+    """Write events, each with deliveries to those who hear of it; one that nobody hears of is not written."""
+    told = [(one, mine) for one, mine in heard if mine]
     if not told:
         return
     added = insert(happening).returning(happening.c.id, sort_by_parameter_order=True)
@@ -211,7 +253,7 @@ async def note(connection: AsyncConnection, happened: Sequence[Happening], now: 
 
 
 def _hears(row: Record, happened: Happening) -> bool:
-    if row.project_id != happened.project_id or not wants(row.events, happened.kind):
+    if row.of_project != happened.project_id or not wants(row.events, happened.kind):
         return False
     if happened.kind is not Event.PUSH:
         return True

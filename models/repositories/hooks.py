@@ -1,40 +1,81 @@
-"""Webhooks of projects, and what of a project is watched because of them."""
+"""Webhooks of projects, groups and the installation, and what of a project is watched because of them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import reduce
+from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, String, case, cast, delete, func, insert, literal, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.hooks import REPORTED, Health
+from domain.hooks import BITS, REPORTED, Health, HookScope
 from models.columns import Record, table_of
 from models.hooks import ForgeLink, Hook, HookDelivery
-from models.tables import Project
+from models.tables import Namespace, Project
 
 hook = table_of(Hook)
 delivery = table_of(HookDelivery)
 link = table_of(ForgeLink)
 project = table_of(Project)
+namespace = table_of(Namespace)
 
 
-def of_project(project_id: int) -> Select[Any]:
-    """Statement for the hooks of a project, the oldest first."""
-    return select(hook).where(hook.c.project_id == project_id).order_by(hook.c.id)
+@dataclass(frozen=True, slots=True)
+class HookOwner:
+    """Whose hooks: those of a project, of a group, or, with neither, of the installation."""
+
+    project_id: int | None = None
+    namespace_id: int | None = None
+
+    @property
+    def scope(self) -> HookScope:
+        """What its hooks hear of."""
+        if self.project_id is not None:
+            return HookScope.PROJECT
+        return HookScope.SYSTEM if self.namespace_id is None else HookScope.GROUP
+
+    @property
+    def rule(self) -> ColumnElement[bool]:
+        """Which hooks are its own."""
+        if self.project_id is not None:
+            return hook.c.project_id == self.project_id
+        if self.namespace_id is not None:
+            return hook.c.namespace_id == self.namespace_id
+        return hook.c.scope == HookScope.SYSTEM
+
+    @property
+    def projects(self) -> ColumnElement[bool]:
+        """The projects that its hooks hear of."""
+        if self.project_id is not None:
+            return project.c.id == self.project_id
+        if self.namespace_id is None:
+            return true()
+        return project.c.namespace_id.in_(select(namespace.c.id).where(lies_in(self.namespace_id)))
 
 
-async def count(connection: AsyncConnection, project_id: int) -> int:
-    """How many hooks a project has."""
-    statement = select(func.count()).select_from(hook).where(hook.c.project_id == project_id)
+def lies_in(key: Any) -> ColumnElement[bool]:
+    """Whether a row of `namespace` is the group of this key, or lies in it."""
+    return namespace.c.trail.contains(literal("/") + cast(key, String) + "/")
+
+
+def of_owner(owner: HookOwner) -> Select[Any]:
+    """Statement for the hooks of an owner, the oldest first."""
+    return select(hook).where(owner.rule).order_by(hook.c.id)
+
+
+async def count(connection: AsyncConnection, owner: HookOwner) -> int:
+    """How many hooks an owner has."""
+    statement = select(func.count()).select_from(hook).where(owner.rule)
     return int((await connection.execute(statement)).scalar_one())
 
 
-async def get(connection: AsyncConnection, hook_id: int, project_id: int) -> Record:
-    """A hook of a project. Raises `NotFound`."""
-    row = await find(connection, hook_id)
-    if row is None or row.project_id != project_id:
+async def get(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> Record:
+    """A hook of an owner. Raises `NotFound`."""
+    row = (await connection.execute(select(hook).where(hook.c.id == hook_id, owner.rule))).first()
+    if row is None:
         raise NotFound("404 Not found")
     return row
 
@@ -44,39 +85,75 @@ async def find(connection: AsyncConnection, hook_id: int) -> Record | None:
     return (await connection.execute(select(hook).where(hook.c.id == hook_id))).first()
 
 
-async def add(connection: AsyncConnection, project_id: int, now: datetime, **values: Any) -> int:
+async def add(connection: AsyncConnection, owner: HookOwner, now: datetime, **values: Any) -> int:
     """Write a hook; what it wants to hear of is noted from now on."""
-    row = {"project_id": project_id, "uuid": str(uuid4()), "created_at": now, **values}
+    whose = {"scope": owner.scope, "project_id": owner.project_id, "namespace_id": owner.namespace_id}
+    row = {**whose, "uuid": str(uuid4()), "created_at": now, **values}
     made: int = (await connection.execute(insert(hook).values(**row).returning(hook.c.id))).scalar_one()
-    await watch(connection, project_id)
+    await watch(connection, owner)
     return made
 
 
-async def change(connection: AsyncConnection, hook_id: int, project_id: int, **values: Any) -> None:
+async def change(connection: AsyncConnection, hook_id: int, owner: HookOwner, **values: Any) -> None:
     """Write columns of a hook."""
     if values:
         await connection.execute(update(hook).where(hook.c.id == hook_id).values(**values))
-        await watch(connection, project_id)
+        await watch(connection, owner)
 
 
-async def remove(connection: AsyncConnection, hook_id: int, project_id: int) -> None:
+async def remove(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> None:
     """Forget a hook and its deliveries; one that is under way finds nothing more to do."""
     await connection.execute(delete(delivery).where(delivery.c.hook_id == hook_id))
     await connection.execute(delete(hook).where(hook.c.id == hook_id))
-    await watch(connection, project_id)
+    await watch(connection, owner)
 
 
-async def watch(connection: AsyncConnection, project_id: int) -> None:
-    """Write into the project what its hooks and links to forges want to hear of."""
-    await connection.execute(select(project.c.id).where(project.c.id == project_id).with_for_update(key_share=True))
-    events = (await connection.execute(select(hook.c.events).where(hook.c.project_id == project_id))).scalars()
-    watched = 0
-    for bits in events:
-        watched |= bits
-    links = select(link.c.id).where(link.c.project_id == project_id, link.c.active).limit(1)
-    if (await connection.execute(links)).first() is not None:
-        watched |= REPORTED
-    await connection.execute(update(project).where(project.c.id == project_id).values(watched=watched))
+async def remove_all(connection: AsyncConnection, owner: HookOwner) -> None:
+    """Forget the hooks of an owner that is about to go."""
+    mine = select(hook.c.id).where(owner.rule)
+    await connection.execute(delete(delivery).where(delivery.c.hook_id.in_(mine)))
+    await connection.execute(delete(hook).where(owner.rule))
+
+
+def _watched() -> ColumnElement[int]:
+    """What the hooks and links of a project want to hear of: one bit after the other, as databases have no `or` of
+    numbers in common.
+    """
+    reported = select(link.c.id).where(link.c.project_id == project.c.id, link.c.active).correlate(project).exists()
+    above = (
+        select(namespace.c.id)
+        .where(namespace.c.id == project.c.namespace_id, lies_in(hook.c.namespace_id))
+        .correlate(project, hook)
+        .exists()
+    )
+    mine, of_many = hook.c.project_id == project.c.id, hook.c.scope != HookScope.PROJECT
+    reaches = of_many & ((hook.c.scope == HookScope.SYSTEM) | above)
+    parts: list[ColumnElement[int]] = [case((reported, REPORTED), else_=0)]
+    for bit in BITS.values():
+        wants = hook.c.events.bitwise_and(bit) != 0
+        own = select(hook.c.id).where(mine, wants).correlate(project).exists()
+        wider = select(hook.c.id).where(reaches, wants).correlate(project).exists()
+        parts.append(case((own | wider, bit), else_=0))
+    return reduce(lambda left, right: left + right, parts)
+
+
+_WATCHED: Final = _watched()
+
+
+async def watch(connection: AsyncConnection, owner: HookOwner) -> None:
+    """Write into the projects of an owner what hooks and links to forges want to hear of.
+
+    Whoever adds a project to a group refers to the group's row: while hooks of many projects change, those rows are
+    locked, so that a project which is made at that moment sees the hook or is seen by it.
+    """
+    if owner.scope is not HookScope.PROJECT:
+        groups = select(namespace.c.id).order_by(namespace.c.id).with_for_update()
+        if owner.namespace_id is not None:
+            groups = groups.where(lies_in(owner.namespace_id))
+        await connection.execute(groups)
+    mine = select(project.c.id).where(owner.projects).order_by(project.c.id)
+    await connection.execute(mine.with_for_update(key_share=True))
+    await connection.execute(update(project).where(owner.projects).values(watched=_WATCHED))
 
 
 async def mend(connection: AsyncConnection, hook_id: int, after: Callable[[Health], Health]) -> None:

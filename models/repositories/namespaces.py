@@ -9,6 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound, Refused
 from models.columns import Record, table_of
+from models.repositories import hooks
+from models.repositories.hooks import HookOwner
 from models.tables import Namespace, NamespaceMember, Project, Runner, User
 
 namespace = table_of(Namespace)
@@ -96,5 +98,6 @@ async def remove(connection: AsyncConnection, row: Record) -> None:
             raise Refused(f"409 Conflict: {row.full_path} still has {words}; remove those first.")
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
         raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
+    await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
     await connection.execute(delete(namespace_member).where(namespace_member.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))

@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.repositories import members, namespaces, protected_refs
+from models.repositories import hooks, members, namespaces, protected_refs
+from models.repositories.hooks import HookOwner
 from models.tables import Project
 
 project = table_of(Project)
@@ -53,6 +54,7 @@ async def create_project(
     made: int = (await connection.execute(statement.returning(project.c.id))).scalar_one()
     await members.add_to_project(connection, made, creator_id, level)
     await protected_refs.protect_branch(connection, made, default_branch, now)
+    await hooks.watch(connection, HookOwner(project_id=made))
     return made
 
 

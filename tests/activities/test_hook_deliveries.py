@@ -25,6 +25,7 @@ from models.hooks import Hook, HookDelivery
 from models.notifications import Notifications
 from models.repositories import happenings, hook_deliveries, hooks, releases
 from models.repositories.happenings import Happening
+from models.repositories.hooks import HookOwner
 from outbound.post import Poster, PostLimits
 from settings import Settings, TimeLimits
 from tests.activities.receiver import local_poster, receiving
@@ -57,7 +58,7 @@ class Desk:
     async def hook(self, url: str, *wanted: Event, **values: Any) -> int:
         async with self.world.database.write() as connection:
             return await hooks.add(
-                connection, self.world.project_id, self.now(), url=url, events=bits_of(wanted), **values
+                connection, HookOwner(self.world.project_id), self.now(), url=url, events=bits_of(wanted), **values
             )
 
     def sealed(self, text: str) -> str:
@@ -288,7 +289,7 @@ async def test_a_deleted_hook_gets_nothing(desk: Desk) -> None:
         await desk.happen()
         (row,) = await desk.rows()
         async with desk.world.database.write() as connection:
-            await hooks.remove(connection, key, desk.world.project_id)
+            await hooks.remove(connection, key, HookOwner(desk.world.project_id))
         assert await desk.deliver(row.id) == "gone"
     assert receiver.got == []
 

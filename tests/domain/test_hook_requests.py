@@ -17,10 +17,10 @@ from domain.hook_requests import (
     headers_of,
     shown_headers,
 )
-from domain.hooks import Event, signing_key
+from domain.hooks import signing_key
 
 KEY = "whsec_" + base64.b64encode(bytes(range(32))).decode()
-PARCEL = Parcel(Event.TAG_PUSH, "d-1", "e-1", "h-1", "https://perdure.example")
+PARCEL = Parcel("Tag Push Hook", "d-1", "e-1", "h-1", "https://perdure.example")
 
 
 def test_an_implementation_of_others_verifies_the_signature() -> None:

@@ -9,15 +9,20 @@ from domain.hooks import (
     BITS,
     FLAGS,
     REPORTED,
+    SYSTEM_FLAGS,
     TITLES,
     Event,
     Health,
+    HookScope,
     Outcome,
     bits_of,
     check_branch_filter,
+    flags_of,
     outcome_of,
     passes_branch_filter,
     pause_before,
+    title_of,
+    trigger_of,
     wants,
 )
 
@@ -25,7 +30,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_every_event_has_a_flag_a_title_and_a_bit_of_its_own() -> None:
-    assert set(FLAGS.values()) == set(TITLES) == set(BITS) == set(Event)
+    assert set(FLAGS.values()) == set(TITLES)
+    assert {*FLAGS.values(), *SYSTEM_FLAGS.values(), Event.SYSTEM} == set(BITS) == set(Event)
     assert len({*BITS.values(), REPORTED}) == len(Event) + 1
     both = bits_of([Event.PUSH, Event.JOB, Event.JOB])
     assert [event for event in Event if wants(both, event)] == [Event.PUSH, Event.JOB]
@@ -118,3 +124,11 @@ def test_the_fortieth_failure_is_the_last() -> None:
         assert (health.alert(now) == "disabled") is (number == 40)
     assert health.alert(now + timedelta(days=365)) == "disabled"
     assert health.failed(now + timedelta(days=365)) == health
+
+
+def test_system_hooks_have_one_title_and_events_of_their_own() -> None:
+    assert title_of(Event.PUSH, HookScope.SYSTEM) == title_of(Event.SYSTEM, HookScope.SYSTEM) == "System Hook"
+    assert (title_of(Event.JOB, HookScope.GROUP), trigger_of(Event.JOB, HookScope.GROUP)) == ("Job Hook", "job_hooks")
+    assert trigger_of(Event.PUSH, HookScope.SYSTEM) == "system_hooks"
+    assert flags_of(HookScope.GROUP) == flags_of(HookScope.PROJECT) == FLAGS
+    assert "pipeline_events" not in flags_of(HookScope.SYSTEM)

@@ -17,6 +17,7 @@ from models.hooks import CommitReport, HookDelivery, HookEvent
 from models.pipelines import Lease
 from models.repositories import commit_reports, forge_links, happenings, hook_deliveries, hooks, job_rows, pipelines
 from models.repositories.happenings import Happening
+from models.repositories.hooks import HookOwner
 from models.session import Database
 from tests.models.world import BEGIN, World, job, pipeline
 
@@ -36,7 +37,7 @@ async def hook(world: World, *wanted: Event, **values: Any) -> int:
     """A hook of the world's project."""
     async with world.database.write() as connection:
         return await hooks.add(
-            connection, world.project_id, BEGIN, url="http://h.example/", events=bits_of(wanted), **values
+            connection, HookOwner(world.project_id), BEGIN, url="http://h.example/", events=bits_of(wanted), **values
         )
 
 
@@ -124,7 +125,7 @@ async def test_who_wants_nothing_hears_nothing_and_pays_nothing(world: World) ->
     watched = await played()
     assert len(watched) > len(plain)
     async with world.database.write() as connection:
-        await hooks.remove(connection, key, world.project_id)
+        await hooks.remove(connection, key, HookOwner(world.project_id))
     again = await played()
     assert not [text for text in again if "hook" in text]
 

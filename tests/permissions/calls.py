@@ -61,6 +61,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/protected_tags": {"name": "v*"},
     "/api/v4/projects/{project}/ref": {"ref": "main"},
     "/api/hooks": {"hook_id": "{incoming_id}"},
+    "/api/v4/groups/{group}/hooks": {"hook_id": "{group_hook}", "event_id": "{group_event}"},
+    "/api/v4/hooks": {"hook_id": "{system_hook}", "event_id": "{system_event}", "trigger": "push_events"},
     "/api/v4/projects/{project}/repository": {
         "branch": "fix",
         "ending": "zip",
@@ -93,6 +95,16 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /api/v4/projects/{project}/hooks/{hook_id}": {"name": "new"},
     "PUT /api/v4/projects/{project}/hooks/{hook_id}/custom_headers/{key}": {"value": "1"},
     "PUT /api/v4/projects/{project}/hooks/{hook_id}/url_variables/{key}": {"value": "1"},
+    **{
+        f"{verb} /api/v4{place}/hooks{rest}": body
+        for place in ("/projects/{project}", "/groups/{group}", "")
+        for verb, rest, body in (
+            ("POST", "", {"url": "https://hook.example/"}),
+            ("PUT", "/{hook_id}", {"name": "new"}),
+            ("PUT", "/{hook_id}/custom_headers/{key}", {"value": "1"}),
+            ("PUT", "/{hook_id}/url_variables/{key}", {"value": "1"}),
+        )
+    },
     "PUT /api/v4/projects/{project}/integrations/{slug}": {"context_prefix": "ours"},
     "POST /api/v4/projects/{project}/variables": {"key": "B", "value": "1"},
     "PUT /api/v4/projects/{project}/variables/{key}": {"value": "2"},

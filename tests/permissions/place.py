@@ -198,7 +198,8 @@ async def _side(site: Site, side: str) -> dict[str, str]:
         await made(f"{base}/protected_tags", name="v*")
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
         pair = {"key": "A", "value": "a"}
-        hook = await made(f"{base}/hooks", url="https://hook.example/", custom_headers=[pair], url_variables=[pair])
+        of_hook = {"url": "https://hook.example/", "custom_headers": [pair], "url_variables": [pair]}
+        hooks = {where: (await made(f"{where}/hooks", **of_hook))["id"] for where in (base, of_group, "")}
         link = {"repository_url": "https://git.example/a/b", "token": "t"}
         assert (await client.put(f"/api/v4{base}/integrations/gitea", json=link)).status_code == 200
         engine = await _engine_objects(site, client, project, side)
@@ -211,9 +212,7 @@ async def _side(site: Site, side: str) -> dict[str, str]:
         assert answer.status_code == 200, answer.text
         upstream = await made("/projects", name="upstream", namespace_id=group["id"])
         subscription = await made(f"{base}/subscriptions", upstream_project=upstream["id"])
-        tested = await client.post(f"/api/v4{base}/hooks/{hook['id']}/test/pipeline_events")
-        assert tested.status_code == 202, tested.text
-        event, *_ = (await client.get(f"/api/v4{base}/hooks/{hook['id']}/events")).json()
+        events = {where: await _tested(client, f"/api/v4{where}/hooks/{key}") for where, key in hooks.items()}
         runner = await made("/user/runners", runner_type="project_type", project_id=project["id"])
         values = {
             "project": project["id"],
@@ -228,11 +227,23 @@ async def _side(site: Site, side: str) -> dict[str, str]:
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
             "runner_id": runner["id"],
-            "hook_id": hook["id"],
-            "event_id": event["id"],
+            "hook_id": hooks[base],
+            "event_id": events[base],
+            "group_hook": hooks[of_group],
+            "group_event": events[of_group],
+            "system_hook": hooks[""],
+            "system_event": events[""],
             **engine,
         }
         return {name: str(value) for name, value in values.items()}
+
+
+async def _tested(client: httpx.AsyncClient, hook: str) -> int:
+    """The id of what a webhook was told by a test, which takes longer than anybody waits here."""
+    answer = await client.post(f"{hook}/test/push_events")
+    assert answer.status_code == 202, answer.text
+    newest, *_ = (await client.get(f"{hook}/events")).json()
+    return int(newest["id"])
 
 
 async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[str, Any], side: str) -> dict[str, Any]:

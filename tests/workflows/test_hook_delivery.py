@@ -27,6 +27,7 @@ from models.columns import table_of
 from models.hooks import CommitReport, HookDelivery
 from models.notifications import HOOKS, Notifications
 from models.repositories import forge_links, hooks, pipelines
+from models.repositories.hooks import HookOwner
 from models.repositories.pipelines import PipelineRequest
 from settings import Settings, TimeLimits
 from tests.activities.receiver import Receiver, local_poster, receiving
@@ -86,7 +87,9 @@ class Teller:
         """A hook of the pod's project."""
         world = self.pod.world
         async with world.database.write() as connection:
-            await hooks.add(connection, world.project_id, system_clock(), url=receiver.url, events=bits_of(wanted))
+            await hooks.add(
+                connection, HookOwner(world.project_id), system_clock(), url=receiver.url, events=bits_of(wanted)
+            )
 
     async def link(self, receiver: Receiver) -> None:
         """A link of the pod's project to a forge."""

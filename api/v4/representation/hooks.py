@@ -1,13 +1,13 @@
 """Webhooks, their deliveries, and links to other forges as GitLab's JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from api.v4.representation.moments import moment
-from domain.hooks import FLAGS, Event, Health, wants
+from domain.hooks import Event, Health, HookScope, flags_of, trigger_of, wants
 
-_NEVER: Final = (
+_NOT_HERE: Final = (
     "issues_events",
     "confidential_issues_events",
     "note_events",
@@ -19,7 +19,16 @@ _NEVER: Final = (
     "resource_access_token_events",
     "repository_update_events",
 )
-"""Events of GitLab that cannot happen here."""
+_NEVER: Final[Mapping[str, tuple[str, ...]]] = {
+    HookScope.PROJECT: _NOT_HERE,
+    HookScope.GROUP: (*_NOT_HERE, "subgroup_events", "member_events"),
+}
+"""Events of GitLab that hooks of a scope never hear of here."""
+
+
+def _owner(row: Any) -> dict[str, int]:
+    owners = {"project_id": row.project_id, "group_id": row.namespace_id}
+    return {name: key for name, key in owners.items() if key is not None}
 
 
 def hook(row: Any, headers: Iterable[str], variables: Iterable[str], now: datetime) -> dict[str, Any]:
@@ -30,9 +39,9 @@ def hook(row: Any, headers: Iterable[str], variables: Iterable[str], now: dateti
         "name": row.name or None,
         "description": row.description or None,
         "created_at": moment(row.created_at),
-        "project_id": row.project_id,
-        **{flag: wants(row.events, event) for flag, event in FLAGS.items()},
-        **dict.fromkeys(_NEVER, False),
+        **_owner(row),
+        **{flag: wants(row.events, event) for flag, event in flags_of(row.scope).items()},
+        **dict.fromkeys(_NEVER.get(row.scope, ()), False),
         "push_events_branch_filter": row.branch_filter or None,
         "branch_filter_strategy": row.branch_filter_strategy,
         "enable_ssl_verification": row.verify_tls,
@@ -46,15 +55,15 @@ def hook(row: Any, headers: Iterable[str], variables: Iterable[str], now: dateti
     }
 
 
-def hook_event(row: Any, url: str, body: Any) -> dict[str, Any]:
+def hook_event(row: Any, hook: Any, body: Any) -> dict[str, Any]:
     """A delivery, by its last attempt, with fields of our own.
 
     `state` is `open`, `delivered` or `failed`; `error` says why there is no answer, `tries` tell of each attempt.
     """
     return {
         "id": row.id,
-        "url": url,
-        "trigger": f"{Event(row.kind)}_hooks",
+        "url": hook.url,
+        "trigger": trigger_of(Event(row.kind), hook.scope),
         "request_headers": row.request_headers,
         "request_data": body,
         "response_headers": row.response_headers,

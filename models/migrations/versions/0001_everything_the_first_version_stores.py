@@ -314,7 +314,9 @@ def upgrade() -> None:
     )
     op.create_table('hook',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('scope', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('uuid', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('url', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('name', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -330,11 +332,14 @@ def upgrade() -> None:
     sa.Column('failures', sa.Integer(), nullable=False),
     sa.Column('disabled_until', models.columns.Moment(timezone=True), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
     sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
     sa.PrimaryKeyConstraint('id'),
     sqlite_autoincrement=True
     )
     with op.batch_alter_table('hook', schema=None) as batch_op:
+        batch_op.create_index('hook_of_many', ['id'], unique=False, sqlite_where=sa.text("scope <> 'project'"), postgresql_where=sa.text("scope <> 'project'"))
+        batch_op.create_index(batch_op.f('ix_hook_namespace_id'), ['namespace_id'], unique=False)
         batch_op.create_index(batch_op.f('ix_hook_project_id'), ['project_id'], unique=False)
 
     op.create_table('incoming_hook',
@@ -998,7 +1003,7 @@ def upgrade() -> None:
 
     op.create_table('hook_event',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('kind', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('uuid', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
     sa.Column('user_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
@@ -1342,6 +1347,8 @@ def downgrade() -> None:
     op.drop_table('incoming_hook')
     with op.batch_alter_table('hook', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_hook_project_id'))
+        batch_op.drop_index(batch_op.f('ix_hook_namespace_id'))
+        batch_op.drop_index('hook_of_many', sqlite_where=sa.text("scope <> 'project'"), postgresql_where=sa.text("scope <> 'project'"))
 
     op.drop_table('hook')
     op.drop_table('forge_link')
