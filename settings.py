@@ -103,6 +103,8 @@ class Retention(BaseSettings):
     (`ci_delete_pipelines_in_seconds`)."""
     audit_events_kept: float = Field(default=0.0, ge=0)
     """Audit events."""
+    contributions_kept: float = Field(default=3 * 365 * 86400.0, ge=0)
+    """Events of people and projects; GitLab keeps them for three years."""
     dead_tokens_kept: float = Field(default=30 * 86400.0, ge=0)
     """Access tokens that were revoked or have expired."""
     operation_keys_kept: float = Field(default=30 * 86400.0, ge=0)

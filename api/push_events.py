@@ -55,7 +55,7 @@ async def push_event(
     event: Event, project: Any, user_id: int, repository: Repository, update: RefUpdate, protection: Protection
 ) -> Happening:
     """A ref that was moved, as hooks are told of it."""
-    commits, total = await changes(repository, update.old, update.new, project.default_branch)
+    commits, total = await changes(repository, update, project.default_branch)
     checkout, message = update.new, ""
     if event is Event.TAG_PUSH:
         commits, total = [], 0

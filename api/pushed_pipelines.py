@@ -1,16 +1,18 @@
 """The pipelines of refs that have moved, made once, whoever finishes the push."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from api.merge_requests.refresh import refresh_of
 from api.prepared_pipelines import Prepared, prepared
+from api.push_contributions import pushed
 from api.push_events import push_events
 from api.services import Services
 from git.push import RefUpdate
 from git.repository import Repository
 from models.notifications import MERGES, OUTBOX
-from models.repositories import environment_lifecycle, happenings, pushes
+from models.repositories import contributions, environment_lifecycle, happenings, pushes
 from models.repositories.pipelines import PipelineRequest
 
 _MOST_PIPELINES: Final = 4
@@ -26,7 +28,9 @@ async def finish(
     wanted = [update for update in moved if (update.is_branch or update.is_tag) and not update.is_delete]
     if "ci.no_pipeline" in push.options or len(wanted) > _MOST_PIPELINES:
         wanted = []
-    made = [await _prepared(services, project, repository, push, update) for update in wanted]
+    made, contributed = await asyncio.gather(
+        _all_prepared(services, project, repository, push, wanted), pushed(repository, project, push.user_id, moved)
+    )
     told = await push_events(services, project, push.user_id, repository, moved)
     refresh = await refresh_of(services, project, repository, push, moved)
     lines: list[str] = []
@@ -35,6 +39,7 @@ async def finish(
         if not await pushes.take(connection, push_id, services.clock()):
             return []
         await happenings.note(connection, told, services.clock())
+        await contributions.add(connection, contributed, services.clock())
         for gone in (update.short_name for update in moved if update.is_branch and update.is_delete):
             await environment_lifecycle.stop_of_branch(connection, project.id, gone, services.clock())
         await refresh.record(connection, services.clock())
@@ -49,6 +54,12 @@ async def finish(
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
     return [*lines, *await refresh.make_pipelines()]
+
+
+async def _all_prepared(
+    services: Services, project: Any, repository: Repository, push: Any, updates: Sequence[RefUpdate]
+) -> list[Prepared | None]:
+    return [await _prepared(services, project, repository, push, update) for update in updates]
 
 
 async def _prepared(

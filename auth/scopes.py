@@ -54,7 +54,7 @@ OF_PROJECTS: Final = frozenset(Scope) - {Scope.READ_USER}
 """The scopes that tokens of projects and groups may have."""
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_SELF: Final = frozenset({"/api/v4/user", "/api/v4/personal_access_tokens/self"})
+_SELF: Final = frozenset({"/api/v4/user", "/api/v4/events", "/api/v4/personal_access_tokens/self"})
 
 
 def use_of(method: str, path: str) -> Use:

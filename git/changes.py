@@ -1,5 +1,6 @@
 """What a push brought: its newest commits with the files they touch, and how many there are."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -7,6 +8,7 @@ from domain.errors import Invalid, PerdureError
 from git.command import run
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.names import checked_ref, checked_sha
+from git.push import RefUpdate
 from git.repository import Repository
 
 NEWEST: Final = 20
@@ -27,16 +29,16 @@ class Changed:
     removed: list[str] = field(default_factory=list)
 
 
-async def changes(repository: Repository, old: str, new: str, default_branch: str) -> tuple[list[Changed], int]:
-    """The commits from `old` to `new`, the oldest first, `NEWEST` at most, and the number of all.
+async def changes(repository: Repository, update: RefUpdate, default_branch: str) -> tuple[list[Changed], int]:
+    """The commits that an update brought to its ref, the oldest first, `NEWEST` at most, and the number of all.
 
-    `old` of zeros is that of a new branch: then those are meant which the default branch has not. Nothing when the
+    Of a new ref those are meant which the default branch has not; of a new default branch all. Nothing when the
     repository has lost them, or when they are too large to be read.
     """
-    if not new.strip("0"):
+    if update.is_delete:
         return [], 0
     try:
-        wanted = await _range(repository, old, new, default_branch)
+        wanted = await _range(repository, update, default_branch)
         total = int(await _git(repository, "rev-list", "--count", *wanted, "--"))
         commits = _commits(
             await _git(
@@ -58,11 +60,28 @@ async def changes(repository: Repository, old: str, new: str, default_branch: st
     return [_changed(commit, paths.get(commit.sha, [])) for commit in reversed(commits)], total
 
 
-async def _range(repository: Repository, old: str, new: str, default_branch: str) -> list[str]:
-    if old.strip("0"):
-        return [checked_sha(new), f"^{checked_sha(old)}"]
-    known = await repository.resolve(f"refs/heads/{checked_ref(default_branch)}")
-    return [checked_sha(new)] + ([f"^{known}"] if known not in {None, new} else [])
+async def summary(repository: Repository, update: RefUpdate, default_branch: str) -> tuple[int, str]:
+    """How many commits an update brought, as `changes` counts them, and the newest one's title; none if it is lost."""
+    if update.is_delete:
+        return 0, ""
+    try:
+        wanted = await _range(repository, update, default_branch)
+        count, title = await asyncio.gather(
+            _git(repository, "rev-list", "--count", *wanted, "--"),
+            _git(repository, "log", "-1", "--no-show-signature", "--format=%s", checked_sha(update.new), "--"),
+        )
+    except PerdureError:
+        return 0, ""
+    return int(count), title.decode("utf-8", "replace").strip()
+
+
+async def _range(repository: Repository, update: RefUpdate, default_branch: str) -> list[str]:
+    if not update.is_create:
+        return [checked_sha(update.new), f"^{checked_sha(update.old)}"]
+    known, default = None, f"refs/heads/{checked_ref(default_branch)}"
+    if update.ref != default:
+        known = await repository.resolve(default)
+    return [checked_sha(update.new)] + ([f"^{known}"] if known is not None else [])
 
 
 async def _git(repository: Repository, *arguments: str, given: bytes = b"") -> bytes:

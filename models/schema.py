@@ -9,6 +9,7 @@ from sqlmodel import SQLModel
 
 import models.audit
 import models.commit_statuses
+import models.contributions
 import models.environments
 import models.hooks
 import models.idempotency

@@ -1,4 +1,4 @@
-"""News of merge requests for webhooks, written in the transaction of what happened."""
+"""News of merge requests for webhooks and for events of people, written in the transaction of what happened."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.merge_requests.standing import known_so_far
 from api.merge_requests.surroundings import Surroundings, around
 from api.services import Services
+from domain.contributions import MERGE_REQUEST, OF_NEWS, Contribution, Target
 from domain.errors import PerdureError
 from domain.hooks import Event, wants
 from domain.merge_request_news import News, changes, kept
 from domain.merge_requests import detailed_status
-from models.repositories import happenings, merge_requests
+from models.repositories import contributions, happenings, merge_requests
 from models.repositories.happenings import Happening
 
 
@@ -33,7 +34,11 @@ class Cause:
 async def note(
     services: Services, connection: AsyncConnection, before: Any, news: News, cause: Cause, now: datetime
 ) -> None:
-    """Note news of a merge request, which was `before`; not one more statement if nobody wants to hear of it."""
+    """Note news of a merge request, which was `before`: a contribution of somebody, and what webhooks are told."""
+    if news in OF_NEWS and not cause.system_action:
+        target = Target(MERGE_REQUEST, before.id, before.iid, before.title)
+        made = Contribution(before.project_id, cause.user_id, OF_NEWS[news], target)
+        await contributions.add(connection, [made], now)
     if not wants(await happenings.watched(connection, before.project_id), Event.MERGE_REQUEST):
         return
     after = await merge_requests.get(connection, before.id)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.audit import AuditEvent
 from models.columns import table_of
-from models.repositories import system_events
+from models.repositories import contributions, system_events
 
 event = table_of(AuditEvent)
 
@@ -41,7 +41,7 @@ class Happened:
 
 
 async def add(connection: AsyncConnection, author: Author, entity: Entity, happened: Happened, now: datetime) -> None:
-    """Write down what somebody did, for system hooks too where they hear of it."""
+    """Write down what somebody did; system hooks and the events of people and projects get what is theirs of it."""
     await connection.execute(
         insert(event).values(
             author_id=author.id,
@@ -56,6 +56,8 @@ async def add(connection: AsyncConnection, author: Author, entity: Entity, happe
         )
     )
     await system_events.note(connection, entity.kind, entity.id, happened.name, happened.details, now)
+    member = happened.details.get("member", "")
+    await contributions.of_audit(connection, entity.kind, entity.id, happened.name, author.id, member, now)
 
 
 def events(kind: str | None = None, entity_id: int | None = None) -> Select[Any]:

@@ -13,6 +13,7 @@ from domain.status import COMPLETE
 from models.audit import AuditEvent
 from models.columns import table_of
 from models.incoming_hooks import IncomingDelivery
+from models.contributions import Contribution
 from models.pipelines import Job, OperationKey, Pipeline, Push
 from models.schedules import ScheduleTick
 from models.subscriptions import SubscribedRun
@@ -20,6 +21,7 @@ from models.tables import AccessToken, RunnerManager
 from settings import Retention
 
 token = table_of(AccessToken)
+contribution = table_of(Contribution)
 event = table_of(AuditEvent)
 delivery = table_of(IncomingDelivery)
 job = table_of(Job)
@@ -63,6 +65,7 @@ _OLD: Final[Mapping[str, Any]] = {
     "incoming_delivery": lambda limit: delivery.c.done_at < limit,
     "subscribed_run": lambda limit: run.c.done_at < limit,
     "audit_event": lambda limit: event.c.created_at < limit,
+    "contribution": lambda limit: contribution.c.created_at < limit,
 }
 
 POLICIES: Final = (
@@ -71,6 +74,7 @@ POLICIES: Final = (
     Policy(token, "dead_tokens_kept"),
     Policy(manager, "silent_managers_kept"),
     Policy(event, "audit_events_kept"),
+    Policy(contribution, "contributions_kept"),
     Policy(tick, "ticks_kept"),
     Policy(delivery, "deliveries_kept"),
     Policy(run, "deliveries_kept"),

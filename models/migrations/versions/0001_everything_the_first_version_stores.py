@@ -312,6 +312,27 @@ def upgrade() -> None:
     sa.UniqueConstraint('project_id', 'kind'),
     sqlite_autoincrement=True
     )
+    op.create_table('contribution',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('author_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('action', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('target_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('target_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('target_iid', sa.Integer(), nullable=True),
+    sa.Column('target_title', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('push', sa.JSON().with_variant(postgresql.JSONB(astext_type=Text()), 'postgresql'), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['author_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('contribution', schema=None) as batch_op:
+        batch_op.create_index('contribution_by_age', ['created_at'], unique=False)
+        batch_op.create_index('contribution_of_author', ['author_id', 'id'], unique=False)
+        batch_op.create_index('contribution_to_project', ['project_id', 'id'], unique=False)
+
     op.create_table('hook',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('scope', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -1345,6 +1366,12 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_incoming_hook_project_id'))
 
     op.drop_table('incoming_hook')
+    with op.batch_alter_table('contribution', schema=None) as batch_op:
+        batch_op.drop_index('contribution_to_project')
+        batch_op.drop_index('contribution_of_author')
+        batch_op.drop_index('contribution_by_age')
+
+    op.drop_table('contribution')
     with op.batch_alter_table('hook', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_hook_project_id'))
         batch_op.drop_index(batch_op.f('ix_hook_namespace_id'))

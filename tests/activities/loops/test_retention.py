@@ -14,6 +14,7 @@ from domain.status import Status
 from git.repository import Repositories
 from git.snapshot import KEPT
 from models.columns import table_of
+from models.contributions import Contribution
 from models.environments import Deployment, Environment, Release
 from models.incoming_hooks import IncomingDelivery, IncomingHook
 from models.pipelines import ObjectToDelete, Push, Trace
@@ -245,3 +246,14 @@ async def test_what_others_told_goes_after_its_time(house: House) -> None:
     for table in (delivery, run):
         async with house.world.database.read() as connection:
             assert (await connection.execute(select(func.count()).select_from(table))).scalar() == 2
+
+
+async def test_events_of_people_go_after_three_years(house: House) -> None:
+    table, now = table_of(Contribution), house.world.now()
+    made = {"project_id": house.world.project_id, "author_id": house.world.user_id, "action": "joined"}
+    nothing = {"target_type": "", "target_title": "", "push": {}}
+    for age in (3 * 365 + 1, 3 * 365 - 1):
+        await house.write(insert(table).values(**made, **nothing, created_at=now - timedelta(days=age)))
+    assert await house.loop.remove_dead_rows() == 1
+    house.retention = Retention(contributions_kept=DAY)
+    assert await house.loop.remove_dead_rows() == 1
