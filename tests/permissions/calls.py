@@ -47,6 +47,7 @@ _FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
 PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
         "key": "A",
+        "kind": "gitlab_ci_ymls",
         "name": "main",
         "place": "main/download?job=build",
         "slug": "gitea",
@@ -75,6 +76,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/jobs/{job_id}/artifacts/{path}": {"path": "out/a.txt"},
     "/api/v4/projects/{project}/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/api/v4/projects/{project}/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
+    "/api/v4/templates": {"key": "Auto-DevOps"},
+    "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
