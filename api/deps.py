@@ -1,12 +1,14 @@
 """What routes ask for by type: services, the caller, a project the caller may use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
 
+from api.job_callers import caller_by_job, shown_token
 from api.services import Services
+from auth.job_routes import scope_for
 from auth.permissions import NOBODY, Action, Caller, level_of, require
 from auth.scopes import require_scope, use_of
 from auth.secret_token import digest
@@ -14,7 +16,7 @@ from auth.session_token import COOKIE, read_session
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests import own_branch_of
 from domain.protection import Protection
-from models.repositories import accounts, members, projects, protected_refs, sessions
+from models.repositories import accounts, job_token_access, members, projects, protected_refs, sessions
 from models.repositories.audit import Entity
 
 _NOTED_EVERY: Final = timedelta(minutes=10)
@@ -43,8 +45,15 @@ def token_of(request: Request) -> str:
 
 
 async def caller_of(request: Request, services: ServicesDep) -> Caller:
-    """Who calls: by token, or by the session of a browser. A wrong token is an error, none at all is nobody."""
+    """Who calls: by token, or by the session of a browser. A wrong token is an error, none at all is nobody.
+
+    The token of a job counts where GitLab permits it, and is passed over elsewhere.
+    """
     token = token_of(request)
+    if of_job := shown_token(request, token):
+        scope = scope_for(request.method, request.scope["path"])
+        if scope is not None:
+            return await caller_by_job(services, of_job, scope, address_of(request))
     if token:
         caller = await caller_by_token(services, token, address_of(request))
         require_scope(caller.scopes or (), use_of(request.method, request.url.path))
@@ -142,12 +151,17 @@ class ProjectAccess:
 async def access_to(
     services: Services, caller: Caller, reference: int | str, least: Action = Action.READ
 ) -> ProjectAccess:
-    """A project that the caller may at least read, or do what `least` says. Raises `NotFound`, `Forbidden`."""
+    """A project that the caller may at least read, or do what `least` says. Raises `NotFound`, `Forbidden`.
+
+    To a job of a project that this one does not let in, it is what it is to strangers.
+    """
     async with services.database.read() as connection:
         row = await projects.find(connection, reference)
         if row is None:
             raise NotFound("404 Project Not Found")
         member = await members.level_in_project(connection, row.id, caller.user_id)
+        if caller.job_id and not await job_token_access.allows(connection, row, caller.job_project_id):
+            caller, member = replace(caller, is_admin=False), 0
         protection = await protected_refs.of_project(connection, row.id)
     access = ProjectAccess(row, caller, level_of(caller, member, row.visibility), protection)
     access.require(least)

@@ -2,18 +2,19 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
 from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token
+from api.job_callers import user_of
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.push import receive
 from api.runner.job_access import claims_for, held
 from api.services import Services
-from auth.job_token import PREFIX, Scope, scope_of
+from auth.job_token import PREFIX, JobClaims, Scope, scope_of
 from auth.permissions import NOBODY, Action
 from auth.scopes import Use, require_scope
 from domain.errors import Forbidden, NotFound, Unauthenticated
@@ -26,6 +27,7 @@ router = APIRouter()
 
 _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
 _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
+_ELSEWHERE: Final = "403 Forbidden: this job token is for another project, and this one does not let its jobs in."
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
 
 
@@ -103,17 +105,28 @@ async def _access(services: Services, request: Request, path: str, service: Serv
 
 
 async def _access_of_job(services: Services, token: str, path: str, service: Service) -> GitAccess:
-    """A running job reads the repositories that its token names; each such call renews its lease."""
+    """A running job reads its project's repository, and those that let it in; each such call renews its lease."""
     claims = claims_for(services, token)
     if service is Service.RECEIVE_PACK:
         raise Forbidden("403 Forbidden: a job token cannot push.")
     async with services.database.read() as connection:
         row = await projects.find(connection, path)
-    if row is None or scope_of(Scope.GIT_READ, row.id) not in claims.scopes:
-        raise Forbidden("403 Forbidden: this job token is for another project.")
+    if row is None or scope_of(Scope.GIT_READ, claims.project_id) not in claims.scopes:
+        raise Forbidden(_ELSEWHERE)
+    access = ProjectAccess(row, NOBODY, 0, Protection())
+    if row.id != claims.project_id:
+        access = await _of_another(services, claims, row)
     async with services.database.write() as connection:
         await held(connection, claims)
-    return GitAccess(ProjectAccess(row, NOBODY, 0, Protection()), services.repositories.get(row.id))
+    return GitAccess(access, services.repositories.get(row.id))
+
+
+async def _of_another(services: Services, claims: JobClaims, row: Any) -> ProjectAccess:
+    """Another project than the job's own: one that lets its jobs in, or is open, and that its user may read."""
+    try:
+        return await access_to(services, await user_of(services, claims), row.id)
+    except (NotFound, Unauthenticated) as error:
+        raise Forbidden(_ELSEWHERE) from error
 
 
 def _body(request: Request) -> AsyncIterator[bytes]:

@@ -24,7 +24,7 @@ WINDOW: Final = 60.0
 """Seconds in which calls are counted."""
 _REMEMBERED: Final = 20_000
 _PREFIX: Final = "/api/v4/"
-_TOKENS: Final = (b"private-token", b"authorization", b"cookie")
+_TOKENS: Final = (b"private-token", b"job-token", b"authorization", b"cookie")
 _AUTHENTICATED: Final = "throttle_authenticated_api"
 _UNAUTHENTICATED: Final = "throttle_unauthenticated_api"
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from api.deps import ProjectAccess, access_to, caller_from
+from api.job_callers import user_of
 from api.pipeline_creation import create_pipeline
 from api.runner.job_access import claims_for, holder, require_running
 from api.services import Services
 from api.v4.pipelines import find_ref
 from auth.job_token import Scope
-from auth.permissions import Action
+from auth.permissions import Action, Caller
 from auth.secret_token import digest
 from domain.bridges import DOWNSTREAM, TEXT_OF, refusal
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from models.columns import Record
 from models.repositories import accounts, bridges, pipelines, projects, triggers
 from models.repositories.jobs import get as job_row
 from models.repositories.pipelines import PipelineRequest
@@ -111,24 +111,30 @@ async def _trigger(services: Services, project: Any, token: str) -> Bearer:
     async with services.database.read() as connection:
         row = await triggers.by_token(connection, project.id, digest(token), services.clock())
         owner = None if row is None else await accounts.get(connection, row.owner_id)
-    if row is None or owner is None:
+    if row is None or owner is None or owner.state != accounts.ACTIVE:
         raise NotFound("404 Not Found")
-    access = await _access(services, owner, project)
+    access = await _access(services, caller_from(owner), project)
     return Bearer(access, TRIGGER, {"origin": {"trigger_token": row.short_token}}, row.id)
 
 
 async def _job(services: Services, project: Any, token: str) -> Bearer:
-    """The user of a running job. Raises `Forbidden`, `JobNotRunning`, `NotFound`; `Invalid` for a loop of pipelines."""
+    """The user of a running job of a project that this one lets in.
+
+    Raises `Forbidden`, `JobNotRunning`, `NotFound`; `Invalid` for a loop of pipelines.
+    """
     claims = claims_for(services, token, Scope.TRIGGER)
     async with services.database.read() as connection:
         require_running(await holder(connection, claims))
         job = await job_row(connection, claims.job_id, claims.project_id)
-        user = await accounts.get(connection, job.user_id)
         upstream = await pipelines.get(connection, job.pipeline_id)
         above = await bridges.above(connection, upstream.id)
         root = int(upstream.root_id or upstream.id)
         size = await bridges.size_of_hierarchy(connection, root)
-    access = await _access(services, user, project)
+    try:
+        caller = await user_of(services, claims)
+    except Unauthenticated as error:
+        raise NotFound("404 Not Found") from error
+    access = await _access(services, caller, project)
     reason = refusal(child=False, depth=upstream.depth, pipelines=size, above=above)
     if reason:
         raise Invalid(TEXT_OF[reason])
@@ -141,11 +147,9 @@ async def _job(services: Services, project: Any, token: str) -> Bearer:
     return Bearer(access, DOWNSTREAM, more)
 
 
-async def _access(services: Services, user: Record, project: Any) -> ProjectAccess:
+async def _access(services: Services, caller: Caller, project: Any) -> ProjectAccess:
     """The project as somebody may use it now. Raises `NotFound`: whether it exists is not told to who may not see."""
     try:
-        if user.state != accounts.ACTIVE:
-            raise NotFound("404 Not Found")
-        return await access_to(services, caller_from(user), project.id)
+        return await access_to(services, caller, project.id)
     except (NotFound, Forbidden) as error:
         raise NotFound("404 Not Found") from error

@@ -43,6 +43,8 @@ class Scope(StrEnum):
     RELEASES = "releases"
     TRIGGER = "trigger"
     """Start pipelines of other projects, with the rights of the job's user."""
+    REST = "rest"
+    """Calls of the REST API that GitLab permits to jobs (`auth.job_routes`), with the rights of the job's user."""
 
 
 NAMING: Final = frozenset({Scope.GIT_READ, Scope.REGISTRY_PULL, Scope.REGISTRY_PUSH})

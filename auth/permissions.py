@@ -66,7 +66,10 @@ all else by owners."""
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: a user, or nobody (`user_id` 0). `scopes` are those of the token shown; None where none was."""
+    """Who calls: a user, or nobody (`user_id` 0). `scopes` are those of the token shown; None where none was.
+
+    A job that calls with its token is its user; `job_id` and `job_project_id` say which one it is.
+    """
 
     user_id: int = 0
     username: str = ""
@@ -75,6 +78,8 @@ class Caller:
     token_id: int = 0
     scopes: tuple[str, ...] | None = None
     address: str = ""
+    job_id: int = 0
+    job_project_id: int = 0
 
     @property
     def is_known(self) -> bool:

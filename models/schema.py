@@ -15,6 +15,7 @@ import models.hooks
 import models.idempotency
 import models.identities
 import models.incoming_hooks
+import models.job_token_access
 import models.merge_requests
 import models.mirrors
 import models.pipelines

@@ -126,6 +126,7 @@ class Project(SQLModel, table=True):
     `keep_latest_artifacts`: artifacts stay beyond their time until a later pipeline of the ref has succeeded.
     `max_artifacts_size` is MiB of one file that a job hands in; None leaves it to the installation.
     `ci_delete_pipelines_in_seconds`: pipelines that ended so long ago go; None leaves it to the installation, 0 never.
+    `job_tokens_limited`: of other projects' jobs only those on its list get in (`models.job_token_access`).
     Project runners register with its registration token.
     `watched` are bits of `domain.hooks`: what its hooks want to hear of, and whether statuses are reported.
 
@@ -173,6 +174,7 @@ class Project(SQLModel, table=True):
     approvals_required: int = 0
     author_approval: bool = False
     reset_approvals: bool = True
+    job_tokens_limited: bool = True
     registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
 

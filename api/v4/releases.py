@@ -4,25 +4,22 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api.deps import ProjectAccess, ServicesDep, caller_from, caller_of, token_of
+from api.deps import ServicesDep
 from api.releasing import NewRelease, moment_of, prepare_release
-from api.runner.job_access import claims_for, held, holder, require_running
 from api.services import Services
-from api.v4.access import project_of
+from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.releases import release as shown
-from auth.job_token import PREFIX, Scope
 from auth.permissions import Action
-from domain.errors import Forbidden, NotFound, Refused
+from domain.errors import NotFound, Refused
 from git.commit import Commit
 from models.repositories import accounts, relations, releases
-from models.repositories.jobs import get as job_row
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/releases")
@@ -78,27 +75,6 @@ def _link(link: Link) -> dict[str, str]:
     return {**document, "filepath": path} if path else document
 
 
-async def access_of(project: str, request: Request, services: ServicesDep) -> ProjectAccess:
-    """The project of a path, for a person, or for a running job of that project in the name of its user."""
-    token = request.headers.get("job-token", "")
-    if not token and not (token := token_of(request)).startswith(PREFIX):
-        return await project_of(project, services, await caller_of(request, services))
-    claims = claims_for(services, token, Scope.RELEASES)
-    async with services.database.read() as connection:
-        require_running(await holder(connection, claims))
-        row = await job_row(connection, claims.job_id, claims.project_id)
-        user = await accounts.get(connection, row.user_id)
-    access = await project_of(project, services, caller_from(user))
-    if access.row.id != claims.project_id:
-        raise Forbidden("403 Forbidden: this job token is for another project.")
-    async with services.database.write() as connection:
-        await held(connection, claims)
-    return access
-
-
-AccessDep = Annotated[ProjectAccess, Depends(access_of)]
-
-
 async def _shown(services: Services, project: Any, rows: Sequence[Any]) -> list[dict[str, Any]]:
     async with services.database.read() as connection:
         users = await relations.users(connection, (row.user_id for row in rows))
@@ -120,7 +96,7 @@ async def _commits(services: Services, project_id: int, shas: Iterable[str]) -> 
 
 @router.get("")
 async def list_releases(
-    access: AccessDep,
+    access: ProjectDep,
     services: ServicesDep,
     paging: PagingDep,
     order_by: Annotated[Literal["released_at", "created_at"], Query()] = "released_at",
@@ -134,7 +110,7 @@ async def list_releases(
 
 
 @router.get("/permalink/latest")
-async def get_latest_release(access: AccessDep, services: ServicesDep) -> dict[str, Any]:
+async def get_latest_release(access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
     """The release that was released last; those of the future do not count."""
     async with services.database.read() as connection:
         row = await releases.latest(connection, access.row.id, services.clock())
@@ -142,7 +118,7 @@ async def get_latest_release(access: AccessDep, services: ServicesDep) -> dict[s
 
 
 @router.get("/{tag:path}")
-async def get_release(tag: str, access: AccessDep, services: ServicesDep) -> dict[str, Any]:
+async def get_release(tag: str, access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
     """The release of a tag."""
     async with services.database.read() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
@@ -151,7 +127,7 @@ async def get_release(tag: str, access: AccessDep, services: ServicesDep) -> dic
 
 @router.post("", status_code=201)
 async def create_release(
-    new: Annotated[Release, Depends(given(Release))], access: AccessDep, services: ServicesDep
+    new: Annotated[Release, Depends(given(Release))], access: ProjectDep, services: ServicesDep
 ) -> dict[str, Any]:
     """Make a release, and its tag at `ref` if that is missing. Answers 409 when the tag has a release already."""
     access.require(Action.PUSH)
@@ -169,7 +145,7 @@ async def create_release(
 
 
 @router.delete("/{tag:path}")
-async def delete_release(tag: str, access: AccessDep, services: ServicesDep) -> dict[str, Any]:
+async def delete_release(tag: str, access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
     """Delete a release and keep its tag; the answer is the release as it was."""
     access.require(Action.PUSH)
     async with services.database.write() as connection:

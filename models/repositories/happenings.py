@@ -28,11 +28,11 @@ from models.columns import Record, table_of
 from models.environments import Deployment
 from models.hooks import Hook, HookDelivery, HookEvent
 from models.pipelines import Job, Pipeline
-from models.repositories import commit_reports, hooks
-from models.tables import Namespace, Project
+from models.repositories import commit_reports
+from models.repositories.trails import lies_in, namespace
+from models.tables import Project
 
 project = table_of(Project)
-namespace = table_of(Namespace)
 pipeline = table_of(Pipeline)
 job = table_of(Job)
 deployment = table_of(Deployment)
@@ -121,7 +121,7 @@ _HOOKS: Final = union_all(
     .join_from(project, namespace, namespace.c.id == project.c.namespace_id)
     .join(hook, hook.c.scope != HookScope.PROJECT)
     .where(project.c.id.in_(bindparam("b_projects", expanding=True)))
-    .where((hook.c.scope == HookScope.SYSTEM) | hooks.lies_in(hook.c.namespace_id)),
+    .where((hook.c.scope == HookScope.SYSTEM) | lies_in(hook.c.namespace_id)),
 )
 """The hooks that hear of projects: their own, those of the groups that they lie in, those of the installation."""
 _SYSTEM_HOOKS: Final = select(*_HEARER).where(hook.c.scope == HookScope.SYSTEM)

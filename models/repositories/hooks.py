@@ -7,20 +7,20 @@ from functools import reduce
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Select, String, case, cast, delete, func, insert, literal, select, true, update
+from sqlalchemy import ColumnElement, Select, case, delete, func, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.hooks import BITS, REPORTED, Health, HookScope
 from models.columns import Record, table_of
 from models.hooks import ForgeLink, Hook, HookDelivery
-from models.tables import Namespace, Project
+from models.repositories.trails import lies_in, namespace
+from models.tables import Project
 
 hook = table_of(Hook)
 delivery = table_of(HookDelivery)
 link = table_of(ForgeLink)
 project = table_of(Project)
-namespace = table_of(Namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,6 @@ class HookOwner:
         if self.namespace_id is None:
             return true()
         return project.c.namespace_id.in_(select(namespace.c.id).where(lies_in(self.namespace_id)))
-
-
-def lies_in(key: Any) -> ColumnElement[bool]:
-    """Whether a row of `namespace` is the group of this key, or lies in it."""
-    return namespace.c.trail.contains(literal("/") + cast(key, String) + "/")
 
 
 def of_owner(owner: HookOwner) -> Select[Any]:

@@ -211,6 +211,10 @@ async def _side(site: Site, side: str) -> dict[str, str]:
         answer = await client.put(f"/api/v4{base}/mirror/pull", json=mirror)
         assert answer.status_code == 200, answer.text
         upstream = await made("/projects", name="upstream", namespace_id=group["id"])
+        scope = f"{base}/job_token_scope"
+        listed = await made("/projects", name="listed", namespace_id=group["id"])
+        await made(f"{scope}/allowlist", target_project_id=listed["id"])
+        await made(f"{scope}/groups_allowlist", target_group_id=top["id"])
         subscription = await made(f"{base}/subscriptions", upstream_project=upstream["id"])
         events = {where: await _tested(client, f"/api/v4{where}/hooks/{key}") for where, key in hooks.items()}
         runner = await made("/user/runners", runner_type="project_type", project_id=project["id"])
@@ -227,6 +231,9 @@ async def _side(site: Site, side: str) -> dict[str, str]:
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
             "runner_id": runner["id"],
+            "upstream_project": upstream["id"],
+            "listed_project": listed["id"],
+            "listed_group": top["id"],
             "hook_id": hooks[base],
             "event_id": events[base],
             "group_hook": hooks[of_group],

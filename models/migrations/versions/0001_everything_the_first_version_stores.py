@@ -180,6 +180,7 @@ def upgrade() -> None:
     sa.Column('approvals_required', sa.Integer(), nullable=False),
     sa.Column('author_approval', sa.Boolean(), nullable=False),
     sa.Column('reset_approvals', sa.Boolean(), nullable=False),
+    sa.Column('job_tokens_limited', sa.Boolean(), nullable=False),
     sa.Column('registration_token_hash', sqlmodel.sql.sqltypes.AutoString(), nullable=True),
     sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['creator_id'], ['account.id'], ),
@@ -332,6 +333,24 @@ def upgrade() -> None:
         batch_op.create_index('contribution_by_age', ['created_at'], unique=False)
         batch_op.create_index('contribution_of_author', ['author_id', 'id'], unique=False)
         batch_op.create_index('contribution_to_project', ['project_id', 'id'], unique=False)
+
+    op.create_table('job_token_access',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('source_project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('namespace_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['namespace_id'], ['namespace.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.ForeignKeyConstraint(['source_project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sa.UniqueConstraint('project_id', 'namespace_id'),
+    sa.UniqueConstraint('project_id', 'source_project_id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('job_token_access', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_job_token_access_namespace_id'), ['namespace_id'], unique=False)
+        batch_op.create_index(batch_op.f('ix_job_token_access_source_project_id'), ['source_project_id'], unique=False)
 
     op.create_table('hook',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -1372,6 +1391,11 @@ def downgrade() -> None:
         batch_op.drop_index('contribution_by_age')
 
     op.drop_table('contribution')
+    with op.batch_alter_table('job_token_access', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_job_token_access_source_project_id'))
+        batch_op.drop_index(batch_op.f('ix_job_token_access_namespace_id'))
+
+    op.drop_table('job_token_access')
     with op.batch_alter_table('hook', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_hook_project_id'))
         batch_op.drop_index(batch_op.f('ix_hook_namespace_id'))

@@ -262,6 +262,9 @@ async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of
         hidden = await client.post(path, json=call)
         async with site.services.database.write() as connection:
             await members.add_to_project(connection, other["id"], user.id, MAINTAINER)
+        unlisted = await client.post(path, json=call)
+        allow = {"target_project_id": site.world.project_id}
+        await client.post(f"/api/v4/projects/{other['id']}/job_token_scope/allowlist", json=allow)
         empty = await client.post(path, json=call)
         await site.services.repositories.create(other["id"], "main")
         await git("push", "-q", site.services.repositories.path(other["id"]), "main", cwd=site.folder / "tree")
@@ -269,7 +272,8 @@ async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of
         await site.world.put(job, "success", b"")
         ended = await client.post(path, json=call)
         forged = await client.post(path, json={**call, "token": job["token"][:-2] + "xx"})
-    assert (hidden.status_code, empty.json()) == (404, {"message": {"base": ["Reference not found"]}})
+    assert (hidden.status_code, unlisted.status_code) == (404, 404)
+    assert (empty.status_code, empty.json()) == (400, {"message": {"base": ["Reference not found"]}})
     assert [answer.status_code for answer in answers] == [201, 201], answers[0].text
     assert (ended.status_code, ended.headers["job-status"], forged.status_code) == (403, "success", 403)
     pipeline = answers[0].json()
