@@ -160,6 +160,7 @@ BODIES: Final[Mapping[str, Any]] = {
         "commit_message": "Words",
         "actions": [{"action": "create", "file_path": "more", "content": "x"}],
     },
+    "POST /api/v4/projects/{project}/repository/commits/{sha}/comments": {"note": "x"},
     "POST /api/v4/projects/{project}/repository/commits/{sha}/cherry_pick": {"branch": "older", "dry_run": True},
     "POST /api/v4/projects/{project}/repository/commits/{sha}/revert": {"branch": "main"},
     "POST /api/v4/projects/{project}/repository/files/{file_path}": {

@@ -352,6 +352,24 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f('ix_job_token_access_namespace_id'), ['namespace_id'], unique=False)
         batch_op.create_index(batch_op.f('ix_job_token_access_source_project_id'), ['source_project_id'], unique=False)
 
+    op.create_table('commit_comment',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('project_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('sha', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('author_id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('note', sa.Text(), nullable=False),
+    sa.Column('path', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('line', sa.Integer(), nullable=True),
+    sa.Column('line_type', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
+    sa.Column('created_at', models.columns.Moment(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['author_id'], ['account.id'], ),
+    sa.ForeignKeyConstraint(['project_id'], ['project.id'], ),
+    sa.PrimaryKeyConstraint('id'),
+    sqlite_autoincrement=True
+    )
+    with op.batch_alter_table('commit_comment', schema=None) as batch_op:
+        batch_op.create_index('commit_comment_of_commit', ['project_id', 'sha', 'id'], unique=False)
+
     op.create_table('hook',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('scope', sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -1396,6 +1414,10 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_job_token_access_namespace_id'))
 
     op.drop_table('job_token_access')
+    with op.batch_alter_table('commit_comment', schema=None) as batch_op:
+        batch_op.drop_index('commit_comment_of_commit')
+
+    op.drop_table('commit_comment')
     with op.batch_alter_table('hook', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_hook_project_id'))
         batch_op.drop_index(batch_op.f('ix_hook_namespace_id'))
