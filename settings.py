@@ -158,6 +158,15 @@ class RateLimits(BaseSettings):
     """Of one token or session. 0: any number."""
     anonymous_api_calls: int = Field(default=1_200, ge=0)
     """Of one address that shows none. 0: any number."""
+    hook_tests: int = Field(default=5, ge=0)
+    """Tests of the webhooks of one project or group, or of the installation, by one person. 0: any number."""
+    hook_resends: int = Field(default=5, ge=0)
+    """Deliveries of one webhook that one person sends again. 0: any number."""
+    schedule_plays: int = Field(default=1, ge=0)
+    """Pipelines that one person makes of one schedule by hand. 0: any number."""
+    pipelines_created: int = Field(default=0, ge=0)
+    """Pipelines that one person asks for of one commit of one project, by the API, a form, or a token. 0: any number,
+    as in GitLab."""
 
 
 class FrontLimits(BaseSettings):

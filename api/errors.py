@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from api.rate_limits import rate_headers
 from domain.errors import (
     ConfigInvalid,
     FieldsInvalid,
@@ -21,6 +22,7 @@ from domain.errors import (
     Refused,
     StorageFull,
     TooLarge,
+    TooMany,
     TraceMismatch,
     Unauthenticated,
     Unavailable,
@@ -39,6 +41,7 @@ STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
     (TooLarge, 413),
     (OutOfOrder, 416),
     (TraceMismatch, 412),
+    (TooMany, 429),
     (StorageFull, 503),
     (Unavailable, 503),
 )
@@ -60,6 +63,8 @@ def headers_of(error: PerdureError) -> dict[str, str]:
         return {"Job-Status": error.status}
     if isinstance(error, OutOfOrder):
         return {"Range": f"0-{error.size}", "Job-Status": error.status}
+    if isinstance(error, TooMany):
+        return rate_headers(error.name, error.limit, error.observed, error.reset_in, error.resets_at)
     if isinstance(error, Unavailable):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, StorageFull):
@@ -72,6 +77,8 @@ def _body(error: PerdureError) -> dict[str, object]:
         return {"message": {"base": [str(issue) for issue in error.issues]}}
     if isinstance(error, FieldsInvalid):
         return {"message": {name: [fault] for name, fault in error.faults.items()}}
+    if isinstance(error, TooMany):
+        return {"message": {"error": str(error)}}
     return {"message": str(error)}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
+from api.action_limits import Limited
 from api.cache_keys import with_cache_keys
 from api.ci_variables import edition, opened
 from api.compiling import Compilation
@@ -32,8 +33,9 @@ TRIGGER: Final = "trigger:include"
 async def create_pipeline(services: Services, request: PipelineRequest, repository: Repository) -> int:
     """Create a pipeline; its rows and the outbox row are one transaction.
 
-    Raises `ConfigInvalid`, `PipelineFiltered`, `Invalid`.
+    Raises `ConfigInvalid`, `PipelineFiltered`, `Invalid`, `TooMany`.
     """
+    services.limits.note(Limited.PIPELINE, request.project_id, request.user_id, request.sha)
     request, plan = await prepare(services, request, repository)
     request = await with_head(request, repository)
     places = await places_for(services, request, plan)

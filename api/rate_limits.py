@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
 from typing import Final
@@ -26,6 +26,7 @@ _REMEMBERED: Final = 20_000
 _PREFIX: Final = "/api/v4/"
 _TOKENS: Final = (b"private-token", b"job-token", b"authorization", b"cookie")
 _AUTHENTICATED: Final = "throttle_authenticated_api"
+_OWN: Final = b"ratelimit-name"
 _UNAUTHENTICATED: Final = "throttle_unauthenticated_api"
 
 
@@ -53,35 +54,35 @@ class Standing:
 
     def headers(self, now: datetime) -> list[tuple[bytes, bytes]]:
         """GitLab's headers."""
-        reset = now.timestamp() + self.reset_in
-        moment = format_datetime(datetime.fromtimestamp(reset, UTC), usegmt=True)
-        values = {
-            "RateLimit-Limit": self.limit,
-            "RateLimit-Name": self.name,
-            "RateLimit-Observed": self.observed,
-            "RateLimit-Remaining": max(0, self.limit - self.observed),
-            "RateLimit-Reset": int(reset),
-            "RateLimit-ResetTime": moment,
-            **({"Retry-After": max(1, round(self.reset_in))} if self.is_over else {}),
-        }
-        return [(name.lower().encode(), str(value).encode()) for name, value in values.items()]
+        resets_at = now + timedelta(seconds=self.reset_in)
+        values = rate_headers(self.name, self.limit, self.observed, self.reset_in, resets_at)
+        return [(name.lower().encode(), value.encode()) for name, value in values.items()]
 
 
-class Throttle:
-    """Counts the calls of everybody in windows of a minute."""
+def rate_headers(name: str, limit: int, observed: int, reset_in: float, resets_at: datetime) -> dict[str, str]:
+    """GitLab's headers of a limit; `Retry-After` only where it is passed."""
+    values = {
+        "RateLimit-Limit": limit,
+        "RateLimit-Name": name,
+        "RateLimit-Observed": observed,
+        "RateLimit-Remaining": max(0, limit - observed),
+        "RateLimit-Reset": int(resets_at.timestamp()),
+        "RateLimit-ResetTime": format_datetime(resets_at.astimezone(UTC), usegmt=True),
+        **({"Retry-After": max(1, round(reset_in))} if observed > limit else {}),
+    }
+    return {name: str(value) for name, value in values.items()}
 
-    def __init__(self, limits: RateLimits, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take how many calls a minute may hold; `clock` gives monotonic seconds."""
-        self._limits = limits
+
+class Windows:
+    """Counts things by key in windows of a minute, of which it remembers the newest."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` gives monotonic seconds."""
         self._clock = clock
         self._counts: OrderedDict[bytes, _Count] = OrderedDict()
 
-    def note(self, shown: bytes, host: str) -> Standing | None:
-        """Count a call that shows `shown` (a token or session, empty for none); None where nothing is limited."""
-        limit = self._limits.api_calls if shown else self._limits.anonymous_api_calls
-        if not limit:
-            return None
-        key = hashlib.sha256(shown).digest() if shown else address_of(host)
+    def note(self, key: bytes) -> tuple[int, float]:
+        """Count one more; how many there are in the window, and in how many seconds it ends."""
         now = self._clock()
         count = self._counts.pop(key, None)
         if count is None or now - count.began >= WINDOW:
@@ -90,8 +91,25 @@ class Throttle:
         if len(self._counts) > _REMEMBERED:
             self._counts.popitem(last=False)
         count.calls += 1
-        name = _AUTHENTICATED if shown else _UNAUTHENTICATED
-        return Standing(name, limit, count.calls, count.began + WINDOW - now)
+        return count.calls, count.began + WINDOW - now
+
+
+class Throttle:
+    """Counts the calls of everybody."""
+
+    def __init__(self, limits: RateLimits, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take how many calls a minute may hold; `clock` gives monotonic seconds."""
+        self._limits = limits
+        self._windows = Windows(clock)
+
+    def note(self, shown: bytes, host: str) -> Standing | None:
+        """Count a call that shows `shown` (a token or session, empty for none); None where nothing is limited."""
+        limit = self._limits.api_calls if shown else self._limits.anonymous_api_calls
+        if not limit:
+            return None
+        key = hashlib.sha256(shown).digest() if shown else address_of(host)
+        observed, reset_in = self._windows.note(key)
+        return Standing(_AUTHENTICATED if shown else _UNAUTHENTICATED, limit, observed, reset_in)
 
 
 class RateLimited:
@@ -118,7 +136,9 @@ class RateLimited:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *more]
+                said = list(message.get("headers", ()))
+                has_own = any(name.lower() == _OWN for name, _ in said)  # a limit of what was done, which was passed
+                message["headers"] = said if has_own else [*said, *more]
             await send(message)
 
         await self._app(scope, receive, with_headers)

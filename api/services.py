@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from api.action_limits import ActionLimits
 from api.holders import Holders
 from api.plan_cache import PlanCache
 from api.refusals import Refusals
@@ -95,6 +96,7 @@ class Services:
     polls: WaitingPolls
     tickets: QueueTickets
     refusals: Refusals
+    limits: ActionLimits
     claims: "AskedTogether[Asking, Answer]"
     calls: HeldCalls
     trace_writer: "TraceWriter"

@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.action_limits import ActionLimits
 from api.compiler_pool import compiler_pool
 from api.refusals import Refusals
 from api.runner.asked_together import AskedTogether
@@ -70,6 +71,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         polls=WaitingPolls(database, notifications, runners, settings.times.queue_rescan),
         tickets=QueueTickets(key, settings.pod_number),
         refusals=Refusals(settings.refusals),
+        limits=ActionLimits(settings.rates, clock),
         claims=AskedTogether(hand_out_jobs, AT_ONCE),
         calls=HeldCalls(database),
         trace_writer=TraceWriter(database),

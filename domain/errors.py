@@ -18,12 +18,14 @@ PerdureError
 ├── OutOfOrder           a log chunk that does not start where the log ends; carries the size and the job's status
 ├── TraceMismatch        the log's checksum differs; the runner is asked to send it again
 ├── StorageFull          no room left for logs or artifacts
+├── TooMany              somebody did something too often; carries the limit and when he may again
 └── Unavailable          a part of Perdure is away; try again later
 
 `api.errors` maps them to HTTP once; nothing here knows a status code.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -157,6 +159,22 @@ class TraceMismatch(PerdureError):
 
 class StorageFull(PerdureError):
     """No room left for what was sent; nothing of it was acknowledged."""
+
+
+class TooMany(PerdureError):
+    """Somebody did something too often; he may again at `resets_at`, in `reset_in` seconds.
+
+    `name` is that of the limit, `observed` how often he did it in the window.
+    """
+
+    def __init__(self, name: str, limit: int, observed: int, reset_in: float, resets_at: datetime) -> None:
+        """Keep what the answer tells of the limit."""
+        super().__init__("This endpoint has been requested too many times. Try again later.")
+        self.name = name
+        self.limit = limit
+        self.observed = observed
+        self.reset_in = reset_in
+        self.resets_at = resets_at
 
 
 class Unavailable(PerdureError):

@@ -23,6 +23,7 @@ WORDS: Final = {
     405: ("Not that way", "This address answers forms, not visits."),
     409: ("That cannot be done now", "Things have changed meanwhile; go back and look again."),
     413: ("Too large", "What was sent is larger than the limit."),
+    429: ("Too often", "That was asked for too many times in a minute; wait a little."),
     500: ("Something broke", "It was our fault and is in the log of the server. Nothing was lost; try again."),
     503: ("Back in a moment", "A part of the server is away; nothing was lost. Reload the page in a few seconds."),
 }

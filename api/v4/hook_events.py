@@ -9,6 +9,7 @@ import orjson
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
+from api.action_limits import Limited
 from api.deps import ServicesDep
 from api.hook_tests import sample, sample_of_many, sample_of_system, send
 from api.services import Services
@@ -52,6 +53,7 @@ def routes_of(prefix: str, access: Access) -> APIRouter:
     @router.post("/events/{event_id}/resend", status_code=201)
     async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(one)) -> JSONResponse:
         """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
+        services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.holder.caller.user_id)
         async with services.database.read() as connection:
             row = await hook_deliveries.get(connection, event_id, hook.row.id)
         sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
@@ -67,6 +69,7 @@ def routes_of(prefix: str, access: Access) -> APIRouter:
         flags = flags_of(hook.owner.scope)
         if trigger not in flags:
             raise Invalid(f"trigger does not have a valid value: give one of {', '.join(flags)}.")
+        _note_test(services, hook)
         happened = await _sample(services, hook, flags[trigger])
         return _tested(await send(services, hook.row.id, happened), {"message": "201 Created"})
 
@@ -88,6 +91,12 @@ def _body(services: Services, row: Record) -> Any:
     if not row.body:
         return None
     return orjson.loads(zlib.decompress(base64.b64decode(services.sealer.open(row.body, HOOK_BODY))))
+
+
+def _note_test(services: Services, hook: HookAccess) -> None:
+    """Count a test. Raises `TooMany`."""
+    entity = hook.holder.entity
+    services.limits.note(Limited.HOOK_TEST, entity.kind, entity.id, hook.holder.caller.user_id)
 
 
 async def _sample(services: Services, hook: HookAccess, event: Event) -> Happening:
@@ -116,5 +125,6 @@ for place, may in PLACES:
 @router.post("/hooks/{hook_id}", status_code=201)
 async def try_system_hook(services: ServicesDep, hook: HookAccess = Depends(hook_of(of_instance))) -> JSONResponse:
     """Tell a system hook of a project that does not exist; the answer is what it was told."""
+    _note_test(services, hook)
     happened = sample_of_system()
     return _tested(await send(services, hook.row.id, happened), dict(happened.facts))

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
+from api.action_limits import Limited
 from api.deps import ProjectAccess, ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
@@ -142,6 +143,7 @@ async def _write(services: Services, found: ScheduleAccess, now: datetime, value
 async def play_schedule(found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
     """Make a pipeline now, as the caller; when the next one comes is not touched."""
     found.require(ScheduleAction.PLAY)
+    services.limits.note(Limited.SCHEDULE_PLAY, found.row.id, found.project.caller.user_id)
     now = services.clock()
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
