@@ -12,6 +12,7 @@ from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
 from api.hooks import calls
 from api.idempotency import IdempotentCalls
+from api.openapi.document import described
 from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
 from api.rate_limits import RateLimited, Throttle
@@ -48,11 +49,13 @@ def create_framework(services: Services) -> FastAPI:
 
 
 def _describe(app: FastAPI) -> None:
-    """Let the OpenAPI document tell of the runner protocol too; it is made when somebody asks for it first."""
+    """Let the OpenAPI document tell all, the runner protocol too; it is made when somebody asks for it first."""
     of_routes = app.openapi
 
     def whole() -> dict[str, Any]:
-        return app.openapi_schema if app.openapi_schema is not None else merged(of_routes())
+        if app.openapi_schema is not None:
+            return app.openapi_schema
+        return merged(described(of_routes(), app.router.routes))
 
     app.openapi = whole  # type: ignore[method-assign]  # FastAPI's own way to extend it
 

@@ -69,7 +69,8 @@ class IdempotentCalls:
         except BaseException:
             await self._forget(key)
             raise
-        if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or len(answer.body) > _LARGEST:
+        failed = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS
+        if failed or len(answer.body) > _LARGEST:
             await self._forget(key)  # nothing was done, or nobody can say it again
         else:
             sealed = self._services.sealer.seal(answer.body.decode("latin-1"), _PURPOSE).encode()

@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from api.pages import assets, home, job_log, jobs, new_pipeline, oidc, pipelines, profile, sign_in
+from api.pages import api_document, assets, home, job_log, jobs, new_pipeline, oidc, pipelines, profile, sign_in
 
 router = APIRouter(include_in_schema=False)
-for part in (assets, sign_in, oidc, profile, home, new_pipeline, pipelines, jobs, job_log):
+for part in (assets, api_document, sign_in, oidc, profile, home, new_pipeline, pipelines, jobs, job_log):
     router.include_router(part.router)

@@ -1,8 +1,8 @@
 """Parameters of a call as GitLab takes them: from the query, a form or a JSON document, all alike."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
@@ -32,16 +32,26 @@ class Optionals(BaseModel):
         return {name: value for name, value in values.items() if value is not None}
 
 
-def given(model: type[Model], limit: str = "json_bytes") -> Callable[[Request, ServicesDep], Awaitable[Model]]:
+class Given(Generic[Model]):
+    """A dependency that reads the parameters of a call into `model`; the OpenAPI document tells of it."""
+
+    def __init__(self, model: type[Model], limit: str) -> None:
+        """`limit` is the field of `SizeLimits` that says how large the body may be."""
+        self.model = model
+        self._limit = limit
+
+    async def __call__(self, request: Request, services: ServicesDep) -> Model:
+        """The parameters. Raises `Invalid` with every fault."""
+        most = getattr(services.settings.sizes, self._limit)
+        return validated(self.model, await parameters(request, most, self._limit))
+
+
+def given(model: type[Model], limit: str = "json_bytes") -> Given[Model]:
     """A dependency that reads the parameters of a call into `model`. Raises `Invalid` with every fault.
 
     `limit` is the field of `SizeLimits` that says how large the body may be.
     """
-
-    async def read(request: Request, services: ServicesDep) -> Model:
-        return validated(model, await parameters(request, getattr(services.settings.sizes, limit), limit))
-
-    return read
+    return Given(model, limit)
 
 
 def validated(model: type[Model], values: dict[str, Any]) -> Model:

@@ -132,3 +132,17 @@ async def test_so_many_pipelines_of_a_commit_whoever_starts_them(site: Site) -> 
         assert refused(await client.post(f"{base}/pipeline", json={"ref": "main"}), "pipelines_create")
         assert (await other.post(f"{base}/pipeline", json={"ref": "main"})).status_code == 201
         assert len((await client.get(f"{base}/pipelines")).json()) == 3
+
+
+async def test_what_was_too_often_is_done_later_under_the_same_key(site: Site) -> None:
+    await site.commit({".gitlab-ci.yml": CONFIG})
+    async with site.client(site.root) as client:
+        path = f"/api/v4/projects/{site.world.project_id}/pipeline"
+        key = {"Idempotency-Key": "the third"}
+        for _ in range(2):
+            await made(client, path, ref="main")
+        assert (await client.post(path, json={"ref": "main"}, headers=key)).status_code == 429
+        site.services.limits._windows._counts.clear()  # a minute later
+        first = await client.post(path, json={"ref": "main"}, headers=key)
+        again = await client.post(path, json={"ref": "main"}, headers=key)
+        assert (first.status_code, again.json()["id"]) == (201, first.json()["id"])

@@ -8,11 +8,11 @@ import base64
 import os
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 import httpx
@@ -44,6 +44,15 @@ check:
 """
 
 
+Around: TypeAlias = Callable[[Site], AbstractAsyncContextManager[None]]
+"""What runs beside an installation."""
+
+
+@asynccontextmanager
+async def _alone(_site: Site) -> AsyncIterator[None]:
+    yield
+
+
 @dataclass
 class Place:
     """The two sides: `objects[side]` has a value for each name of a path's parameter."""
@@ -53,11 +62,11 @@ class Place:
     objects: dict[str, dict[str, str]]
     _live: sqlite3.Connection | None = None
     _version: int = 0
-    _writes: bool = False
+    _writes: bool = True
 
     async def status(self, call: Call, who: str, side: str) -> int:
         """The status that somebody gets for a call on the objects of a side."""
-        await self._put_back()
+        await self.put_back()
         self._writes = call.method not in {"GET", "HEAD"}
         person = self.people[who]
         headers = {"origin": self.site.services.settings.url, "content-type": "application/json"}
@@ -118,7 +127,8 @@ class Place:
         if self._live is not None:
             self._live.close()
 
-    async def _put_back(self) -> None:
+    async def put_back(self) -> None:
+        """Put everything back to the state that was kept."""
         services = self.site.services
         home, root = services.settings.home, services.settings.repository_root
         live = self._live = self._live or sqlite3.connect(home / "perdure.db")
@@ -129,6 +139,7 @@ class Place:
         if self._writes and _refs(root) != _refs(home / "kept-repositories"):
             shutil.rmtree(root)
             shutil.copytree(home / "kept-repositories", root)
+        self._writes = True  # for all that we know
 
 
 def _version_of(live: sqlite3.Connection) -> int:
@@ -148,16 +159,22 @@ def _refs(root: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def open_place(folder: Path) -> AsyncIterator[Place]:
-    """The installation, filled."""
-    async with open_site(folder, "", times=TimeLimits(hook_timeout=0.02)) as site:
+async def open_place(
+    folder: Path, hook_url: str = "https://hook.example/", around: Around = _alone, **more: Any
+) -> AsyncIterator[Place]:
+    """The installation, filled, with `more` settings; its webhooks lead to `hook_url`.
+
+    `around` runs beside it. Nobody waits for webhooks unless the settings say so.
+    """
+    more = {"times": TimeLimits(hook_timeout=0.02), **more}
+    async with open_site(folder, "", **more) as site, around(site):
         site.connect_temporal()
         async with site.client(site.root) as client:
             await client.post("/api/v4/admin/ci/variables", json={"key": "A", "value": "value"})
         people: dict[str, Person | None] = {"anonymous": None, "admin": site.root}
         for name in ROLES:
             people[name] = await site.person(name)
-        objects = {side: await _side(site, side) for side in ("own", "foreign")}
+        objects = {side: await _side(site, side, hook_url) for side in ("own", "foreign")}
         async with site.services.database.write() as connection:
             team = await namespaces.get_by(connection, key=int(objects["own"]["group"]))
             for name, level in ROLES.items():
@@ -173,7 +190,7 @@ async def open_place(folder: Path) -> AsyncIterator[Place]:
             place.close()
 
 
-async def _side(site: Site, side: str) -> dict[str, str]:
+async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
     """A group with a project in a group within it, and one of everything in each."""
     async with site.client(site.root) as client:
 
@@ -198,7 +215,7 @@ async def _side(site: Site, side: str) -> dict[str, str]:
         await made(f"{base}/protected_tags", name="v*")
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
         pair = {"key": "A", "value": "a"}
-        of_hook = {"url": "https://hook.example/", "custom_headers": [pair], "url_variables": [pair]}
+        of_hook = {"url": hook_url, "custom_headers": [pair], "url_variables": [pair]}
         hooks = {where: (await made(f"{where}/hooks", **of_hook))["id"] for where in (base, of_group, "")}
         link = {"repository_url": "https://git.example/a/b", "token": "t"}
         assert (await client.put(f"/api/v4{base}/integrations/gitea", json=link)).status_code == 200
@@ -227,6 +244,7 @@ async def _side(site: Site, side: str) -> dict[str, str]:
             "project_token": tokens[base],
             "schedule_id": schedule["id"],
             "trigger_id": trigger["id"],
+            "trigger_token": trigger["token"],
             "incoming_id": incoming["id"],
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
@@ -248,7 +266,7 @@ async def _side(site: Site, side: str) -> dict[str, str]:
 async def _tested(client: httpx.AsyncClient, hook: str) -> int:
     """The id of what a webhook was told by a test, which takes longer than anybody waits here."""
     answer = await client.post(f"{hook}/test/push_events")
-    assert answer.status_code == 202, answer.text
+    assert answer.status_code in {201, 202}, answer.text
     newest, *_ = (await client.get(f"{hook}/events")).json()
     return int(newest["id"])
 
@@ -288,18 +306,20 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
     (deployment,) = (await client.get(f"{base}/deployments")).json()
     settings = {"merge_pipelines_enabled": True, "merge_trains_enabled": True}
     assert (await client.put(base, json=settings)).status_code == 200
-    iids = []
+    iids, heads = [], []
     for branch in ("feature", "riding"):
         request = {"source_branch": branch, "target_branch": "main", "title": branch}
         opened = await client.post(f"{base}/merge_requests", json=request)
         assert opened.status_code == 201, opened.text
         iids.append(opened.json()["iid"])
+        heads.append(opened.json()["head_pipeline"]["id"])
         await world.settle(opened.json()["head_pipeline"]["id"])
     assert (await client.post(f"{base}/merge_trains/merge_requests/{iids[1]}")).status_code == 201
     return {
         "sha": sha,
         "iid": iids[0],
         "riding_iid": iids[1],
+        "open_pipeline": heads[0],
         "blob_id": await git("rev-parse", "HEAD:README.md", cwd=tree),
         "pipeline_id": pipeline["id"],
         "job_id": jobs["build"],

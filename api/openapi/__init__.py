@@ -1,0 +1,1 @@
+"""The OpenAPI document of the REST API: what FastAPI cannot know of it, and examples."""

@@ -1,0 +1,133 @@
+"""What the OpenAPI document tells beside what FastAPI reads from signatures: bodies, errors, tokens, tags, examples."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from fastapi.dependencies.models import Dependant
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute
+
+from api.openapi.examples import Example, examples
+from api.openapi.shapes import schema_of
+from api.v4.parameters import Given
+from auth.job_routes import scope_for
+
+Schema = dict[str, Any]
+
+PREFIX: Final = "/api/v4/"
+_SCHEMAS: Final = "#/components/schemas/{model}"
+_MESSAGE: Final[Schema] = {
+    "type": "object",
+    "properties": {"message": {"description": "What is wrong: a text, or texts by field."}},
+}
+_ERRORS: Final = {
+    400: ("Invalid", "The call is wrong; `message` says what, where and why."),
+    401: ("Unauthenticated", "This needs a token, and none that is good was shown."),
+    403: ("Forbidden", "The caller may not do this, or his token is not for it."),
+    404: ("NotFound", "There is no such thing, or the caller may not know of it."),
+    429: ("TooMany", "Too many calls in a minute; come back in `Retry-After` seconds."),
+}
+_SCHEMES: Final[Schema] = {
+    "PrivateToken": {"type": "apiKey", "in": "header", "name": "PRIVATE-TOKEN"},
+    "Bearer": {"type": "http", "scheme": "bearer"},
+}
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+_ABOUT: Final = (
+    "GitLab's REST API, version 4, as far as this server has it. Parameters are taken from the query, from a form or "
+    "from a JSON object, all alike. Lists come in pages (`page`, `per_page`), and tell in `Link` and `X-Total` of the "
+    "others. With an `Idempotency-Key` a call that is repeated is carried out once."
+)
+
+
+def described(document: Schema, routes: Iterable[BaseRoute]) -> Schema:
+    """The document with all that; `document` itself is changed. `routes` are those of the application."""
+    models = dict(_models(routes))
+    names, definitions = models_json_schema(
+        [(model, "validation") for model in dict.fromkeys(models.values())], ref_template=_SCHEMAS
+    )
+    document["info"]["description"] = _ABOUT
+    parts = document.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    schemas.update(definitions.get("$defs", {}))
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    parts.setdefault("responses", {}).update(_responses())
+    parts.setdefault("securitySchemes", {}).update(_SCHEMES)
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            model = models.get((method.upper(), path))
+            body = None if model is None else names[model, "validation"]
+            _describe(operation, method.upper(), path, body)
+    return document
+
+
+def _models(routes: Iterable[BaseRoute]) -> Iterator[tuple[tuple[str, str], type[BaseModel]]]:
+    """The model of the parameters of each call that has one, by method and path."""
+    for route in routes:
+        for context in getattr(route, "effective_route_contexts", tuple)():
+            model = None if context.dependant is None else _model_of(context.dependant)
+            if model is not None:
+                yield from (((method, context.path_format), model) for method in context.methods or ())
+
+
+def _model_of(dependant: Dependant) -> type[BaseModel] | None:
+    if isinstance(dependant.call, Given):
+        found: type[BaseModel] = dependant.call.model
+        return found
+    return next((model for one in dependant.dependencies if (model := _model_of(one)) is not None), None)
+
+
+def _responses() -> Schema:
+    content = {"application/json": {"schema": _MESSAGE}}
+    return {name: {"description": text, "content": content} for name, text in _ERRORS.values()}
+
+
+def _describe(operation: Schema, method: str, path: str, body: Schema | None) -> None:
+    operation["responses"].pop("422", None)
+    known = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"}
+    for name in _PARAMETER.findall(path):  # one that the call reads from its address by itself
+        if name not in known:
+            parameter = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            operation.setdefault("parameters", []).append(parameter)
+    if body is not None:
+        operation["requestBody"] = {"content": {"application/json": {"schema": body}}}
+    if not path.startswith(PREFIX):
+        return
+    operation["tags"] = [tag_of(path)]
+    operation["responses"] |= {
+        str(status): {"$ref": f"#/components/responses/{name}"} for status, (name, _) in _ERRORS.items()
+    }
+    operation["security"] = [{"PrivateToken": []}, {"Bearer": []}, {}]
+    if scope_for(method, _PARAMETER.sub("1", path)) is not None:
+        operation["security"].insert(2, {"JobToken": []})
+    if (example := examples().get((method, path))) is not None:
+        _show(operation, example)
+
+
+def tag_of(path: str) -> str:
+    """Under which heading a call stands: what it is about, below its project or group."""
+    words = [word for word in path.removeprefix(PREFIX).split("/") if not word.startswith("{")]
+    if words[0] in {"projects", "groups"} and len(words) > 1:
+        return words[1].replace("_", " ")
+    return words[0].replace("_", " ")
+
+
+def _show(operation: Schema, example: Example) -> None:
+    for parameter in operation.get("parameters", ()):
+        values = {"path": example.path, "query": example.query}.get(parameter["in"], {})
+        if parameter["name"] in values:
+            parameter["example"] = values[parameter["name"]]
+    if example.body is not None:
+        content = operation.setdefault("requestBody", {"content": {"application/json": {"schema": {}}}})["content"]
+        content["application/json"]["example"] = example.body
+    answer: Schema = {"description": "What the example gets."}
+    if isinstance(example.answer, str):
+        answer["content"] = {"text/plain": {"schema": {"type": "string"}, "example": example.answer}}
+    elif example.answer is not None:
+        shape = schema_of(example.answer)
+        answer["content"] = {"application/json": {"schema": shape, "example": example.answer}}
+    for status in [status for status in operation["responses"] if status.startswith("2")]:
+        del operation["responses"][status]
+    operation["responses"] = {str(example.status): answer, **operation["responses"]}

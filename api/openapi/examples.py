@@ -1,0 +1,32 @@
+"""Examples of calls, each with the answer that it really got (`python -m tests.api.openapi.examples`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+FILE = "examples.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call of an operation: values of its path and query, its body; the status, and the answer (None for none).
+
+    A text is the answer of a call that gives no JSON.
+    """
+
+    status: int
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    answer: Any = None
+
+
+@cache
+def examples() -> Mapping[tuple[str, str], Example]:
+    """The examples by method and path, as `("GET", "/api/v4/projects/{project}")`."""
+    found = orjson.loads((files("api.openapi") / FILE).read_bytes())
+    return {(name.partition(" ")[0], name.partition(" ")[2]): Example(**values) for name, values in found.items()}

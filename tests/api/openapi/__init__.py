@@ -1,0 +1,1 @@
+"""The OpenAPI document: bodies, errors, and examples that are true."""
