@@ -1,7 +1,5 @@
 """Which group lies in which, by the trail of ids that each has."""
 
-from typing import Any
-
 from sqlalchemy import ColumnElement, String, cast, literal
 
 from models.columns import table_of
@@ -10,6 +8,7 @@ from models.tables import Namespace
 namespace = table_of(Namespace)
 
 
-def lies_in(key: Any) -> ColumnElement[bool]:
-    """Whether a row of `namespace` is the group of this key, or lies in it."""
-    return namespace.c.trail.contains(literal("/") + cast(key, String) + "/")
+def lies_in(key: int | ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether a row of `namespace` is the group of this key (a number or a column), or lies in it."""
+    within = f"/{key}/" if isinstance(key, int) else literal("/") + cast(key, String) + "/"
+    return namespace.c.trail.contains(within)
