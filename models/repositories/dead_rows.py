@@ -12,8 +12,8 @@ from domain.schedules import OPEN
 from domain.status import COMPLETE
 from models.audit import AuditEvent
 from models.columns import table_of
-from models.incoming_hooks import IncomingDelivery
 from models.contributions import Contribution
+from models.incoming_hooks import IncomingDelivery
 from models.pipelines import Job, OperationKey, Pipeline, Push
 from models.schedules import ScheduleTick
 from models.subscriptions import SubscribedRun

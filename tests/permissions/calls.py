@@ -96,10 +96,6 @@ BODIES: Final[Mapping[str, Any]] = {
     "PATCH /api/v4/projects/{project}/protected_branches/{name}": {"allow_force_push": True},
     "POST /api/v4/projects/{project}/protected_tags": {"name": "more"},
     "PATCH /api/v4/projects/{project}/protected_tags/{name}": {"create_access_level": 30},
-    "POST /api/v4/projects/{project}/hooks": {"url": "https://hook.example/"},
-    "PUT /api/v4/projects/{project}/hooks/{hook_id}": {"name": "new"},
-    "PUT /api/v4/projects/{project}/hooks/{hook_id}/custom_headers/{key}": {"value": "1"},
-    "PUT /api/v4/projects/{project}/hooks/{hook_id}/url_variables/{key}": {"value": "1"},
     **{
         f"{verb} /api/v4{place}/hooks{rest}": body
         for place in ("/projects/{project}", "/groups/{group}", "")
