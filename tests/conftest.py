@@ -119,13 +119,19 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture
+def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """Address of an empty SQLite database, for tests of what talks to a server and knows nothing of its database."""
+    copy = tmp_path / "perdure.db"
+    shutil.copy(migrated_file, copy)
+    return f"sqlite:///{copy}"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest) -> str:
     """Address of an empty database with the newest schema (PostgreSQL's may have none yet)."""
     if request.param == "sqlite":
-        copy = tmp_path / "perdure.db"
-        shutil.copy(request.getfixturevalue("migrated_file"), copy)
-        return f"sqlite:///{copy}"
+        return str(request.getfixturevalue("sqlite_url"))
     shared: SharedDatabase = request.getfixturevalue("shared_database")
     shared.tell(_EMPTY)
     return shared.address

@@ -24,6 +24,8 @@ from tests.server import SHORT_TIMES, Server
 from tests.temporal import TemporalServer
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 workflow: {rules: [{when: always}]}
 job: {script: make}
@@ -198,7 +200,6 @@ async def test_the_token_of_a_running_job(house: House) -> None:
     await house.expect(called, "pipeline", "main", made.json(), DEPTH="deep")
 
 
-@pytest.mark.slow
 async def test_a_tick_of_a_schedule(house: House) -> None:
     project = await house.project("ticking")
     new = {"description": "each minute", "ref": "main", "cron": "* * * * *", "active": False}

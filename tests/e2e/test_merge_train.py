@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.e2e.player import Player
 from tests.git.serving import git
@@ -11,6 +12,8 @@ from tests.project import Project
 from tests.server import SHORT_TIMES, Server
 from tests.temporal import TemporalServer
 from tests.waiting import eventually
+
+pytestmark = pytest.mark.slow
 
 CONFIG = """
 stages: [test, accept]

@@ -25,6 +25,8 @@ from tests.temporal import new_namespace, temporal_server
 from tests.waiting import eventually
 from workflows.schedules import PREFIX
 
+pytestmark = pytest.mark.slow
+
 FILES = {".gitlab-ci.yml": "build: {script: make}\n"}
 WITHIN = 60.0
 MINUTE = timedelta(minutes=1)
@@ -197,7 +199,6 @@ async def test_a_schedule_can_be_made_while_temporal_is_away(pod: PlayedPod) -> 
     await eventually(lambda: described(client, schedule_id), "Temporal has the schedule", WITHIN)
 
 
-@pytest.mark.slow
 async def test_three_ticks_come_while_the_server_is_away(pod: PlayedPod) -> None:
     fields = {name: {"cron": "* * * * *", **policy} for name, policy in POLICIES.items()}
     made = {name: await make_schedule(pod.server, pod.project.id, **each) for name, each in fields.items()}

@@ -12,9 +12,9 @@ from tests.cli.remote.shell import Shell
 
 
 @pytest.fixture
-async def target(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
+async def target(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
     """The installation that projects come to."""
-    async with open_site(tmp_path / "target", database_url) as opened, serving(opened):
+    async with open_site(tmp_path / "target", sqlite_url) as opened, serving(opened):
         yield opened
 
 

@@ -79,9 +79,9 @@ async def _away(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @pytest.fixture
-async def door(tmp_path: Path, database_url: str) -> AsyncIterator[tuple[Door, Site]]:
+async def door(tmp_path: Path, sqlite_url: str) -> AsyncIterator[tuple[Door, Site]]:
     """The installation that projects come to, behind its door."""
-    async with open_site(tmp_path / "target", database_url) as opened:
+    async with open_site(tmp_path / "target", sqlite_url) as opened:
         door = Door(opened.app)
         opened.app = door
         async with serving(opened):

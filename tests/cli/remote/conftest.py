@@ -11,9 +11,9 @@ from tests.cli.remote.shell import Shell, Terminal
 
 
 @pytest.fixture
-async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
+async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
     """An installation with one project, behind HTTP."""
-    async with open_site(tmp_path, database_url) as opened, serving(opened):
+    async with open_site(tmp_path, sqlite_url) as opened, serving(opened):
         yield opened
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.api.v4.site import Site, open_site
 from tests.cli.remote.shell import Shell
@@ -98,8 +99,9 @@ async def read_until(process: asyncio.subprocess.Process, words: bytes) -> bytes
     return await asyncio.wait_for(process.stdout.readuntil(words), 30)
 
 
-async def test_no_byte_is_lost_or_printed_twice(tmp_path: Path, database_url: str, nobody: Shell) -> None:
-    async with open_site(tmp_path, database_url) as site, started(site, tmp_path) as server:
+@pytest.mark.slow
+async def test_no_byte_is_lost_or_printed_twice(tmp_path: Path, sqlite_url: str, nobody: Shell) -> None:
+    async with open_site(tmp_path, sqlite_url) as site, started(site, tmp_path) as server:
         await site.world.pipeline("build: {script: x}\n")
         job = await site.world.job()
         assert (await nobody("login", server.url, "--token", site.root.token)).code == 0

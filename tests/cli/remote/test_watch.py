@@ -54,10 +54,10 @@ async def test_the_time_limit(site: Site, shell: Shell) -> None:
     assert "did not end within 1 s" in done.err
 
 
-async def test_a_pipeline_is_watched_over_a_restart_of_the_server(nobody: Shell, tmp_path, database_url) -> None:
+async def test_a_pipeline_is_watched_over_a_restart_of_the_server(nobody: Shell, tmp_path, sqlite_url) -> None:
     from tests.api.v4.site import open_site
 
-    async with open_site(tmp_path, database_url) as site:
+    async with open_site(tmp_path, sqlite_url) as site:
         async with serving(site) as url:
             assert (await nobody("login", url, "--token", site.root.token)).code == 0
             pipeline = await site.world.pipeline(ONE)
@@ -75,10 +75,10 @@ async def test_a_pipeline_is_watched_over_a_restart_of_the_server(nobody: Shell,
     assert out.split()[:4] == [b"test", b"build", "✓".encode(), b"success"]
 
 
-async def test_patience_ends(nobody: Shell, tmp_path, database_url) -> None:
+async def test_patience_ends(nobody: Shell, tmp_path, sqlite_url) -> None:
     from tests.api.v4.site import open_site
 
-    async with open_site(tmp_path, database_url) as site:
+    async with open_site(tmp_path, sqlite_url) as site:
         async with serving(site) as url:
             await nobody("login", url, "--token", site.root.token)
             pipeline = await site.world.pipeline(ONE)
