@@ -15,9 +15,7 @@ PERMITTED = [
     ("GET", "/projects/7/deployments"),
     ("GET", "/projects/7/jobs/3/artifacts"),
     ("GET", "/projects/7/jobs/3/artifacts/out/a.txt"),
-    ("POST", "/projects/7/jobs/3/artifacts/keep"),
     ("GET", "/projects/7/jobs/artifacts/main/download"),
-    ("DELETE", "/projects/7/artifacts"),
     ("GET", "/projects/7/repository/branches"),
     ("HEAD", "/projects/7/repository/tags"),
     ("GET", "/projects/7/repository/commits/main"),
@@ -26,6 +24,8 @@ PERMITTED = [
     ("GET", "/projects/7/merge_requests/3"),
 ]
 REFUSED = [
+    ("DELETE", "/projects/7/artifacts"),
+    ("POST", "/projects/7/jobs/3/artifacts/keep"),
     ("POST", "/job"),
     ("GET", "/projects/7"),
     ("GET", "/projects/7/releasesx"),
