@@ -162,8 +162,8 @@ class RateLimits(BaseSettings):
     """Tests of the webhooks of one project or group, or of the installation, by one person. 0: any number."""
     hook_resends: int = Field(default=5, ge=0)
     """Deliveries of one webhook that one person sends again. 0: any number."""
-    schedule_plays: int = Field(default=1, ge=0)
-    """Pipelines that one person makes of one schedule by hand. 0: any number."""
+    schedule_plays: int = Field(default=0, ge=0)
+    """Pipelines that one person makes of one schedule by hand. 0: any number, as in GitLab's API."""
     pipelines_created: int = Field(default=0, ge=0)
     """Pipelines that one person asks for of one commit of one project, by the API, a form, or a token. 0: any number,
     as in GitLab."""

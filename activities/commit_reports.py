@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from temporalio import activity
 
+from activities.heartbeats import beating
 from activities.hooks.deliveries import MISSED_AFTER, NotYet
 from auth.encryption import Sealer
 from domain.commit_statuses import Forge, Report, Target, call_of, is_known_already, state_of
@@ -58,7 +59,8 @@ class ReportActivities(ReportPort):
         target = Target(Forge(row.kind), row.api_url, row.repository, token, f"{row.context_prefix}/pipeline")
         page = f"{self._url}/{row.full_path}/-/pipelines/{row.pipeline_id}"
         call = call_of(target, Report(row.pipeline_id, row.sha, row.ref, Status(row.status), page))
-        return await self._poster.post(call.url, call.headers, call.body, verify=row.verify_tls)
+        async with beating():
+            return await self._poster.post(call.url, call.headers, call.body, verify=row.verify_tls)
 
     async def _told(self, row: Record, shown: str, status: int | None) -> bool:
         async with self._database.write() as connection:

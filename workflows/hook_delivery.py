@@ -12,11 +12,11 @@ from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
     from domain.messages import DeliverHook
-    from workflows.ports import HookPort
+    from workflows.ports import HEARD_WITHIN, HookPort
 
 ATTEMPT_LIMIT: Final = timedelta(seconds=60)
 """For one attempt: far more than the time limit of the call itself."""
-ATTEMPTS: Final = RetryPolicy(initial_interval=timedelta(seconds=5), maximum_interval=timedelta(hours=1))
+ATTEMPTS: Final = RetryPolicy(initial_interval=timedelta(seconds=5), backoff_coefficient=1.0)
 """An attempt that failed says itself when the next one is; this is for one whose worker died."""
 
 
@@ -36,6 +36,7 @@ class HookDeliveryWorkflow:
             HookPort.deliver_hook,
             order,
             start_to_close_timeout=ATTEMPT_LIMIT,
+            heartbeat_timeout=HEARD_WITHIN,
             retry_policy=ATTEMPTS,
             summary="deliver",
         )

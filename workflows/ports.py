@@ -24,6 +24,9 @@ An attempt that was only slow, and is made again, changes nothing.
 RECORD_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
 """Database work: tried until the database answers."""
 
+HEARD_WITHIN: Final = timedelta(seconds=10)
+"""So long may an activity that beats be silent: its process is gone, or never got it."""
+
 TICK_LIMIT: Final = timedelta(seconds=15)
 """For one attempt to carry out a tick, which waits for its pipeline for a while."""
 TICK_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.5), maximum_interval=timedelta(seconds=60))

@@ -12,11 +12,11 @@ from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
     from domain.messages import ReportCommit
-    from workflows.ports import ReportPort
+    from workflows.ports import HEARD_WITHIN, ReportPort
 
 CALL_LIMIT: Final = timedelta(seconds=60)
 """For one call: far more than its own time limit, so that one is over when the next begins."""
-CALLS: Final = RetryPolicy(initial_interval=timedelta(seconds=5), maximum_interval=timedelta(hours=1))
+CALLS: Final = RetryPolicy(initial_interval=timedelta(seconds=5), backoff_coefficient=1.0)
 """A call that failed says itself when the next one is; this is for one whose worker died."""
 
 
@@ -56,6 +56,7 @@ class StatusReportWorkflow:
             ReportPort.report_commit,
             self._order,
             start_to_close_timeout=CALL_LIMIT,
+            heartbeat_timeout=HEARD_WITHIN,
             retry_policy=CALLS,
             summary="report",
         )

@@ -9,6 +9,7 @@ import orjson
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from activities.heartbeats import beating
 from activities.hooks.bodies import body_of
 from auth.encryption import Sealer
 from domain.errors import PerdureError
@@ -87,7 +88,8 @@ class HookActivities(HookPort):
             return "gone"
         if not row.single and (held := await self._held_back(row, hook)):
             return held
-        return await self._attempt(row, hook)
+        async with beating():
+            return await self._attempt(row, hook)
 
     async def _held_back(self, row: Record, hook: Record) -> str:
         """A hook that is switched off gets nothing now: the state of a delivery that ends so. Raises `NotYet`."""

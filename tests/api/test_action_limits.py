@@ -34,7 +34,7 @@ class Clock:
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     """An installation with small limits, that may reach the receivers of tests."""
-    rates = RateLimits(hook_tests=2, hook_resends=1, pipelines_created=2)
+    rates = RateLimits(hook_tests=2, hook_resends=1, pipelines_created=2, schedule_plays=1)
     async with open_site(tmp_path, "", outbound_networks=NETWORK, rates=rates) as opened:
         yield opened
 
@@ -71,7 +71,7 @@ def test_nothing_is_counted_where_there_is_no_limit() -> None:
 
 def test_the_defaults_are_gitlabs() -> None:
     rates = RateLimits()
-    assert (rates.hook_tests, rates.hook_resends, rates.schedule_plays, rates.pipelines_created) == (5, 5, 1, 0)
+    assert (rates.hook_tests, rates.hook_resends, rates.schedule_plays, rates.pipelines_created) == (5, 5, 0, 0)
 
 
 async def made(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, Any]:

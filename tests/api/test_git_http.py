@@ -21,6 +21,12 @@ CONFIG = "build: {script: make}\n"
 
 
 @pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """One kind of database does: this is about git."""
+    return sqlite_url
+
+
+@pytest.fixture
 async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
     """An installation behind a real web server, with an empty repository."""
     async with open_site(tmp_path, database_url) as opened, serving(opened):

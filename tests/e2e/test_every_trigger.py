@@ -187,6 +187,7 @@ async def test_a_trigger_token_from_outside(house: House) -> None:
 
 async def test_the_token_of_a_running_job(house: House) -> None:
     caller, called = await house.project("calling", HELD), await house.project("called")
+    await house.post(f"projects/{called.id}/job_token_scope/allowlist", target_project_id=caller.id)
     first = await house.post(f"projects/{caller.id}/pipeline", ref="main")
 
     async def held() -> dict[str, Any] | None:

@@ -23,6 +23,7 @@ async def test_every_route_has_its_line_and_no_line_is_left_over(place: Place) -
     assert sorted(matrix.read()) == sorted(routes), "run python -m tests.permissions.matrix, and look at the new lines"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_the_application_does_what_the_table_says(place: Place, part: int) -> None:
     known = matrix.read()

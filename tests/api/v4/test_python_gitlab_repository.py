@@ -17,6 +17,12 @@ BINARY = bytes(range(256)) * 4
 
 
 @pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """One kind of database does: this is about git."""
+    return sqlite_url
+
+
+@pytest.fixture
 async def project(site: Site):
     """The project as python-gitlab sees it, acting as root; one commit on main."""
     await site.commit({".gitlab-ci.yml": CONFIG, "README.md": "# Read\n", "src/app/main.py": "print(1)\n"})

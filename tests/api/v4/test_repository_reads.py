@@ -13,6 +13,12 @@ from tests.git.serving import git, new_commit
 NAMES = ["ä ö/ü.txt", "with space", "50%", "a+b&c=d", "plus#hash?", "-dash", "a..b", "x/raw"]
 
 
+@pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """One kind of database does: this is about git."""
+    return sqlite_url
+
+
 def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}/repository{rest}"
 

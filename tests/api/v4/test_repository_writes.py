@@ -19,6 +19,12 @@ CONFIG = "build: {script: make}\n"
 START = {".gitlab-ci.yml": CONFIG, "a": "1\n", "d/b": "2\n"}
 
 
+@pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """One kind of database does: this is about git."""
+    return sqlite_url
+
+
 async def pipelines_of(site: Site) -> list[tuple[str, str, bool, str]]:
     """Ref, status, whether it is a tag's, and sha before, of every pipeline."""
     async with site.services.database.read() as connection:
