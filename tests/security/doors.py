@@ -21,7 +21,8 @@ _GIT: Final = "/{path:project}.git"
 class Door:
     """One route. `route` is as the application writes it; `{...}` of it is filled from the names of a `Place`.
 
-    One for `any_job` opens to every running job whose user may.
+    One that is of `rest` is of the REST API: a good token is believed there, and told that what the path names is not
+    there, or that a body lacks something.
     """
 
     method: str
@@ -29,7 +30,7 @@ class Door:
     shown: str = HEADER
     names_job: bool = False
     opens: bool = True
-    any_job: bool = False
+    rest: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -48,12 +49,25 @@ class Place:
     path: str
     tag: str = "v1"
     ref: str = "main"
+    place: str = "main/raw/a.txt?job=build"
+    environment_id: int = 1
+    deployment_id: int = 1
+    file_path: str = "a.txt"
+    sha: str = "main"
+    iid: int = 1
 
 
 def _of_job(method: str, rest: str, **request: Any) -> Door:
     return Door(method, "/api/v4/jobs/{job_id:int}" + rest, names_job=True, request=request)
 
 
+def _rest(method: str, route: str) -> Door:
+    request = {} if method in {"GET", "DELETE"} else {"json": {"name": "review"}}
+    return Door(method, f"/api/v4{route}", rest=True, request=request)
+
+
+_PROJECT: Final = "/projects/{project}"
+_ENVIRONMENTS: Final = f"{_PROJECT}/environments"
 _FILE: Final = {"file": ("artifacts.zip", b"PK", "application/octet-stream")}
 _TOKEN_QUESTION: Final = {"service": SERVICE, "scope": "repository:{namespace}/{name}:pull"}
 
@@ -71,10 +85,29 @@ DOORS: Final = (
     Door("GET", _RELEASES + "/permalink/latest"),
     Door("GET", _RELEASES + "/{tag:path}"),
     Door("DELETE", _RELEASES + "/{tag:path}"),
-    Door("POST", "/api/v4/projects/{project}/trigger/pipeline", any_job=True, request={"json": {"ref": "main"}}),
-    Door("POST", "/api/v4/projects/{project}/ref/{ref}/trigger/pipeline", any_job=True, request={"json": {}}),
+    Door("POST", "/api/v4/projects/{project}/trigger/pipeline", request={"json": {"ref": "main"}}),
+    Door("POST", "/api/v4/projects/{project}/ref/{ref}/trigger/pipeline", request={"json": {}}),
     Door("GET", "/jwt/auth", BASIC, request={"params": _TOKEN_QUESTION}),
     Door("POST", "/jwt/auth", BASIC, request={"data": _TOKEN_QUESTION}),
+    _rest("GET", "/job"),
+    _rest("GET", _PROJECT + "/jobs/artifacts/{place:path}"),
+    _rest("GET", _PROJECT + "/jobs/{job_id}/artifacts"),
+    _rest("GET", _PROJECT + "/jobs/{job_id}/artifacts/tree"),
+    _rest("GET", _PROJECT + "/jobs/{job_id}/artifacts/{path:path}"),
+    _rest("GET", _ENVIRONMENTS),
+    _rest("GET", _ENVIRONMENTS + "/{environment_id}"),
+    _rest("PUT", _ENVIRONMENTS + "/{environment_id}"),
+    _rest("DELETE", _ENVIRONMENTS + "/{environment_id}"),
+    _rest("POST", _ENVIRONMENTS),
+    _rest("POST", _ENVIRONMENTS + "/{environment_id}/stop"),
+    _rest("GET", _PROJECT + "/deployments"),
+    _rest("GET", _PROJECT + "/deployments/{deployment_id}"),
+    _rest("GET", _PROJECT + "/repository/files/{file_path}/raw"),
+    _rest("GET", _PROJECT + "/repository/branches"),
+    _rest("GET", _PROJECT + "/repository/tags"),
+    _rest("GET", _PROJECT + "/repository/commits/{sha}"),
+    _rest("GET", _PROJECT + "/merge_requests"),
+    _rest("GET", _PROJECT + "/merge_requests/{iid}"),
 )
 """The way to publish a release is last but one of its kind, so that each door opens to a good token in this order."""
 
@@ -91,7 +124,7 @@ def plain(route: str) -> str:
 
 async def knock(client: httpx.AsyncClient, door: Door, place: Place, token: str) -> httpx.Response:
     """Show a token at a door."""
-    if door.route.endswith("/artifacts") and door.method == "GET":
+    if str(door) == "GET /api/v4/jobs/{job_id:int}/artifacts":
         path = path_of(door.route, Place(**{**vars(place), "job_id": place.archive_id}))
     else:
         path = path_of(door.route, place)
