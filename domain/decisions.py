@@ -76,11 +76,15 @@ def decide(
     *,
     room: int = 1_000_000,
     granted: frozenset[int] = frozenset(),
+    owed: bool = False,
+    is_new: bool = True,
 ) -> Turn:
     """Fold `verdicts`, obey `commands`, and take every transition that then follows.
 
     At most `room` jobs are offered; the others stay as they are for a later turn. `granted` are waiting jobs whose
-    resource group has chosen them.
+    resource group has chosen them. `owed` asks for a record whatever follows: what SQL shows is not what its rows say,
+    or a verdict has waited there. `is_new` is false for a run whose history was begun before a version that records
+    every change of what is shown: it must decide again what it decided then.
     """
     after, attempts, is_urgent = _fold(pipeline, verdicts)
     after, stopped, reason = _stop_after_failure(after, verdicts)
@@ -104,7 +108,8 @@ def decide(
         or next((command.reason for command in commands if command.reason and command.job_id is None), ""),
     )
     acts = bool(transitions or attempts or cancel or answers or decision.takes or decision.redundant)
-    if acts or is_urgent or len(verdicts) >= MANY_VERDICTS or (verdicts and _ends_something(pipeline, after, verdicts)):
+    counts = _is_worth_recording if is_new else _ends_something
+    if acts or owed or is_urgent or len(verdicts) >= MANY_VERDICTS or (verdicts and counts(pipeline, after, verdicts)):
         return Turn(decision, after)
     return Turn(None, pipeline)
 
@@ -252,8 +257,29 @@ def _settle(
             taken += again
 
 
+def _is_worth_recording(before: Pipeline, after: Pipeline, verdicts: tuple[Verdict, ...]) -> bool:
+    """Whether verdicts from which nothing follows must be recorded all the same.
+
+    They must when nobody is waited for any more, for no later verdict will take them along; and when a stage or the
+    pipeline shall be shown otherwise than SQL shows it now, where a verdict that is not folded counts as running.
+    """
+    if not any(job.is_open for job in after.jobs):
+        return True
+    ended = {verdict.job_id: Status.RUNNING if verdict.ran else Status.PENDING for verdict in verdicts}
+    shown = _as_shown(before).with_jobs(replace(job, status=ended[job.id]) for job in before.jobs if job.id in ended)
+    then = _as_shown(after)
+    touched = sorted({job.stage for job in before.jobs if job.id in ended})
+    return any(shown.folded(stage) is not then.folded(stage) for stage in (None, *touched))
+
+
+def _as_shown(pipeline: Pipeline) -> Pipeline:
+    """Jobs that runners hold may be back in the queue by now; nobody tells the workflow of that."""
+    held = (job for job in pipeline.jobs if job.status is Status.RUNNING)
+    return pipeline.with_jobs(replace(job, status=Status.PENDING) for job in held)
+
+
 def _ends_something(before: Pipeline, after: Pipeline, verdicts: tuple[Verdict, ...]) -> bool:
-    """Whether a stage has ended that had not: people shall see it at once."""
+    """Whether a stage has ended that had not: the rule of runs that an older version has begun."""
     ended = {verdict.job_id for verdict in verdicts}
     touched = {job.stage for job in before.jobs if job.id in ended}
     return any(after.folded(stage) in COMPLETE and before.folded(stage) not in COMPLETE for stage in sorted(touched))

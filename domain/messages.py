@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from domain.operations import Attempt
 from domain.packing import Packed, unpack
 from domain.pipeline import Job, Pipeline
-from domain.status import Status
+from domain.status import Status, settled
 from domain.transitions import Transition
 from domain.verdict import Verdict
 
@@ -134,6 +134,8 @@ class Page:
     (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.packing`). `verdicts` are those of
     the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is the
     position to go on after, None on the last page.
+
+    `shown` are the statuses of the stages as SQL has them. None is in histories of versions that did not look at them.
     """
 
     pipeline_id: int
@@ -148,17 +150,35 @@ class Page:
     leaving: tuple[Leaving, ...] = ()
     answers: tuple[Answer, ...] = ()
     following: int | None = None
+    shown: tuple[Status, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A pipeline as SQL has it, put together from its pages; `number` is (run, tick) of its last decision."""
+    """A pipeline as SQL has it, put together from its pages; `number` is (run, tick) of its last decision.
+
+    `shown` are the statuses of its stages there, None in histories of versions that did not look at them.
+    """
 
     pipeline: Pipeline
     verdicts: tuple[Verdict, ...] = ()
     answers: tuple[Answer, ...] = ()
     leaving: tuple[Leaving, ...] = ()
     number: tuple[int, int] = (0, 0)
+    shown: tuple[Status, ...] | None = None
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether SQL is to be written though nothing may follow: a verdict waits there, or a status is not its rows'.
+
+        An earlier attempt that still stops counts as well, and is not among the jobs: then nothing can be said.
+        """
+        if self.shown is None or self.leaving:
+            return False
+        state = self.pipeline
+        folded = (state.folded(stage) for stage in range(len(self.shown)))
+        is_shown = all(now in {Status.CREATED, then} for now, then in zip(folded, self.shown, strict=True))
+        return bool(self.verdicts) or not is_shown or settled(state.status, state.folded()) is not state.status
 
 
 def joined(pages: Sequence[Page]) -> Loaded:
@@ -173,6 +193,7 @@ def joined(pages: Sequence[Page]) -> Loaded:
         answers=first.answers,
         leaving=first.leaving,
         number=(first.run, first.tick),
+        shown=first.shown,
     )
 
 

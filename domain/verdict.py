@@ -61,7 +61,8 @@ _RETRIED_TWICE: Final = frozenset({"scheduler_failure"})
 class Verdict:
     """The end of one attempt. `allow_failure` is the row's after its exit code was looked at.
 
-    `of_row` is true for one that is in SQL already; somebody who completes an activity by hand gives one that is not.
+    `ran` is false for one that ended while it waited for a runner. `of_row` is true for one that is in SQL already;
+    somebody who completes an activity by hand gives one that is not.
     """
 
     job_id: int
@@ -72,6 +73,7 @@ class Verdict:
     allow_failure: bool = False
     auto_retry: bool = True
     of_row: bool = False
+    ran: bool = True
 
 
 _KINDS: Final[Mapping[str, type]] = {

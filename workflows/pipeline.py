@@ -57,6 +57,8 @@ class PipelineWorkflow(Operations, Queries):
         self._leaving: set[int] = set()
         self._waits = JobWaits(order.pipeline_id, self._arrived, self._note_change)
         self._changed = False
+        self._is_owed = False
+        self._is_new = True
         workflow.register_random_seed_callback(self._was_reset)
 
     @workflow.run
@@ -111,6 +113,7 @@ class PipelineWorkflow(Operations, Queries):
             loaded = await self._read()
         self._pipeline = loaded.pipeline
         self._leaving = {leaving.job_id for leaving in loaded.leaving}
+        self._is_new, self._is_owed = loaded.shown is not None, loaded.is_owed
         for verdict in loaded.verdicts:
             self._folded.discard(verdict.job_id)
             self._arrived(verdict)
@@ -165,6 +168,7 @@ class PipelineWorkflow(Operations, Queries):
         if turn.decision is None:
             return False
         self._pipeline = turn.pipeline
+        self._is_owed = False
         for portion in portions(turn.decision):
             if not await self._record(portion):
                 self._reload = True
@@ -184,6 +188,8 @@ class PipelineWorkflow(Operations, Queries):
             workflow.now(),
             room=self._waits.capacity(),
             granted=granted,
+            owed=self._is_owed,
+            is_new=self._is_new,
         )
 
     async def _record(self, portion: Decision) -> bool:

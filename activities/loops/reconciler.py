@@ -61,7 +61,10 @@ class Reconciler:
                 log.exception("reconciling failed; the next round tries again")
 
     async def reconcile(self) -> list[int]:
-        """Look at every pipeline that has not ended; give back those that were mended."""
+        """Look at every pipeline that has not ended, and at those with a verdict that nobody has folded.
+
+        Gives back those that were mended.
+        """
         now = self._clock()
         async with self._database.read() as connection:
             unfolded = await unfinished.unfolded(connection, now - timedelta(seconds=self._every))
@@ -69,13 +72,16 @@ class Reconciler:
         news = set(unfolded) - set(self._told)
         old_enough = now - timedelta(seconds=min(YOUNG, self._every))
         running: set[int] | None = None
+        looked_at: set[int] = set()
         mended: list[int] = []
         last = 0
         while page := await self._page(old_enough, last):
             running = await self._workflows.runs.running() if running is None else running
             suspects = [pipeline_id for pipeline_id in page if pipeline_id not in running or pipeline_id in news]
             mended += await self._mend_all(suspects, news)
+            looked_at.update(page)
             last = page[-1]
+        mended += await self._mend_all(sorted(news - looked_at), news)
         self._told |= {pipeline_id: unfolded[pipeline_id] for pipeline_id in mended if pipeline_id in unfolded}
         await self._look_at_groups()
         return mended
@@ -115,9 +121,10 @@ class Reconciler:
             return False
         async with self._database.read() as connection:
             facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
-        if facts.status in COMPLETE:
+        is_complete = facts.status in COMPLETE
+        if is_complete and not has_unfolded:
             return False  # it has ended since it was read
-        if run is not None and run.is_terminated:
+        if run is not None and run.is_terminated and not is_complete:
             await self._settle(facts, run)
         else:
             state = "unknown" if run is None else run.status

@@ -10,29 +10,29 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Answer, Decision, Recorded
 from domain.operations import Attempt
 from domain.pipeline import Job as JobSnapshot
 from domain.redundancy import STARTED
-from domain.status import COMPLETE, OPEN, Status, composite, settled
+from domain.status import COMPLETE, OPEN, Status, settled
 from domain.transitions import Transition
 from domain.verdict import Verdict
 from models.columns import Record, table_of
-from models.pipelines import OperationKey, Pipeline, Stage
+from models.pipelines import OperationKey, Pipeline
 from models.repositories import deployments, happenings, outbox, play_variables, resource_groups, subscriptions
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
 from models.repositories.children import cancel_children
+from models.repositories.folding import counts_as, fold_stages
 from models.repositories.job_rows import job, lock, move, set_status
 from models.repositories.loading import answers as kept_answers
 from models.repositories.loading import head
 from models.repositories.verdicts import end_jobs
 
 pipeline = table_of(Pipeline)
-stage = table_of(Stage)
 operation_key = table_of(OperationKey)
 
 
@@ -99,21 +99,10 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
 
 
 _jobs: Any = bindparam("b_jobs", expanding=True)
-_STAGES: Final = (
-    select(stage.c.id, stage.c.position, stage.c.status)
-    .where(stage.c.pipeline_id == bindparam("b_pipeline"))
-    .order_by(stage.c.id)
-    .with_for_update()
-)
-_COUNTED: Final = (
-    select(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded, func.count())
-    .where(job.c.pipeline_id == bindparam("b_pipeline"), or_(~job.c.retried, job.c.status == Status.CANCELING))
-    .group_by(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded)
-)
 _STATUSES: Final = select(job.c.id, job.c.status, job.c.folded).where(job.c.id.in_(_jobs), ~job.c.retried)
 _STILL_OPEN: Final = select(job.c.id).where(job.c.id.in_(_jobs), job.c.status.in_(sorted(OPEN))).order_by(job.c.id)
 _FOLD: Final = update(job).where(job.c.id.in_(_jobs)).values(folded=True)
-_SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
+_ALLOW: Final = update(job).where(job.c.id == bindparam("b_job")).values(allow_failure=True)
 _SET_PIPELINE: Final = (
     update(pipeline)
     .where(
@@ -145,6 +134,8 @@ async def _fold(connection: AsyncConnection, verdicts: tuple[Verdict, ...], now:
         for job_id in rows.scalars().all():
             verdict = by_hand[job_id]
             await end_jobs(connection, [job_id], verdict.status, now, reason=verdict.reason, tell=False)
+            if verdict.allow_failure:  # the workflow goes on as if it were, so it must be what SQL says
+                await connection.execute(_ALLOW, {"b_job": job_id})
     ids = sorted(verdict.job_id for verdict in verdicts)
     await connection.execute(_FOLD, {"b_jobs": ids})
     await outbox.retire(connection, ids)
@@ -242,16 +233,10 @@ def _rows_of(ids: Iterable[int], made: Mapping[int, JobSnapshot]) -> tuple[int, 
 
 async def _refold(connection: AsyncConnection, decision: Decision, before: Record, now: datetime) -> Status:
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
+    folded = await fold_stages(connection, decision.pipeline_id)
     values = {"b_pipeline": decision.pipeline_id}
-    stages = (await connection.execute(_STAGES, values)).all()
     was = (await connection.execute(_STATUS, values)).scalar_one() if before.watched else before.status
-    counted = (await connection.execute(_COUNTED, values)).all()
-    folded = [(row.stage_position, _counts_as(row), row.allow_failure) for row in counted]
-    for row in stages:
-        result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
-        if result not in {Status.CREATED, row.status}:
-            await connection.execute(_SET_STAGE, {"b_stage": row.id, "b_status": str(result)})
-    status = settled(Status(before.status), composite((status, allowed) for _, status, allowed in folded))
+    status = settled(Status(before.status), folded)
     number = {"b_pipeline": decision.pipeline_id, "b_run": decision.run, "b_tick": decision.tick}
     ended = now if status in COMPLETE else None
     written = await connection.execute(
@@ -283,14 +268,6 @@ async def _explain(connection: AsyncConnection, decision: Decision, *, is_cancel
     await connection.execute(update(pipeline).where(pipeline.c.id == decision.pipeline_id).values(status_reason=reason))
 
 
-def _counts_as(row: Record) -> Status:
-    """A verdict that is not folded counts as running, so that an automatic retry hides its failure.
-
-    A canceled job is never retried by itself: there is nothing to hide.
-    """
-    return Status(row.status) if row.folded or row.status == Status.CANCELED else Status.RUNNING
-
-
 async def _named(connection: AsyncConnection, decision: Decision) -> dict[int, Status]:
     """The rows that the decision spoke of, as they really are."""
     spoken = {transition.job_id for transition in decision.transitions}
@@ -299,7 +276,7 @@ async def _named(connection: AsyncConnection, decision: Decision) -> dict[int, S
     if not spoken:
         return {}
     rows = (await connection.execute(_STATUSES, {"b_jobs": sorted(spoken)})).all()
-    return {row.id: _counts_as(row) for row in rows}
+    return {row.id: counts_as(row) for row in rows}
 
 
 async def _as_it_is(connection: AsyncConnection, decision: Decision) -> Recorded:

@@ -38,6 +38,7 @@ SNAPSHOT = (
     job.c.hand_out,
     job.c.failure_reason,
     job.c.exit_code,
+    job.c.started_at,
     job.c.auto_retry,
     job.c.interruptible,
     job.c.room,
@@ -104,6 +105,7 @@ def verdict_of(row: Record) -> Verdict:
         allow_failure=row.allow_failure,
         auto_retry=row.auto_retry,
         of_row=True,
+        ran=row.started_at is not None,
     )
 
 

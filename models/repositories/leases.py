@@ -15,6 +15,7 @@ from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories import database_time
+from models.repositories.folding import fold_stages, lock_stages
 from models.repositories.job_rows import job, lock, set_status
 from models.tables import Runner
 
@@ -132,7 +133,8 @@ async def unresponsive(connection: AsyncConnection, job_ids: Sequence[int], tick
 async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: datetime) -> list[int]:
     """Hand-outs that nobody took up: the jobs wait for a runner again; one taken up at the last moment stays.
 
-    A job that was asked to stop meanwhile keeps its lease, until it is ended as one that does not stop.
+    A job that was asked to stop meanwhile keeps its lease, until it is ended as one that does not stop. A stage in
+    which nothing else runs waits again; its pipeline goes on running.
     """
     await lock(connection, [row.job_id for row in rows])
     moved: list[int] = []
@@ -142,4 +144,9 @@ async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: dat
         untaken = and_(lease.c.job_id == row.job_id, lease.c.hand_out == row.hand_out, ~lease.c.taken_up)
         if (await connection.execute(delete(lease).where(untaken))).rowcount:
             moved += await set_status(connection, [row.job_id], Status.PENDING, now, runner_id=None, system_id="")
+    waiting = sorted({row.pipeline_id for row in rows if row.job_id in moved})
+    if waiting:
+        await lock_stages(connection, waiting)
+    for pipeline_id in waiting:
+        await fold_stages(connection, pipeline_id)
     return moved

@@ -37,7 +37,11 @@ _HEAD: Final = select(
     pipeline.c.updated_at,
     happenings.OF_PIPELINE,
 ).where(pipeline.c.id == bindparam("b_pipeline"))
-_STAGES: Final = select(stage.c.name).where(stage.c.pipeline_id == bindparam("b_pipeline")).order_by(stage.c.position)
+_STAGES: Final = (
+    select(stage.c.name, stage.c.status)
+    .where(stage.c.pipeline_id == bindparam("b_pipeline"))
+    .order_by(stage.c.position)
+)
 _ROWS: Final = (
     select(*SNAPSHOT, job.c.position)
     .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, job.c.position > bindparam("b_after"))
@@ -72,7 +76,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
     """One page of a pipeline. Raises `NotFound`."""
     top = await head(connection, order.pipeline_id)
     is_first = order.after < 0
-    stages = (await connection.execute(_STAGES, {"b_pipeline": order.pipeline_id})).scalars() if is_first else ()
+    stages = (await connection.execute(_STAGES, {"b_pipeline": order.pipeline_id})).all() if is_first else ()
     found = await connection.execute(_ROWS, {"b_pipeline": order.pipeline_id, "b_after": order.after})
     rows, packed, following = _cut(found.all())
     earlier = (await connection.execute(_EARLIER, {"b_pipeline": order.pipeline_id})).all() if is_first else ()
@@ -81,7 +85,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         run=top.run,
         tick=top.tick,
         status=Status(top.status),
-        stages=tuple(stages),
+        stages=tuple(row.name for row in stages),
         on_new_commit=top.auto_cancel.get("on_new_commit", "conservative"),
         on_job_failure=top.auto_cancel.get("on_job_failure", "none"),
         jobs=packed,
@@ -89,6 +93,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         leaving=tuple(Leaving(row.id, row.room) for row in earlier if row.status in OPEN),
         answers=await answers(connection, order.pipeline_id) if is_first else (),
         following=following,
+        shown=tuple(Status(row.status) for row in stages) if is_first else None,
     )
 
 

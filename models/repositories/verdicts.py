@@ -13,7 +13,7 @@ from domain.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
 from models.pipelines import Lease, Trace
 from models.repositories import completions, happenings, outbox, traces
-from models.repositories.job_rows import dequeue, job
+from models.repositories.job_rows import dequeue, job, verdict_of
 
 lease = table_of(Lease)
 trace = table_of(Trace)
@@ -82,7 +82,7 @@ async def end_jobs(
             continue
         ended.append(job_id)
         rows.append(row)
-        await _look_at_exit_code(connection, row, status, exit_code)
+        await _look_at_exit_code(connection, row, exit_code)
         await connection.execute(_UNLEASE, {"b_job": job_id})
         if not vouched:
             await traces.settle(connection, [job_id])
@@ -107,8 +107,9 @@ async def _ring(connection: AsyncConnection, row: Record, now: datetime, linger:
     await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[row.id])
 
 
-async def _look_at_exit_code(connection: AsyncConnection, row: Record, status: Status, exit_code: int | None) -> None:
-    if status is Status.FAILED and row.exit_codes_allowed and not row.allow_failure:
+async def _look_at_exit_code(connection: AsyncConnection, row: Record, exit_code: int | None) -> None:
+    """Whether the failure is one that is allowed. What became of the row counts: a canceling job has not failed."""
+    if row.status == Status.FAILED and row.exit_codes_allowed and not row.allow_failure:
         allowed = allows_failure(row.allow_failure, tuple(row.exit_codes_allowed), exit_code)
         await connection.execute(update(job).where(job.c.id == row.id).values(allow_failure=allowed))
 
@@ -119,6 +120,7 @@ _OUTCOMES: Final = select(
     job.c.hand_out,
     job.c.failure_reason,
     job.c.exit_code,
+    job.c.started_at,
     job.c.allow_failure,
     job.c.auto_retry,
     job.c.folded,
@@ -138,19 +140,6 @@ class Outcome:
 async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[int, Outcome]:
     """The verdicts of these jobs."""
     return {
-        row.id: Outcome(
-            Verdict(
-                row.id,
-                Status(row.status),
-                row.hand_out,
-                row.failure_reason,
-                row.exit_code,
-                row.allow_failure,
-                row.auto_retry,
-                of_row=True,
-            ),
-            row.folded,
-            row.room,
-        )
+        row.id: Outcome(verdict_of(row), row.folded, row.room)
         for row in (await connection.execute(_OUTCOMES, {"b_jobs": list(job_ids)})).all()
     }
