@@ -16,7 +16,7 @@ import yaml
 from domain.bridges import Act, follow
 from domain.config.plan import JobPlan, Plan
 from domain.decisions import advance, decide
-from domain.messages import Answer, Command, Decision, Recorded
+from domain.messages import Answer, Command, Decision, Leaving, Loaded, Recorded
 from domain.operations import Attempt
 from domain.pipeline import Job, Pipeline
 from domain.redundancy import LEAVE, STARTED
@@ -44,6 +44,7 @@ class Row:
     folded: bool = True
     retried: bool = False
     graceful: bool = False
+    ran: bool = False
     reason: str = ""
     exit_code: int | None = None
     downstream: str = ""
@@ -64,9 +65,8 @@ class Row:
     def verdict(self) -> Verdict:
         """The verdict that the row holds."""
         job = self.job
-        return Verdict(
-            job.id, job.status, 1, self.reason, self.exit_code, job.allow_failure, job.auto_retry, of_row=True
-        )
+        given = (self.reason, self.exit_code, job.allow_failure, job.auto_retry)
+        return Verdict(job.id, job.status, 1, *given, of_row=True, ran=self.ran)
 
     def counts_as(self) -> Status:
         """A verdict that is not folded counts as running, so that an automatic retry hides its failure."""
@@ -83,6 +83,7 @@ class Stored:
     stages: dict[str, Status] = field(default_factory=dict)
     status: Status = Status.CREATED
     memory: Pipeline | None = None
+    owed: bool = False
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)
     commands: list[Command] = field(default_factory=list)
@@ -108,11 +109,16 @@ class Stored:
         """The workflow reads SQL."""
         plan = self.plan.auto_cancel
         jobs = tuple(row.snapshot() for row in self.current())
-        self.memory = Pipeline(1, self.plan.stages, jobs, self.status, plan.on_new_commit, plan.on_job_failure)
-        self.known -= {row.job.id for row in self.rows.values() if not row.folded}
-        for row in self.rows.values():
-            if not row.folded:
-                self.hear(row.verdict())
+        loaded = Loaded(
+            Pipeline(1, self.plan.stages, jobs, self.status, plan.on_new_commit, plan.on_job_failure),
+            tuple(row.verdict() for row in self.rows.values() if not row.folded),
+            leaving=tuple(Leaving(row.job.id) for row in self.rows.values() if row.retried and row.job.status in OPEN),
+            shown=tuple(self.stages.values()),
+        )
+        self.memory, self.owed = loaded.pipeline, loaded.is_owed
+        for verdict in loaded.verdicts:
+            self.known.discard(verdict.job_id)
+            self.hear(verdict)
 
     def hear(self, verdict: Verdict) -> None:
         """The bell of a row rings in the workflow."""
@@ -238,7 +244,7 @@ class DomainProject:
             if row.job.status is not Status.PENDING or row.job.bridge:
                 return False
             row.set(status=Status.RUNNING)
-            row.graceful = event.graceful
+            row.ran, row.graceful = True, event.graceful
             stored.lift(row)
             return True
         if event.kind == "due":
@@ -293,10 +299,11 @@ class DomainProject:
             assert stored.memory is not None
             commands, stored.commands = tuple(stored.commands), []
             granted, stored.granted = frozenset(stored.granted), set()
-            turn = decide(stored.memory, tuple(stored.verdicts.values()), commands, NOW, granted=granted)
+            verdicts = tuple(stored.verdicts.values())
+            turn = decide(stored.memory, verdicts, commands, NOW, granted=granted, owed=stored.owed)
             if turn.decision is None:
                 return moved
-            moved = True
+            moved, stored.owed = True, False
             recorded = self._record(stored, turn.decision)
             stored.memory = advance(turn.pipeline, recorded)
             for verdict in turn.decision.verdicts:
@@ -445,6 +452,7 @@ class DomainProject:
                 row.downstream = f"{stored.key}/{row.job.name}#{row.job.attempt}"
                 self._create(row.downstream, self._plans[_file_of(row.plan)])
             row.set(status=Status.RUNNING)
+            row.ran = True
             stored.lift(row)
             if not _strategy(row):
                 self._end(stored, row, Status.SUCCESS)

@@ -5,10 +5,10 @@ same moment comes first, and whether a pass of processing falls between them) th
 each of them is right. Nothing here is taken from the product.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations, product
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from tests.oracle.composite import COMPLETE, composite, pipeline_status, stage_status
 from tests.oracle.plan import Job, Plan
@@ -89,6 +89,8 @@ class Attempt:
     graceful: bool = False
     child: str = ""
     """The pipeline that the bridge has made."""
+    follows: bool = False
+    """Whether the bridge takes over what its child becomes: not while it waits for its own turn."""
 
 
 @dataclass
@@ -103,7 +105,7 @@ class Run:
     parent: tuple[str, str] | None = None
     """The pipeline and the name of the bridge that made it."""
     ended: bool = False
-    """Whether it was complete at some time."""
+    """Whether it was complete at some time since the latest attempt of its bridge follows it."""
     stirred: bool = False
     """Whether somebody has just let it live again."""
     doomed: bool = False
@@ -179,7 +181,7 @@ class Run:
         for attempt in self.jobs.values():
             later = attempt.stage > self.jobs[name].stage
             if attempt.status == "skipped" and (later or attempt.job.name in behind - {name}):
-                attempt.status = "created"
+                attempt.status, attempt.follows = "created", False
 
     def _go_on(self, attempt: Attempt) -> None:
         waits = {"manual": "manual", "delayed": "scheduled"}.get(attempt.job.when)
@@ -233,7 +235,10 @@ class World:
         return tuple(
             (
                 *(key, run.status, run.ended, run.stirred, run.doomed, *run.leaving, *run.stages.values()),
-                *((a.status, a.allow_failure, a.number, a.at_once, a.graceful, a.child) for a in run.jobs.values()),
+                *(
+                    (a.status, a.allow_failure, a.number, a.at_once, a.graceful, a.child, a.follows)
+                    for a in run.jobs.values()
+                ),
             )
             for key, run in sorted(self.runs.items())
         )
@@ -247,7 +252,7 @@ class World:
         if run.parent is None:
             return None
         bridge = self.runs[run.parent[0]].jobs[run.parent[1]]
-        return bridge if bridge.child == run.key and bridge.job.strategy else None
+        return bridge if bridge.child == run.key and bridge.follows else None
 
 
 def settle(world: World) -> list[World]:
@@ -257,10 +262,7 @@ def settle(world: World) -> list[World]:
     """
     changed = True
     while changed:
-        for run in list(world.runs.values()):
-            if run.doomed:
-                run.doomed = False
-                _cancel_all(world, run, run.jobs.values())
+        strike(world)
         while any([run.process() for run in world.runs.values()]) or _trigger(world):  # noqa: C419  # all of them
             pass
         choice = _free_slot(world)
@@ -268,7 +270,8 @@ def settle(world: World) -> list[World]:
             shown = world.copy()
             for run in shown.runs.values():
                 run.fold()
-            return _each([_with_slot(before, run, name) for before in (world, shown) for run, name in choice])
+            worlds = [_with_slot(before, run, name) for before in (world, shown) for run, name in choice]
+            return _each([*worlds, shown] if _follow(shown) else worlds)
         for run in world.runs.values():
             run.fold()
         stirred = [run.key for run in world.runs.values() if run.stirred]
@@ -278,6 +281,14 @@ def settle(world: World) -> list[World]:
                 return _each([world, again])
         changed = _follow(world)
     return [world]
+
+
+def strike(world: World) -> None:
+    """Cancel what failures have doomed."""
+    for run in list(world.runs.values()):
+        if run.doomed:
+            run.doomed = False
+            _cancel_all(world, run, run.jobs.values())
 
 
 def _each(worlds: Sequence[World]) -> list[World]:
@@ -319,7 +330,8 @@ def _trigger(world: World) -> bool:
         if not attempt.child:
             attempt.child = f"{run.key}/{attempt.job.name}#{attempt.number}"
             world.add(world.files[attempt.job.child], attempt.child, (run.key, attempt.job.name))
-        attempt.status = "running" if attempt.job.strategy else "success"
+        attempt.status, attempt.follows = ("running", True) if attempt.job.strategy else ("success", False)
+        world.runs[attempt.child].ended = False
     return bool(ready)
 
 
@@ -393,7 +405,7 @@ def happen(world: World, events: Sequence[Event]) -> list[tuple[World, tuple[boo
     events = [_aimed(world, event) for event in events]
     found: dict[object, tuple[World, tuple[bool, ...]]] = {}
     for order in permutations(range(len(events))):
-        for passes in product((False, True), repeat=len(events) - 1):
+        for passes in product(_BETWEEN, repeat=len(events) - 1):
             for after, accepted in _in_turn(world, [events[one] for one in order], passes):
                 answers = tuple(accepted[order.index(number)] for number in range(len(events)))
                 found.setdefault((after.seen(), answers), (after, answers))
@@ -411,18 +423,32 @@ def _aimed(world: World, event: Event) -> Event:
 def one_after_the_other(world: World, events: Sequence[Event]) -> list[tuple[World, tuple[bool, ...]]]:
     """As `happen`, in this order and without a pass between."""
     aimed = [_aimed(world, event) for event in events]
-    return _in_turn(world, aimed, [False] * (len(events) - 1))
+    return _in_turn(world, aimed, [_nothing] * (len(events) - 1))
 
 
-def _in_turn(world: World, events: Sequence[Event], passes: Sequence[bool]) -> list[tuple[World, tuple[bool, ...]]]:
-    worlds: list[tuple[World, tuple[bool, ...]]] = [(world.copy(), ())]
-    for event, settled in zip(events, (*passes, True), strict=True):
-        after = []
+def _nothing(world: World) -> list[World]:
+    return [world]
+
+
+def _canceled(world: World) -> list[World]:
+    strike(world)
+    return [world]
+
+
+Between: TypeAlias = Callable[[World], list[World]]
+_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, settle)
+"""What may happen between two events of a moment: nothing, only the cancel after a failure, a whole pass."""
+
+
+def _in_turn(world: World, events: Sequence[Event], passes: Sequence[Between]) -> list[tuple[World, tuple[bool, ...]]]:
+    worlds: list[tuple[World, tuple[bool, ...]]] = [(world, ())]
+    for event, after in zip(events, (*passes, settle), strict=True):
+        ends = []
         for one, answers in worlds:
             now = one.copy()
             answer = apply(now, event)
-            after += [(end, (*answers, answer)) for end in (settle(now) if settled else [now])]
-        worlds = after
+            ends += [(end, (*answers, answer)) for end in after(now)]
+        worlds = ends
     return worlds
 
 
@@ -572,7 +598,7 @@ def _retry_run(world: World, run: Run) -> bool:
         if attempt.status in {"failed", "canceled"}:
             run.again(attempt, at_once=False)
         elif attempt.status == "skipped":
-            attempt.status = "created"
+            attempt.status, attempt.follows = "created", False
     return True
 
 
