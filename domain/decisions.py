@@ -261,12 +261,14 @@ def _is_worth_recording(before: Pipeline, after: Pipeline, verdicts: tuple[Verdi
     """Whether verdicts from which nothing follows must be recorded all the same.
 
     They must when nobody is waited for any more, for no later verdict will take them along; and when a stage or the
-    pipeline shall be shown otherwise than SQL shows it now, where a verdict that is not folded counts as running.
+    pipeline shall be shown otherwise than SQL shows it now, where a verdict that is not folded counts as running. What
+    this workflow has canceled counted as that at once.
     """
     if not any(job.is_open for job in after.jobs):
         return True
     ended = {verdict.job_id: Status.RUNNING if verdict.ran else Status.PENDING for verdict in verdicts}
-    shown = _as_shown(before).with_jobs(replace(job, status=ended[job.id]) for job in before.jobs if job.id in ended)
+    news = (job for job in before.jobs if job.id in ended and job.status not in COMPLETE)
+    shown = _as_shown(before).with_jobs(replace(job, status=ended[job.id]) for job in news)
     then = _as_shown(after)
     touched = sorted({job.stage for job in before.jobs if job.id in ended})
     return any(shown.folded(stage) is not then.folded(stage) for stage in (None, *touched))

@@ -25,7 +25,10 @@ class Engine(Protocol):
         """Let an event happen to each job in turn (to the pipeline without names) and wait until all is at rest."""
 
     async def state(self) -> State:
-        """What can be seen now."""
+        """What is stored now."""
+
+    async def faults(self) -> list[str]:
+        """What must hold at rest and does not."""
 
 
 Begin: TypeAlias = Callable[[Plan], Awaitable[Engine]]

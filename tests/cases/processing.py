@@ -76,6 +76,7 @@ async def run(scenario: Scenario, plan: Plan, begin: Begin) -> list[str]:
         except (PerdureError, KeyError, AssertionError, TimeoutError) as error:
             return [*faults, _fault(number, step, repr(error))]
         faults += [_fault(number, step, text) for text in step.expected.differences(await running.state())]
+        faults += [_fault(number, step, text) for text in await running.faults()]
     return faults
 
 

@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One file; `config` is the text of its configuration."""
+    """One file; `config` is the text of its configuration. Its runners stop gracefully if it is `graceful`."""
 
     name: str
     config: str
@@ -72,8 +72,9 @@ def read(path: Path) -> Scenario:
     """Read one scenario file."""
     document = yaml.safe_load(path.read_text())
     first = Step(CREATED, (), {}, State(**document["init"]["expect"]))
+    given = {"graceful": True} if document.get("graceful") else {}
     later = [
-        Step(item["event"], tuple(item.get("jobs", ())), item.get("args") or {}, State(**item["expect"]))
+        Step(item["event"], tuple(item.get("jobs", ())), given | (item.get("args") or {}), State(**item["expect"]))
         for item in document.get("transitions", ())
     ]
     return Scenario(document["name"], yaml.safe_dump(document["config"], sort_keys=False), (first, *later))

@@ -30,7 +30,7 @@ from domain.status import Status
 from domain.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import installations, namespaces, pipelines, projects, runners, verdicts
+from models.repositories import installations, invariants, namespaces, pipelines, projects, runners, verdicts
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings
@@ -99,7 +99,7 @@ class TemporalEngine:
             await self._command(COMMANDS[event], ids or [None])
             return
         if event == "run":
-            await self._run(names)
+            await self._run(names, graceful=bool(arguments.get("graceful")))
         elif event in ENDS:
             await self._end(ids, ENDS[event], arguments)
         else:
@@ -115,6 +115,13 @@ class TemporalEngine:
             await world.stages(self._pipeline_id),
             await world.statuses(self._pipeline_id),
         )
+
+    async def faults(self) -> list[str]:
+        """The rules that SQL breaks now that the workflow rests."""
+        world = self._pod.world
+        async with world.database.read() as connection:
+            found = await invariants.broken(connection, world.now(), pipeline_id=self._pipeline_id, at_rest=True)
+        return [one.sentence for one in found]
 
     async def _latest(self, name: str) -> int:
         row = await self._pod.world.row(job, pipeline_id=self._pipeline_id, name=name, retried=False)
@@ -141,7 +148,7 @@ class TemporalEngine:
         for one in asked:
             await self._answer_of(one.result(rpc_timeout=ANSWERS_WITHIN), name)
 
-    async def _run(self, names: Sequence[str]) -> None:
+    async def _run(self, names: Sequence[str], *, graceful: bool) -> None:
         """Each job is taken by a runner of its own, which has only the tag of that job."""
         world = self._pod.world
         for name in names:
@@ -149,7 +156,8 @@ class TemporalEngine:
             async with world.database.write() as connection:
                 values = {"tags": row.tags, "run_untagged": False}
                 runner_id = await runners.create(connection, str(uuid4()), world.now(), **values)
-                taken = await hand_out(connection, world.runner(runner_id=runner_id), world.now())
+                claim = world.runner(runner_id=runner_id, cancel_gracefully=graceful)
+                taken = await hand_out(connection, claim, world.now())
                 assert taken is not None, f"no runner was given {name}, which is {row.status}"
                 assert await touch(connection, *taken)
             assert taken[0] == row.id

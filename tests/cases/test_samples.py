@@ -15,6 +15,8 @@ MORE = Path(__file__).parent / "more"
 FOLDERS = [
     pytest.param("domain", SAMPLES / "processing", id="samples-domain"),
     pytest.param("temporal", SAMPLES / "processing", id="samples-temporal"),
+    pytest.param("domain", SAMPLES / "truth", id="truth-domain"),
+    pytest.param("temporal", SAMPLES / "truth", id="truth-temporal"),
     pytest.param("domain", MORE / "processing", id="more-domain"),
     pytest.param("temporal", MORE / "processing", id="more-temporal", marks=pytest.mark.slow),
 ]

@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError
 with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
-    from domain.messages import Answer, Command, Operation, PipelineInput
+    from domain.messages import Answer, Operation, PipelineInput
     from domain.status import Status
     from workflows.pipeline import PipelineWorkflow
 
@@ -25,7 +25,6 @@ class WatchedPipeline(PipelineWorkflow):
         super().__init__(order)
         self._held = False
         self._at_rest = False
-        self._rewritten = False
 
     @workflow.run
     async def run(self, order: PipelineInput) -> str:
@@ -48,12 +47,12 @@ class WatchedPipeline(PipelineWorkflow):
 
     @workflow.update
     async def settled(self, operation: Operation) -> Answer:
-        """Go on, and answer when nothing is on its way and nothing follows any more; what waits is recorded then."""
+        """Go on, and answer when nothing is on its way and nothing follows any more."""
         await workflow.wait_condition(lambda: self._pipeline is not None)
         await self._hear_all((await self._look())["ended"])
         self._held = False
         await workflow.wait_condition(self._rests)
-        while await self._record_late() or await self._has_more_to_come():
+        while await self._has_more_to_come():
             await workflow.wait_condition(self._rests)
         return Answer(operation.key, "settled")
 
@@ -71,27 +70,17 @@ class WatchedPipeline(PipelineWorkflow):
         """Let SQL be changed, then read it."""
         if not await self._ask_rows(name, operation.job_id):
             raise ApplicationError(f"Job {operation.job_id} is in no state for {name}.", type="Refused")
-        self._reload = self._rewritten = True
+        self._reload = True
         return Answer(operation.key, name, operation.job_id)
-
-    async def _record_late(self) -> bool:
-        """Have recorded what would only be recorded with the next decision; whether there was anything.
-
-        So it is with a verdict from which nothing follows. A command that is refused is a decision too.
-        """
-        if not (self._verdicts or self._rewritten):
-            return False
-        self._rewritten = False
-        self._commands.append(Command("cancel_job", str(workflow.uuid4()), 0))
-        return True
 
     async def _has_more_to_come(self) -> bool:
         """Wait for what is still on its way; false if there is nothing."""
         seen = await self._look()
-        await self._hear_all(seen["ended"])
+        news = [job_id for job_id in seen["ended"] if not self._has_heard_of(job_id)]
+        await self._hear_all(news)
         if waiting := seen["promised"]:
             await workflow.wait_condition(lambda: not all(map(self._waits_for_slot, waiting)))
-        return bool(seen["ended"] or waiting)
+        return bool(news or waiting)
 
     async def _hear_all(self, ended: list[int]) -> None:
         """Wait until the ends of these jobs came in."""

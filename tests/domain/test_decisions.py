@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,7 +105,65 @@ def test_a_refusal_says_why_and_is_the_whole_decision() -> None:
     ]
 
 
-def test_a_verdict_from_which_nothing_follows_waits_for_company() -> None:
+DONE = Verdict(1, Status.SUCCESS, 1, of_row=True)
+
+
+@pytest.mark.parametrize(
+    ("beside", "verdict"),
+    [
+        (job("hand", Status.MANUAL, when=When.MANUAL), DONE),
+        (job("late", Status.SCHEDULED, when=When.DELAYED, due_at=NOW + timedelta(hours=1)), DONE),
+        (job("alone", Status.WAITING_FOR_RESOURCE, grouped=True), DONE),
+        (job("hand", Status.MANUAL, when=When.MANUAL), replace(DONE, status=Status.FAILED)),
+    ],
+    ids=["manual", "scheduled", "resource", "failure"],
+)
+def test_a_verdict_after_which_nothing_runs_is_recorded(beside: Job, verdict: Verdict) -> None:
+    """The pipeline was running and is to be shown as waiting; a third job runs elsewhere in one of two."""
+    for other in ((), (job("busy", Status.RUNNING, stage=1, needs=()),)):
+        graph = pipeline(job("auto", Status.PENDING), beside, *other)
+        assert decided(graph, verdicts=(verdict,)).verdicts == (verdict,)
+
+
+def test_a_verdict_beside_what_waits_elsewhere_is_recorded() -> None:
+    """The stage of what ended rightly stays running, and somebody else is waited for: only the whole changes."""
+    jobs = (job("hand", Status.MANUAL, when=When.MANUAL), job("early", Status.PENDING, stage=1, needs=()))
+    bridge = job("bridge", Status.MANUAL, stage=2, needs=(), bridge=True, follows=True)
+    graph = pipeline(*jobs, job("later", stage=1), bridge)
+    verdict = replace(DONE, job_id=2)
+    assert decided(graph, verdicts=(verdict,)).transitions == ()
+    assert graph.folded(1) is Status.PENDING
+
+
+def test_a_warning_beside_what_waits_for_a_runner_is_recorded() -> None:
+    """A stage that waits for runners is pending again when the only job that ran has failed and was allowed to."""
+    verdict = replace(DONE, status=Status.FAILED, allow_failure=True)
+    for seen in (Status.PENDING, Status.RUNNING):
+        graph = pipeline(job("may-fail", seen, allow_failure=True), job("other", seen))
+        assert decided(graph, verdicts=(verdict,)).transitions == ()
+
+
+def test_a_job_that_ended_while_it_waited_did_not_run_before() -> None:
+    graph = pipeline(job("a", Status.PENDING), job("b", Status.PENDING))
+    assert decide(graph, (DONE,), (), NOW).decision is None
+    assert decided(graph, verdicts=(replace(DONE, ran=False),)).transitions == ()
+
+
+def test_a_canceled_job_is_folded_when_nobody_is_waited_for() -> None:
+    verdicts = tuple(Verdict(number, Status.CANCELED, 1, of_row=True) for number in (1, 2))
+    graph = pipeline(job("a", Status.CANCELED), job("b", Status.CANCELED), status=Status.CANCELED)
+    assert decided(graph, verdicts=verdicts).verdicts == verdicts
+    beside = pipeline(*graph.jobs, job("c", Status.PENDING, stage=1, needs=()))
+    assert decide(beside, verdicts, (), NOW).decision is None
+
+
+def test_a_run_of_an_older_version_decides_as_it_did() -> None:
+    graph = pipeline(job("auto", Status.PENDING), job("hand", Status.MANUAL, when=When.MANUAL))
+    assert decide(graph, (DONE,), (), NOW, is_new=False).decision is None
+    assert decide(graph, (DONE,), (), NOW, is_new=False, owed=True).decision is not None
+
+
+def test_a_verdict_from_which_nothing_follows_waits_for_another() -> None:
     graph = pipeline(job("a", Status.RUNNING), job("b", Status.RUNNING), job("c", stage=1))
     first, second = Verdict(1, Status.SUCCESS, of_row=True), Verdict(2, Status.SUCCESS, of_row=True)
     turn = decide(graph, (first,), (), NOW)

@@ -70,6 +70,20 @@ async def test_after_an_outage_every_lease_lives_longer(ticking: World) -> None:
     assert await silent(ticking, 0) == [held]
 
 
+async def test_a_stage_whose_only_job_goes_back_waits_again(ticking: World) -> None:
+    """The pipeline goes on running: it ran once."""
+    taken = await ticking.claim()
+    assert taken is not None
+    pipeline_id = (await ticking.row(job, id=taken[0])).pipeline_id
+    assert await ticking.stages(pipeline_id) == {"test": "running"}
+    await tick(ticking, 3)
+    async with ticking.database.write() as connection:
+        rows = await leases.silent(connection, 1, taken_up=False)
+        assert await leases.put_back(connection, rows, ticking.now()) == [taken[0]]
+    assert await ticking.stages(pipeline_id) == {"test": "pending"}
+    assert await ticking.status(pipeline_id) == "running"
+
+
 async def test_a_call_never_takes_back_the_bonus(ticking: World) -> None:
     held = await ticking.take()
     async with ticking.database.write() as connection:

@@ -68,6 +68,21 @@ async def test_the_exit_code_decides_whether_a_failure_is_allowed(
     assert await world.status(pipeline_id) == status
 
 
+async def test_a_canceling_job_is_not_allowed_to_fail_by_its_exit_code(world: World) -> None:
+    pipeline_id = await world.begin("""
+        stages: [build, ship]
+        probe: {stage: build, script: x, allow_failure: {exit_codes: 42}}
+        ship: {stage: ship, script: y}
+    """)
+    taken = await world.take(cancel_gracefully=True)
+    await world.settle(pipeline_id, Command("cancel_job", "k", taken))
+    await world.end(taken, Status.FAILED, exit_code=42, hand_out=1)
+    assert (await world.row(job, id=taken)).allow_failure is False
+    await world.settle(pipeline_id)
+    assert await world.statuses(pipeline_id) == {"probe": "canceled", "ship": "skipped"}
+    assert await world.status(pipeline_id) == "canceled"
+
+
 async def test_a_job_that_is_being_stopped_ends_as_canceled_whatever_its_runner_says(world: World) -> None:
     pipeline_id = await world.begin(ONE)
     taken = await world.take(cancel_gracefully=True)

@@ -21,3 +21,4 @@ async def pod(temporal: str, tmp_path: Path) -> AsyncIterator[Pod]:
     """A running pod of its own."""
     async with running_pod(temporal, tmp_path) as running:
         yield running
+        await running.invariants_hold()

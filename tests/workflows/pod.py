@@ -29,6 +29,7 @@ from models.repositories import installations, pipelines
 from models.repositories.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings, TimeLimits
+from tests import invariants
 from tests.compiling import plan_of
 from tests.models.database import migrated
 from tests.models.world import World, job, outbox_table, pipeline, touch
@@ -110,6 +111,11 @@ class Pod:
             with suppress(asyncio.CancelledError):
                 await self._sending
             self._sending = None
+
+    async def invariants_hold(self) -> None:
+        """What SQL and Temporal say together, once what is on its way has arrived; nothing if nobody works here."""
+        if self._worker is not None and self._sending is not None:
+            await invariants.hold(self.world.database, self.pipelines.runs)
 
     async def close(self) -> None:
         """End what runs."""

@@ -19,7 +19,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.loops.reconciler import Reconciler
-from domain.messages import Operation
+from domain.messages import Command, Operation
 from models.notifications import Notifications
 from models.repositories import outbox
 from settings import TimeLimits
@@ -193,3 +193,21 @@ async def test_a_pipeline_with_an_unfolded_outcome_is_told_once(
         assert await reconciler.reconcile() == [pipeline_id]
         assert await reconciler.reconcile() == []
     assert server.signals == [("reconcile", Operation())] * 2
+
+
+async def test_a_complete_pipeline_with_an_unfolded_verdict_is_told_once(
+    world: World, server: Server, reconciler: Reconciler
+) -> None:
+    """Versions before left such rows: of jobs that were canceled, in pipelines whose workflow has closed."""
+    pipeline_id = await world.begin("one: {script: x}")
+    taken = await world.take()
+    await world.turn(pipeline_id, Command("cancel_job", "k", taken))
+    assert await world.status(pipeline_id) == "canceled"
+    (bell,) = await world.outbox(pipeline_id, outbox.OUTCOME)
+    async with world.database.write() as connection:
+        await outbox.mark_sent(connection, [bell], world.now())
+    server.known = {pipeline_id: "TERMINATED"}
+    world.seconds += 60
+    assert await reconciler.reconcile() == [pipeline_id]
+    assert await reconciler.reconcile() == []
+    assert server.signals == [("reconcile", Operation())]
