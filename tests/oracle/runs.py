@@ -11,6 +11,7 @@ from tests.oracle.domain_engine import DomainProject
 from tests.oracle.generate import case_of
 from tests.oracle.shrink import shrunk
 from tests.oracle.trial import Open, Project, trial
+from tests.oracle.workflow_engine import workflows
 
 
 @dataclass
@@ -32,8 +33,11 @@ async def domain(*, postgresql: bool = False) -> AsyncIterator[Open]:  # it has 
     yield open_project
 
 
-ENGINES: Final[Mapping[str, Callable[..., AbstractAsyncContextManager[Open]]]] = {"domain": domain}
-AT_ONCE: Final[Mapping[str, int]] = {"domain": 1}
+ENGINES: Final[Mapping[str, Callable[..., AbstractAsyncContextManager[Open]]]] = {
+    "domain": domain,
+    "workflows": workflows,
+}
+AT_ONCE: Final[Mapping[str, int]] = {"domain": 1, "workflows": 8}
 """So many cases are played side by side, where an engine waits for anything."""
 
 

@@ -61,6 +61,8 @@ class Event:
     graceful: bool = False
     attempt: int = 0
     """Which attempt is meant; 0 is the latest one when the moment begins."""
+    is_last: bool = False
+    """Whether a failure has no further attempt, since somebody has asked to stop the job at the same moment."""
 
     def __str__(self) -> str:
         """As a person would say it."""
@@ -401,15 +403,27 @@ def happen(world: World, events: Sequence[Event]) -> list[tuple[World, tuple[boo
     """All worlds in which events of one moment may end, each with which of the events were accepted.
 
     One event: one order. Several: every order, with and without a pass of processing between two of them.
+    A failure that comes with a cancel may have no further attempt (`docs/seam.md`, "Who writes which status").
     """
-    events = [_aimed(world, event) for event in events]
+    aimed = [_aimed(world, event) for event in events]
+    found = _in_any_order(world, aimed)
+    if any(map(_cancels, events)) and any(event.kind == "drop" for event in events):
+        found |= _in_any_order(world, [replace(event, is_last=event.kind == "drop") for event in aimed])
+    return list(found.values())
+
+
+def _cancels(event: Event) -> bool:
+    return event.kind in {"cancel", "cancel_pipeline", "newer_commit"}
+
+
+def _in_any_order(world: World, events: Sequence[Event]) -> dict[object, tuple[World, tuple[bool, ...]]]:
     found: dict[object, tuple[World, tuple[bool, ...]]] = {}
     for order in permutations(range(len(events))):
         for passes in product(_BETWEEN, repeat=len(events) - 1):
             for after, accepted in _in_turn(world, [events[one] for one in order], passes):
                 answers = tuple(accepted[order.index(number)] for number in range(len(events)))
                 found.setdefault((after.seen(), answers), (after, answers))
-    return list(found.values())
+    return found
 
 
 def _aimed(world: World, event: Event) -> Event:
@@ -486,7 +500,7 @@ def _end(world: World, run: Run, attempt: Attempt, event: Event) -> bool:
     else:
         attempt.status = "failed"
         attempt.allow_failure |= event.code in attempt.job.allowed_codes
-        if attempt.number <= attempt.job.retry.most_after(event.reason, event.code):
+        if not event.is_last and attempt.number <= attempt.job.retry.most_after(event.reason, event.code):
             _retry_attempt(world, run, attempt)
         else:
             _failed_for_good(run, attempt)

@@ -68,10 +68,21 @@ def _with_answers(
     ends: list[tuple[World, tuple[bool, ...]]], answers: tuple[bool, ...], events: Sequence[Event]
 ) -> tuple[list[World], list[str]]:
     """The worlds in which the same events were accepted, and what is wrong if there is none."""
-    fitting = [world for world, accepted in ends if accepted == answers]
+    fitting = [
+        world
+        for world, accepted in ends
+        if all(a == b or _is_a_tie(event, events) for a, b, event in zip(accepted, answers, events, strict=True))
+    ]
     wanted = sorted({accepted for _, accepted in ends})
     texts = [f"{event}: {'accepted' if answer else 'refused'}" for event, answer in zip(events, answers, strict=True)]
     return fitting, [f"{', '.join(texts)}; possible are {wanted}"]
+
+
+def _is_a_tie(event: Event, events: Sequence[Event]) -> bool:
+    """Whether a cancel met the end of its job: it may be told that it was taken on although the job has ended."""
+    return event.kind == "cancel" and any(
+        other.kind in {"success", "drop"} and (other.run, other.job) == (event.run, event.job) for other in events
+    )
 
 
 def _is_known(world: World, event: Event) -> bool:
