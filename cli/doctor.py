@@ -35,10 +35,24 @@ def _doctor(
         bool | None,
         typer.Option("--local/--no-local", help="Look at the installation of this machine. Default: if there is one."),
     ] = None,
+    deep: Annotated[
+        bool,
+        typer.Option("--deep", help="Look at every stored pipeline as well: whether all is as it must be. Only reads."),
+    ] = False,
+    copy: Annotated[
+        str | None,
+        typer.Option("--copy", metavar="DATABASE", help="With --deep: look at this copy of a database, a file or URL."),
+    ] = None,
 ) -> None:
     """Check server, token, clock and tools; on an operator's machine its parts."""
-    checks = [*_remote(call), _git()]
-    if local is not False:
+    if copy is not None and not deep:
+        raise Invalid("--copy goes with --deep: it names the database to look at.")
+    checks = [] if copy is not None else [*_remote(call), _git()]
+    if deep:
+        from cli.doctor_deep import deep_checks
+
+        checks += deep_checks(copy)
+    if local is not False and copy is None:
         from cli.doctor_local import has_installation, local_checks
 
         if local or has_installation():

@@ -1,29 +1,19 @@
 """One turn of a pipeline's loop as a pure function: what arrived and the time -> what shall be recorded."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from domain.errors import PerdureError, Refused
-from domain.messages import Answer, Command, Decision, Recorded
+from domain.commands import obey, placeholder, still_open, with_changes
+from domain.messages import Command, Decision, Recorded
 from domain.operations import (
     CANCELABLE,
     Attempt,
     Changes,
-    cancel_job,
-    cancel_pipeline,
-    mirror_downstream,
     newly_alive,
-    play_job,
-    retry_job,
-    retry_pipeline,
-    revive_bridge,
     revived,
-    unschedule_job,
 )
 from domain.pipeline import Job, Pipeline
-from domain.redundancy import redundant_jobs
 from domain.status import COMPLETE, Status
 from domain.transitions import Transition, apply_transitions, next_transitions
 from domain.verdict import Verdict, retries_itself
@@ -31,41 +21,20 @@ from domain.verdict import Verdict, retries_itself
 MANY_VERDICTS: Final = 100
 """So many verdicts are recorded even when nothing follows from them."""
 
-MANY_STARTED: Final = 100
-"""An answer names so many of the jobs that were started."""
-
 MANY_CHANGES: Final = 500
 """After so many transitions a turn ends; the next one goes on."""
 
 
-def auto_cancel(pipeline: Pipeline) -> Changes:
-    """A newer commit cancels what `workflow:auto_cancel:on_new_commit` lets it. Reference: CI YAML, section 12."""
-    jobs = redundant_jobs(pipeline)
-    if not jobs:
-        raise Refused(f"Pipeline {pipeline.id} has nothing that a newer commit may cancel.")
-    return Changes(redundant=jobs, unless_started=pipeline.on_new_commit == "conservative")
-
-
-PIPELINE_OPERATIONS: Final[Mapping[str, Callable[[Pipeline], Changes]]] = {
-    "cancel_pipeline": cancel_pipeline,
-    "retry_pipeline": retry_pipeline,
-    "auto_cancel": auto_cancel,
-}
-JOB_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, int], Changes]]] = {
-    "cancel_job": cancel_job,
-    "retry_job": retry_job,
-    "play_job": play_job,
-    "unschedule_job": unschedule_job,
-    "revive_bridge": revive_bridge,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The decision of a turn, or None when nothing is worth recording yet, and the pipeline as it will be."""
+    """The decision of a turn, or None when nothing is worth recording yet, and the pipeline as it will be.
+
+    `waiting` are commands for the next turn: what they are about is only known when this one is recorded.
+    """
 
     decision: Decision | None
     pipeline: Pipeline
+    waiting: tuple[Command, ...] = ()
 
 
 def decide(
@@ -83,12 +52,14 @@ def decide(
 
     At most `room` jobs are offered; the others stay as they are for a later turn. `granted` are waiting jobs whose
     resource group has chosen them. `owed` asks for a record whatever follows: what SQL shows is not what its rows say,
-    or a verdict has waited there. `is_new` is false for a run whose history was begun before a version that records
-    every change of what is shown: it must decide again what it decided then.
+    or a verdict has waited there. `is_new` is false for a run whose history was begun by a version without those rules
+    that ask for it: it must decide again what it decided then.
     """
     after, attempts, is_urgent = _fold(pipeline, verdicts)
-    after, stopped, reason = _stop_after_failure(after, verdicts)
-    after, changes, answers = _obey(after, commands)
+    after, stopped, reason = _stop_after_failure(after, verdicts, is_new=is_new)
+    unknown = {attempt.job_id for attempt in attempts} | still_open(after, stopped)
+    obeyed = obey(after, commands, unknown if is_new else None)
+    after, changes = obeyed.pipeline, obeyed.changes
     attempts += changes.attempts
     transitions = changes.transitions
     if not changes.redundant:  # whether those are canceled is only known when it is recorded
@@ -100,17 +71,17 @@ def decide(
         transitions=transitions,
         attempts=attempts,
         cancel=cancel,
-        answers=answers,
+        answers=obeyed.answers,
         takes=_takes(after, granted),
         redundant=changes.redundant,
         unless_started=changes.unless_started,
         reason=reason
         or next((command.reason for command in commands if command.reason and command.job_id is None), ""),
     )
-    acts = bool(transitions or attempts or cancel or answers or decision.takes or decision.redundant)
+    acts = bool(transitions or attempts or cancel or obeyed.answers or decision.takes or decision.redundant)
     counts = _is_worth_recording if is_new else _ends_something
     if acts or owed or is_urgent or len(verdicts) >= MANY_VERDICTS or (verdicts and counts(pipeline, after, verdicts)):
-        return Turn(decision, after)
+        return Turn(decision, after, obeyed.waiting)
     return Turn(None, pipeline)
 
 
@@ -149,29 +120,30 @@ def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, 
             continue  # an older attempt: recorded, but nothing follows from it
         if retries_itself(job, verdict):
             attempts.append(Attempt(job.id))
-            changed.append(_placeholder(job))
+            changed.append(placeholder(job))
         else:
             allowed = job.allow_failure or verdict.allow_failure  # one given by hand in Temporal knows nothing of it
             changed.append(replace(job, status=verdict.status, allow_failure=allowed))
     return pipeline.with_jobs(changed), tuple(attempts), is_urgent
 
 
-def _placeholder(job: Job, *, enqueue: bool = True) -> Job:
-    """Stands for a row that is still to be made: nothing can be decided about it, and what needs it waits."""
-    return replace(job, id=-job.id, status=Status.CREATED, enqueue=enqueue, due_at=None, slot=False)
+def _stop_after_failure(
+    pipeline: Pipeline, verdicts: tuple[Verdict, ...], *, is_new: bool
+) -> tuple[Pipeline, tuple[int, ...], str]:
+    """With `workflow:auto_cancel:on_job_failure: all` a job that has failed for good cancels all that has not ended.
 
-
-def _stop_after_failure(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, tuple[int, ...], str]:
-    """With `workflow:auto_cancel:on_job_failure: all` a job that has failed for good cancels all that has not ended."""
+    Also an attempt that this turn makes.
+    """
     if pipeline.on_job_failure != "all":
         return pipeline, (), ""
     ended = {verdict.job_id for verdict in verdicts if verdict.status is Status.FAILED}
     failed = [job.name for job in pipeline.jobs if job.id in ended and counts_as_failure(job)]
-    jobs = tuple(job.id for job in pipeline.jobs if job.status in CANCELABLE and job.has_row) if failed else ()
+    reached = (job for job in pipeline.jobs if job.status in CANCELABLE and (job.has_row or is_new))
+    jobs = tuple(job.id for job in reached) if failed else ()
     if not jobs:
         return pipeline, (), ""
     reason = f"Job {failed[0]} failed, and workflow:auto_cancel:on_job_failure is all."
-    return _with_changes(pipeline, Changes(cancel=jobs)), jobs, reason
+    return with_changes(pipeline, Changes(cancel=jobs)), jobs, reason
 
 
 def counts_as_failure(job: Job) -> bool:
@@ -184,53 +156,6 @@ def _takes(pipeline: Pipeline, granted: frozenset[int]) -> tuple[int, ...]:
         return ()
     waiting = (job for job in pipeline.jobs if job.status is Status.WAITING_FOR_RESOURCE and not job.slot)
     return tuple(job.id for job in waiting if job.id in granted)
-
-
-def _obey(pipeline: Pipeline, commands: tuple[Command, ...]) -> tuple[Pipeline, Changes, tuple[Answer, ...]]:
-    total = Changes()
-    answers: list[Answer] = []
-    for command in commands:
-        try:
-            changes = _changes(pipeline, command)
-        except PerdureError as error:
-            answers.append(Answer(command.key, command.name, command.job_id, refused=str(error)))
-            continue
-        pipeline = _with_changes(pipeline, changes)
-        total = Changes(
-            total.transitions + changes.transitions,
-            total.attempts + changes.attempts,
-            total.cancel + changes.cancel,
-            total.redundant + changes.redundant,
-            total.unless_started or changes.unless_started,
-        )
-        started = [t.job_id for t in changes.transitions if t.to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}]
-        started += [-attempt.job_id for attempt in changes.attempts[:MANY_STARTED]]
-        answers.append(
-            Answer(command.key, command.name, command.job_id, jobs=tuple(started), variables=dict(command.variables))
-        )
-    return pipeline, total, tuple(answers)
-
-
-def _changes(pipeline: Pipeline, command: Command) -> Changes:
-    if command.name in PIPELINE_OPERATIONS:
-        return PIPELINE_OPERATIONS[command.name](pipeline)
-    if command.job_id is None:
-        raise Refused(f"{command.name} needs a job_id.")
-    if command.name == "mirror_downstream":
-        return mirror_downstream(pipeline, command.job_id, command.reason)
-    return JOB_OPERATIONS[command.name](pipeline, command.job_id)
-
-
-def _with_changes(pipeline: Pipeline, changes: Changes) -> Pipeline:
-    pipeline = apply_transitions(pipeline, changes.transitions)
-    enqueue = {attempt.job_id: attempt.enqueue for attempt in changes.attempts}
-    renewed = [_placeholder(job, enqueue=enqueue[job.id]) for job in pipeline.jobs if job.id in enqueue]
-    stopping = [
-        replace(job, auto_retry=False, status=job.status if job.is_open else Status.CANCELED)
-        for job in pipeline.jobs
-        if job.id in changes.cancel
-    ]
-    return pipeline.with_jobs(renewed).with_jobs(stopping)
 
 
 def _settle(
@@ -260,13 +185,15 @@ def _settle(
 def _is_worth_recording(before: Pipeline, after: Pipeline, verdicts: tuple[Verdict, ...]) -> bool:
     """Whether verdicts from which nothing follows must be recorded all the same.
 
-    They must when nobody is waited for any more, for no later verdict will take them along; and when a stage or the
-    pipeline shall be shown otherwise than SQL shows it now, where a verdict that is not folded counts as running. What
-    this workflow has canceled counted as that at once.
+    They must when nobody is waited for any more, for no later verdict will take them along; when one is of a bridge,
+    which can come to life again only then; and when a stage or the pipeline shall be shown otherwise than SQL shows it
+    now, where a verdict that is not folded counts as running. What this workflow has canceled counted as that at once.
     """
     if not any(job.is_open for job in after.jobs):
         return True
     ended = {verdict.job_id: Status.RUNNING if verdict.ran else Status.PENDING for verdict in verdicts}
+    if any(job.bridge for job in before.jobs if job.id in ended):
+        return True
     news = (job for job in before.jobs if job.id in ended and job.status not in COMPLETE)
     shown = _as_shown(before).with_jobs(replace(job, status=ended[job.id]) for job in news)
     then = _as_shown(after)

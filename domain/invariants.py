@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from domain.status import COMPLETE, Status
+
 
 class Rule(StrEnum):
     """What must hold. The values are the names by which metrics and `perdure doctor --deep` tell of it."""
@@ -120,12 +122,13 @@ def confirmed(first: Iterable[Broken], second: Iterable[Broken]) -> list[Broken]
 
 
 def against_temporal(
-    live: Mapping[int, str], ended: Mapping[int, str], running: Collection[int], may_wait: Collection[int] = ()
+    live: Mapping[int, str], known: Mapping[int, str], running: Collection[int], may_wait: Collection[int] = ()
 ) -> list[Broken]:
     """Pipelines that have not ended without a workflow, and workflows of pipelines that have or that are not there.
 
-    `live` and `ended` are pipelines with their status; `running` those whose workflow Temporal lists as running. Of
-    `ended` ones `may_wait` may have a workflow that waits for a person to try them again.
+    `live` are pipelines that must have a workflow, with their status; `running` those whose workflow Temporal lists as
+    running, and `known` their statuses, where they are there. Of those that have ended `may_wait` may have a workflow
+    that waits for a person to try them again.
     """
     found = [
         Broken(Rule.PIPELINE_WITHOUT_WORKFLOW, number, detail=status)
@@ -133,8 +136,8 @@ def against_temporal(
         if number not in running
     ]
     found += [
-        Broken(Rule.WORKFLOW_WITHOUT_PIPELINE, number, detail=ended.get(number, "not there"))
+        Broken(Rule.WORKFLOW_WITHOUT_PIPELINE, number, detail=known.get(number, "not there"))
         for number in running
-        if number not in live and number not in may_wait
+        if known.get(number, Status.SUCCESS) in COMPLETE and number not in may_wait
     ]
     return sorted(found)

@@ -23,11 +23,9 @@ async def broken(database: Database, runs: Runs | None = None) -> list[Broken]:
     if runs is not None:
         running = await runs.running()
         async with database.read() as connection:
-            ended = await invariants.ended(connection, sorted(running))
-        own = running & (live.keys() | ended.keys())
-        states = {number: status for number, (status, _) in ended.items()}
-        may_wait = {number for number, status in states.items() if status != "success"}
-        found += against_temporal(live, states, own, may_wait)
+            known = await invariants.statuses(connection, sorted(running))
+        may_wait = {number for number, status in known.items() if status != "success"}
+        found += against_temporal(live, known, running & known.keys(), may_wait)
     return found
 
 

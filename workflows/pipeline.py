@@ -174,7 +174,8 @@ class PipelineWorkflow(Operations, Queries):
                 self._reload = True
                 self._commands[:0] = [command for command in commands if command.key not in self._answers]
                 self._granted |= granted
-                break
+                return True
+        self._commands[:0] = turn.waiting
         return True
 
     def _decide(self, commands: tuple[Command, ...], granted: frozenset[int]) -> Turn:

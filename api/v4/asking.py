@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 
 from api.operations import Asked, ask
 from api.services import Services
-from domain.decisions import JOB_OPERATIONS, PIPELINE_OPERATIONS
+from domain.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
 from domain.errors import NotFound, Refused
 from domain.messages import Answer, Operation
 from models.repositories import loading

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, exists, false, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, false, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.invariants import Broken, Limits, Rule
@@ -194,9 +194,23 @@ async def live(connection: AsyncConnection, before: datetime) -> dict[int, str]:
     return {row.id: row.status for row in (await connection.execute(statement)).all()}
 
 
-async def ended(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, tuple[str, datetime | None]]:
-    """Those of these pipelines that are there and have ended: their status, and when."""
-    statement = select(pipeline.c.id, pipeline.c.status, pipeline.c.finished_at).where(
-        pipeline.c.id.in_(ids) if ids else true() & false(), pipeline.c.status.in_(sorted(COMPLETE))
-    )
-    return {row.id: (row.status, row.finished_at) for row in (await connection.execute(statement)).all()}
+_STATUSES: Final = select(pipeline.c.id, pipeline.c.status).where(
+    pipeline.c.id.in_(bindparam("b_pipelines", expanding=True))
+)
+_AT_ONCE: Final = 1_000
+"""So many ids are in one statement."""
+
+
+async def statuses(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, str]:
+    """Those of these pipelines that are there, with their status."""
+    found: dict[int, str] = {}
+    for start in range(0, len(ids), _AT_ONCE):
+        rows = await connection.execute(_STATUSES, {"b_pipelines": ids[start : start + _AT_ONCE]})
+        found |= {row.id: row.status for row in rows.all()}
+    return found
+
+
+async def newest(connection: AsyncConnection) -> datetime | None:
+    """When a pipeline was last written; None while there is none."""
+    moment: datetime | None = (await connection.execute(select(func.max(pipeline.c.updated_at)))).scalar()
+    return moment

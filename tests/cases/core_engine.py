@@ -94,7 +94,7 @@ class CoreEngine:
             verdicts: tuple[Verdict, ...] = tuple(self.stored.unfolded())
             granted = frozenset(self.stored.free_for())
             turn = decide(self._pipeline, verdicts, commands, NOW, granted=self._known(granted), owed=self._is_owed)
-            commands = ()
+            commands = turn.waiting
             if turn.decision is None:
                 break
             self._is_owed = False

@@ -220,16 +220,71 @@ def test_a_cancel_in_the_turn_of_an_automatic_retry_reaches_the_new_attempt() ->
     assert statuses(turn.pipeline) == {"unsteady": "canceled", "next": "canceled"}
 
 
-def test_an_attempt_without_a_row_is_not_retried_once_more() -> None:
-    graph = pipeline(job("one", Status.FAILED), job("two", Status.FAILED))
-    commands = (Command("retry_job", "a", 1), Command("cancel_pipeline", "b"), Command("retry_pipeline", "c"))
-    assert decided(graph, *commands).attempts == (Attempt(1), Attempt(2, enqueue=False))
+RETRIED_ALL = Command("retry_pipeline", "last")
+
+
+@pytest.mark.parametrize(
+    ("first", "verdict"),
+    [
+        (Command("retry_job", "a", 1), None),
+        (Command("cancel_pipeline", "b"), None),
+        (Command("cancel_job", "c", 2), None),
+        (Command("auto_cancel", "d"), None),
+        (None, Verdict(3, Status.FAILED, 1, of_row=True)),
+    ],
+    ids=lambda one: getattr(one, "name", None),
+)
+def test_what_is_asked_of_all_jobs_waits_for_rows_of_the_same_turn(
+    first: Command | None, verdict: Verdict | None
+) -> None:
+    graph = pipeline(
+        job("one", Status.FAILED),
+        job("two", Status.RUNNING, interruptible=True),
+        job("three", Status.RUNNING, retry=RetryPolicy(max=1)),
+        status=Status.RUNNING,
+    )
+    graph = replace(graph, on_new_commit="interruptible")
+    commands = (*filter(None, [first]), RETRIED_ALL, Command("cancel_job", "after", 2))
+    turn = decide(graph, () if verdict is None else (verdict,), commands, NOW)
+    assert turn.decision is not None
+    assert turn.waiting == commands[-2:]
+    assert [answer.key for answer in turn.decision.answers] == [one.key for one in commands[:-2]]
+
+
+def test_what_is_asked_of_a_job_waits_for_its_end_and_not_for_that_of_others() -> None:
+    graph = pipeline(job("one", Status.RUNNING), job("two", Status.FAILED), job("three", Status.MANUAL))
+    commands = (
+        Command("cancel_job", "a", 1),
+        Command("retry_job", "b", 2),
+        Command("play_job", "c", 3),
+        Command("retry_job", "d", 1),
+        Command("retry_job", "e", 2),
+    )
+    turn = decide(graph, (), commands, NOW)
+    assert turn.waiting == commands[3:]
+    assert decide(graph, (), commands, NOW, is_new=False).waiting == ()
+
+
+def test_an_attempt_of_the_same_turn_is_canceled_by_a_failure_that_cancels_all() -> None:
+    graph = pipeline(job("again", Status.RUNNING, retry=RetryPolicy(max=1)), job("bad", Status.RUNNING))
+    graph = replace(graph, on_job_failure="all")
+    verdicts = tuple(Verdict(number, Status.FAILED, 1, of_row=True) for number in (1, 2))
+    decision = decided(graph, verdicts=verdicts)
+    assert (decision.attempts, decision.cancel) == ((Attempt(1),), (-1,))
+
+
+def test_the_end_of_a_bridge_is_recorded_at_once() -> None:
+    """Until it is, a retry in its downstream pipeline cannot bring it to life again."""
+    bridge = job("bridge", Status.RUNNING, bridge=True, follows=True)
+    graph = pipeline(bridge, job("busy", Status.RUNNING))
+    assert decided(graph, verdicts=(DONE,)).transitions == ()
 
 
 def test_an_answer_names_the_rows_that_its_command_starts_or_makes() -> None:
     graph = pipeline(job("a", Status.MANUAL), job("b", Status.FAILED), job("c", Status.CANCELED))
-    commands = (Command("play_job", "k", 1), Command("retry_job", "l", 2), Command("retry_pipeline", "m"))
-    assert [answer.jobs for answer in decided(graph, *commands).answers] == [(1,), (-2,), (-3,)]
+    commands = (Command("play_job", "k", 1), Command("retry_job", "l", 2))
+    assert [answer.jobs for answer in decided(graph, *commands).answers] == [(1,), (-2,)]
+    assert [answer.jobs for answer in decided(graph, RETRIED_ALL).answers] == [(-2, -3)]
 
 
 def test_a_verdict_given_by_hand_leaves_a_job_allowed_to_fail() -> None:

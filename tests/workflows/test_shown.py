@@ -76,3 +76,17 @@ async def test_a_canceled_pipeline_leaves_nothing_in_the_outbox(pod: Pod) -> Non
     await pod.ask(pipeline_id, "cancel_pipeline")
     assert await pod.ended(pipeline_id) == "canceled"
     assert await pod.unsent() == []
+
+
+async def test_a_cancel_and_a_retry_of_one_moment_are_obeyed_in_their_order(pod: Pod) -> None:
+    """The job is open when both arrive; no worker runs until they have."""
+    pipeline_id = await pod.create("stages: [a, b]\none: {stage: a, script: x}\ntwo: {stage: b, script: y}\n")
+    await pod.take("one")
+    await pod.stop_worker()
+    await pod.handle(pipeline_id).signal("cancel_pipeline")
+    await pod.handle(pipeline_id).signal("retry_pipeline")
+    await pod.start_worker()
+    await pod.until(pipeline_id, one="pending", two="created")
+    await pod.run("one")
+    await pod.run("two")
+    assert await pod.ended(pipeline_id) == "success"
