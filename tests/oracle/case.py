@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import yaml
 
+from tests.oracle.events import Event
 from tests.oracle.plan import plan_of
-from tests.oracle.simulation import ROOT, Event, World
+from tests.oracle.world import ROOT, World
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ end of a row. The memory of a pipeline's workflow is separate from its rows, as 
 the workflow closes.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
-
-import yaml
 
 from domain.bridges import Act, follow
 from domain.config.plan import JobPlan, Plan
@@ -25,8 +24,9 @@ from domain.status import COMPLETE, JOB_TRANSITIONS, MIRROR_TRANSITIONS, OPEN, S
 from domain.verdict import Verdict, allows_failure
 from tests.cases.engine import COMMANDS
 from tests.compiling import plan_of
+from tests.oracle.events import Event
 from tests.oracle.seen import Seen, SeenJob, SeenRun
-from tests.oracle.simulation import ROOT, Event
+from tests.oracle.world import ROOT
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Time stands still: a delayed job is due only when an event says so."""
@@ -136,7 +136,7 @@ class DomainProject:
 
     def __init__(self, config: Mapping[str, Any], files: Mapping[str, Any], modes: Mapping[str, str]) -> None:
         """Create the first pipeline; `files` are the configurations of the others, `modes` those of the groups."""
-        texts = {name: yaml.safe_dump(dict(text), sort_keys=False) for name, text in files.items()}
+        texts = {name: json.dumps(text) for name, text in files.items()}
         self._plans = {name: plan_of(text, files=texts, ref="master") for name, text in texts.items()}
         self._ids = count(1)
         self._keys = count(1)
@@ -145,7 +145,7 @@ class DomainProject:
         self._pipelines: dict[str, Stored] = {}
         self._pending_bridges: list[tuple[Stored, Row]] = []
         self._news: list[str] = []
-        text = yaml.safe_dump(dict(config), sort_keys=False)
+        text = json.dumps(config)
         self._create(ROOT, plan_of(text, files=texts, ref="master"))
 
     async def begin(self) -> None:
@@ -304,6 +304,7 @@ class DomainProject:
             if turn.decision is None:
                 return moved
             moved, stored.owed = True, False
+            stored.commands = [*turn.waiting, *stored.commands]
             recorded = self._record(stored, turn.decision)
             stored.memory = advance(turn.pipeline, recorded)
             for verdict in turn.decision.verdicts:

@@ -5,7 +5,10 @@ from random import Random
 from typing import Any, Final
 
 from tests.oracle.case import Case
-from tests.oracle.simulation import Attempt, Event, Run, World, happen, settle
+from tests.oracle.events import Event
+from tests.oracle.passes import settle
+from tests.oracle.simulation import one_after_the_other
+from tests.oracle.world import Attempt, Run, World
 
 STAGES: Final = ("one", "two", "three", "four")
 CODES: Final = (42, 137)
@@ -139,7 +142,7 @@ def _moments(random: Random, case: Case, most: int) -> tuple[tuple[Event, ...], 
         if not events:
             break
         moments.append(events)
-        world, _ = random.choice(happen(world, events))
+        world, _ = random.choice(one_after_the_other(world, events))
     return tuple(moments)
 
 

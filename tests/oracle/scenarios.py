@@ -6,8 +6,11 @@ from pathlib import Path
 import yaml
 
 from tests.cases.scenario import CREATED, Scenario, State, read
+from tests.oracle.events import Event
+from tests.oracle.passes import settle
 from tests.oracle.plan import plan_of
-from tests.oracle.simulation import ROOT, Event, Run, World, one_after_the_other, settle
+from tests.oracle.simulation import one_after_the_other
+from tests.oracle.world import ROOT, Run, World
 
 
 def faults_of(path: Path) -> list[str]:

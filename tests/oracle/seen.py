@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tests.oracle.simulation import World
+from tests.oracle.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,11 @@ from typing import Any, Protocol, TypeAlias
 
 from domain.errors import PerdureError
 from tests.oracle.case import Case, Fault
+from tests.oracle.events import Event
+from tests.oracle.passes import settle
 from tests.oracle.seen import Seen, closest, differences, seen_of
-from tests.oracle.simulation import ROOT, Event, World, happen, settle
+from tests.oracle.simulation import happen
+from tests.oracle.world import ROOT, World
 
 
 class Project(Protocol):

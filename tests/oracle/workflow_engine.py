@@ -36,11 +36,12 @@ from tests.cases.engine import COMMANDS
 from tests.git.serving import git, new_commit
 from tests.models.world import hand_out, job, outbox_table, pipeline, stage, touch
 from tests.oracle.case import Case
+from tests.oracle.events import Event
 from tests.oracle.generate import LATER
 from tests.oracle.plan import plan_of
 from tests.oracle.seen import Seen, SeenJob, SeenRun
-from tests.oracle.simulation import ROOT, Event
 from tests.oracle.trial import Open, Project
+from tests.oracle.world import ROOT
 from tests.postgres import fresh_database, postgres_server
 from tests.temporal import new_namespace, temporal_server
 from tests.workflows.pod import Pod
