@@ -1,6 +1,7 @@
 """The status of several jobs together, as GitLab puts it together, and what stage and pipeline make of it."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 COMPLETE: Final = frozenset({"success", "failed", "canceled", "skipped"})
@@ -38,6 +39,11 @@ def seen_as(status: str, allow_failure: bool) -> str:
 
 def composite(jobs: Iterable[tuple[str, bool]], needs: bool = False) -> str:
     """The status of jobs of (status, allow_failure) together; `needs`: as the needs of a job that has `needs`."""
+    return _composite(frozenset(jobs), needs)
+
+
+@cache
+def _composite(jobs: frozenset[tuple[str, bool]], needs: bool) -> str:
     found = {seen_as(*job) for job in jobs}
     if not found:
         return "success"
