@@ -34,7 +34,6 @@ _FAILURE_REASONS: Final = [
 ]
 _MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
-_GIT_DEPTH: Final = 20
 _DEPTH: Final = re.compile(r"[0-9]{1,9}")
 _SHA1_DIGITS: Final = 40
 
@@ -53,7 +52,7 @@ def build(
     return {
         "id": job.id,
         "token": token,
-        "allow_git_fetch": True,
+        "allow_git_fetch": hand_out.project.git_fetch,
         "job_info": _job_info(hand_out, settings),
         "git_info": _git_info(hand_out, token, variables, settings),
         "runner_info": {"timeout": timeout},
@@ -115,7 +114,7 @@ def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], s
         "before_sha": pipeline.before_sha,
         "ref_type": "merge_request" if is_merge_request else "tag" if pipeline.tag else "branch",
         "refspecs": [f"+{pipeline.sha}:refs/pipelines/{pipeline.id}", *_moving_refspecs(hand_out)],
-        "depth": _depth(variables),
+        "depth": _depth(hand_out, variables),
         "protected": is_protected(hand_out),
     }
 
@@ -138,10 +137,10 @@ def _moving_refspecs(hand_out: HandOut) -> list[str]:
     return [f"+{source}:{source if pipeline.tag else f'refs/remotes/origin/{pipeline.ref}'}"]
 
 
-def _depth(variables: Iterable[JobVariable]) -> int:
-    """How many commits are fetched, 0 for all; whoever sets `GIT_DEPTH` wins as with any variable."""
+def _depth(hand_out: HandOut, variables: Iterable[JobVariable]) -> int:
+    """How many commits are fetched, 0 for all: whoever sets `GIT_DEPTH` wins as with any variable, then the project."""
     asked = next((item.value for item in variables if item.key == "GIT_DEPTH"), "")
-    return int(asked) if _DEPTH.fullmatch(asked) else _GIT_DEPTH
+    return int(asked) if _DEPTH.fullmatch(asked) else hand_out.project.git_depth or 0
 
 
 def _work(plan: Mapping[str, Any], timeout: int) -> dict[str, Any]:
