@@ -1,8 +1,9 @@
 """People, projects and runners: the tables around pipelines (`models.pipelines` holds those of the engine)."""
 
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
+from sqlalchemy import true
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
 from models.columns import document, key, moment, number, reference
@@ -113,6 +114,10 @@ class NamespaceMember(SQLModel, table=True):
     created_at: datetime = moment(nullable=False)
 
 
+DEFAULT_GIT_DEPTH: Final = 20
+"""As GitLab's, for new projects."""
+
+
 class Project(SQLModel, table=True):
     """A repository with its pipelines. `timeout` is seconds.
 
@@ -127,6 +132,8 @@ class Project(SQLModel, table=True):
     `max_artifacts_size` is MiB of one file that a job hands in; None leaves it to the installation.
     `ci_delete_pipelines_in_seconds`: pipelines that ended so long ago go; None leaves it to the installation, 0 never.
     `job_tokens_limited`: of other projects' jobs only those on its list get in (`models.job_token_access`).
+    `git_depth`: jobs fetch so many commits; None or 0 for all. `git_fetch`: they keep the work tree that their runner
+    has of an earlier job; otherwise they clone anew. The variables of a job come before both.
     Project runners register with its registration token.
     `watched` are bits of `domain.hooks`: what its hooks want to hear of, and whether statuses are reported.
 
@@ -162,6 +169,10 @@ class Project(SQLModel, table=True):
     max_artifacts_size: int | None = None
     auto_devops_enabled: bool | None = None
     ci_delete_pipelines_in_seconds: int | None = None
+    git_depth: int | None = Field(
+        default=DEFAULT_GIT_DEPTH, sa_column_kwargs={"server_default": str(DEFAULT_GIT_DEPTH)}
+    )
+    git_fetch: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
     forked_from_id: int | None = reference("project.id", index=True, nullable=True)
     merge_request_count: int = number()
     merge_method: str = "merge"

@@ -37,7 +37,8 @@ class HandOut:
     `dependencies` are archives, `dotenv` variables (`key` and `value` of each), the last one of a key counts.
     `running_elsewhere` counts the other jobs of its project that instance runners hold, `waiting` those that wait for
     the same runners as it did, up to `MOST_COUNTED`. `sealed` are the rows of all variables that may reach the project,
-    with their levels; `ci_variables` the same opened, by whoever has the key.
+    with their levels; `ci_variables` the same opened, by whoever has the key. `ref_gone` says that the branch or tag
+    was deleted since the pipeline was made, which is not in SQL: whoever has the repository looks.
     """
 
     job: Any
@@ -52,6 +53,7 @@ class HandOut:
     dotenv: Sequence[Mapping[str, str]] = ()
     sealed: Sequence[tuple[int, Any]] = ()
     ci_variables: Sequence[CiVariable] = ()
+    ref_gone: bool = False
 
 
 _RUNNING_ELSEWHERE: Final = (

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
 import aiohttp
@@ -175,7 +176,31 @@ async def test_a_body_too_large_for_its_place_is_refused_in_words(
             headers = {"Content-Length": str(5 * 1024 * 1024), "Expect": "100-continue"}
             async with client.post(address + path, headers=headers) as answer:
                 assert (answer.status, answer.content_type) == (413, "application/json")
-                assert "larger" in (await answer.json())["message"]
+                said = (await answer.json())["message"]
+                assert f"larger than {'32 KiB' if path.endswith('request') else 'the 4 MiB'}" in said
+                assert "The limit is " in said
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize(
+    "path", ["/api/v4/projects/a%2Fb/repository/commits", "/api/v4/projects/7/repository/files/x%2Fy", "/api/hooks/9"]
+)
+async def test_what_the_settings_permit_passes_the_front(
+    tmp_path: Path, client: aiohttp.ClientSession, path: str, chunked: bool
+) -> None:
+    """Commits of up to 64 MiB (`PERDURE_COMMIT_BYTES`) and hooks of 5 MiB (`PERDURE_HOOK_BYTES`)."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(5):
+            yield b"x" * 1024 * 1024
+
+    async with api(echo) as upstream, front(tmp_path, upstream) as address:
+        data = pieces() if chunked else BytesIO(b"x" * 5 * 1024 * 1024)
+        async with client.post(address + path, data=data) as answer:
+            assert (answer.status, (await answer.json())["size"]) == (200, 5 * 1024 * 1024)
+        headers = {"Content-Length": str(65 * 1024 * 1024), "Expect": "100-continue"}
+        async with client.post(address + path, headers=headers) as answer:
+            assert (answer.status, "64 MiB" in (await answer.json())["message"]) == (413, True)
 
 
 @pytest.mark.parametrize("length", [None, 22], ids=["chunked", "with its length"])
