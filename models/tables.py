@@ -195,7 +195,8 @@ class Runner(SQLModel, table=True):
     `organisation_id` is that of a group or project runner; an instance runner has none. `namespace_id` is the group
     within it whose jobs a group runner takes, None for all of the organisation. `by_registration` is true for
     one that a registration token made. `previous_token_hash` is that of the token before the last reset, which is good
-    until the new one is used; `token_expires_at` is the end of both, None for never.
+    until the new one is used; `token_expires_at` is the end of both, None for never. `token_form` is 0 for tokens that
+    begin like all others of their kind, 1 for those that begin with chance.
     """
 
     __table_args__ = (COUNTING,)
@@ -204,6 +205,7 @@ class Runner(SQLModel, table=True):
     token_hash: str = Field(unique=True)
     previous_token_hash: str | None = Field(default=None, unique=True)
     token_expires_at: datetime | None = moment()
+    token_form: int = 0
     by_registration: bool = False
     runner_type: str = "instance_type"
     organisation_id: int | None = reference("namespace.id", index=True, nullable=True)
