@@ -11,7 +11,7 @@ from domain.config.plan import Variable
 from domain.config_place import CONFIG_FILE
 from domain.merge_requests import branch_of
 from domain.origin import origin_facts
-from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from domain.predefined import EventFacts, MergeRequestFacts, rule_variables
 from models.repositories.pipelines import PipelineRequest
 from settings import Settings
 
@@ -35,7 +35,7 @@ def event_context(
         source=request.source,
         ref=facts.ref,
         ref_kind=_kind(request),
-        predefined=pipeline_variables(facts),
+        predefined=rule_variables(facts),
         project={item.key: Variable(item.value, item.raw) for item in unscoped},
         masked=frozenset(item.key for item in unscoped if item.masked),
         pipeline={item["key"]: Variable(item["value"], bool(item.get("raw"))) for item in request.variables},
@@ -46,9 +46,9 @@ def event_context(
 
 
 def event_facts(
-    settings: Settings, event: Any, project: Any, user: Any, created_at: datetime, *, iid: int
+    settings: Settings, event: Any, project: Any, user: Any, created_at: datetime, *, iid: int, name: str = ""
 ) -> EventFacts:
-    """What there is to know of an event: `event` is a `PipelineRequest` or the row of a pipeline."""
+    """What there is to know of an event: `event` is a `PipelineRequest` or the row of a pipeline, `name` that one's."""
     commit = event.commit
     return EventFacts(
         server_url=settings.url,
@@ -58,8 +58,12 @@ def event_facts(
         project_url=f"{settings.url}/{project.full_path}",
         default_branch=project.default_branch,
         project_visibility=project.visibility,
+        project_description=project.description,
+        project_namespace_id=project.namespace_id,
+        project_languages=tuple(project.languages),
         pipeline_iid=iid,
         pipeline_source=event.source,
+        pipeline_name=name,
         pipeline_created_at=created_at,
         ref=branch_of(event.ref, event.merge_request),
         is_tag=event.tag,

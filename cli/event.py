@@ -15,7 +15,7 @@ from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
 from domain.config.sources import Paths
 from domain.errors import Invalid
-from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from domain.predefined import EventFacts, MergeRequestFacts, rule_variables
 from git.checkout_answers import CheckoutAnswers
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -71,7 +71,7 @@ def context(options: EventOptions, place: Workplace, config_path: str) -> Contex
         source=options.source,
         ref=ref,
         ref_kind=_kind(options.source, is_tag),
-        predefined=pipeline_variables(facts),
+        predefined=rule_variables(facts),
         pipeline={name: Variable(value) for name, value in variables.items()},
         inputs=pairs("--input", options.inputs),
         project_path=place.project_path,

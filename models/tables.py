@@ -128,6 +128,7 @@ class Project(SQLModel, table=True):
     `ci_delete_pipelines_in_seconds`: pipelines that ended so long ago go; None leaves it to the installation, 0 never.
     `job_tokens_limited`: of other projects' jobs only those on its list get in (`models.job_token_access`).
     Project runners register with its registration token.
+    `languages` are those of its default branch, as of the last push to it.
     `watched` are bits of `domain.hooks`: what its hooks want to hear of, and whether statuses are reported.
 
     `merge_method` is `merge`, `rebase_merge` or `ff`, `squash_option` `never`, `always`, `default_on` or `default_off`.
@@ -146,6 +147,7 @@ class Project(SQLModel, table=True):
     name: str
     full_path: str = Field(unique=True)
     description: str = ""
+    languages: list[str] = document(list)
     archived: bool = False
     config_path: str = ""
     default_branch: str = "main"
