@@ -61,6 +61,7 @@ def event_facts(
         project_description=project.description,
         project_namespace_id=project.namespace_id,
         project_languages=tuple(project.languages),
+        registry=settings.registry_url,
         pipeline_iid=iid,
         pipeline_source=event.source,
         pipeline_name=name,

@@ -124,6 +124,8 @@ class EventFacts:
     project_description: str = ""
     project_namespace_id: int | None = None
     project_languages: tuple[str, ...] = ()
+    registry: str = ""
+    """`HOST[:PORT]` of the container registry."""
     pipeline_name: str = ""
     tag_message: str = ""
     schedule_description: str = ""
@@ -212,6 +214,8 @@ def _project(facts: EventFacts) -> dict[str, str]:
         "CI_PROJECT_URL": facts.project_url,
         **_known("CI_PROJECT_VISIBILITY", facts.project_visibility),
         "CI_PROJECT_REPOSITORY_LANGUAGES": ",".join(facts.project_languages),
+        **_known("CI_REGISTRY", facts.registry),
+        **_known("CI_REGISTRY_IMAGE", facts.registry and f"{facts.registry}/{facts.project_path.lower()}"),
         "CI_DEFAULT_BRANCH": facts.default_branch,
         "CI_CONFIG_PATH": facts.config_path,
     }

@@ -30,7 +30,7 @@ def job_variables(
     yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
     dotenv = [_asked(item) for item in hand_out.dotenv]
     asked = [_asked(item) for item in [*pipeline.variables, *hand_out.job.variables]]
-    of_registry = registry_variables(settings, hand_out.project.full_path, token)
+    of_registry = registry_variables(settings, token)
     before = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *yaml, *dotenv)
     everywhere = _of_owners(hand_out)
     known = (*before, *everywhere, *asked, *issued)
