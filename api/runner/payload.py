@@ -34,6 +34,7 @@ _FAILURE_REASONS: Final = [
 ]
 _MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
+_EVERYTHING: Final = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
 _DEPTH: Final = re.compile(r"[0-9]{1,9}")
 _SHA1_DIGITS: Final = 40
 
@@ -103,9 +104,13 @@ def _job_info(hand_out: HandOut, settings: Settings) -> dict[str, Any]:
 
 
 def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], settings: Settings) -> dict[str, Any]:
-    """The commit is fetched by its id: a branch that moved on, or is gone, does not matter."""
+    """The commit is fetched by its id: a branch that moved on, or is gone, does not matter.
+
+    Whoever asks for the whole history (`GIT_DEPTH: 0`) gets all branches and tags with it, as from GitLab.
+    """
     pipeline = hand_out.pipeline
     is_merge_request = pipeline.ref.startswith(MERGE_REQUEST_REFS)
+    depth = _depth(hand_out, variables)
     return {
         "repo_url": repository_url(settings.url, hand_out.project.full_path, token),
         "repo_object_format": "sha1" if len(pipeline.sha) <= _SHA1_DIGITS else "sha256",
@@ -113,8 +118,11 @@ def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], s
         "sha": pipeline.sha,
         "before_sha": pipeline.before_sha,
         "ref_type": "merge_request" if is_merge_request else "tag" if pipeline.tag else "branch",
-        "refspecs": [f"+{pipeline.sha}:refs/pipelines/{pipeline.id}", *_moving_refspecs(hand_out)],
-        "depth": _depth(hand_out, variables),
+        "refspecs": [
+            f"+{pipeline.sha}:refs/pipelines/{pipeline.id}",
+            *(_moving_refspecs(hand_out) if depth else _EVERYTHING),
+        ],
+        "depth": depth,
         "protected": is_protected(hand_out),
     }
 
