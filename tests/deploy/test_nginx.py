@@ -12,6 +12,7 @@ from yarl import URL
 
 from settings import FrontLimits
 from tests.deploy.front import api, cutting_api, free_port, front
+from tests.git.serving import git
 
 WITHIN = 15.0
 AWAY = {
@@ -57,9 +58,16 @@ async def test_without_an_api_the_front_says_when_to_come_back(
         body = None if method == "GET" else b"{}"
         async with client.request(method, address + path, data=body, headers={"X-Request-Id": "abc123"}) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, AWAY[method, path])
-            assert answer.content_type == "application/json"
-            assert "no Perdure API answers" in (await answer.json())["message"]
+            assert answer.content_type == ("text/plain" if ".git/" in path else "application/json")
+            said = await answer.text() if ".git/" in path else (await answer.json())["message"]
+            assert "no Perdure API answers" in said
             assert answer.headers["X-Request-Id"] == "abc123"
+
+
+async def test_git_shows_why_it_gets_nothing(tmp_path: Path) -> None:
+    async with front(tmp_path, f"127.0.0.1:{free_port()}") as address:
+        said = await git("ls-remote", f"{address}/acme/shop.git", cwd=tmp_path, code=128)
+    assert "remote: 503 Service Unavailable: no Perdure API answers, try again in " in said
 
 
 async def test_an_api_that_comes_back_is_found_without_a_restart_of_the_front(
