@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+_USUAL_PORTS = {"http": 80, "https": 443}
+
 
 class TimeLimits(BaseSettings):
     """How long anything may wait before it is given up; `docs/architecture.md` lists them with their reasons."""
@@ -344,6 +346,13 @@ class Settings(BaseSettings):
     def url(self) -> str:
         """The address that users and runners see, without a trailing slash."""
         return (self.external_url or f"http://{self.host}:{self.front_port}").rstrip("/")
+
+    @cached_property
+    def url_fqdn(self) -> str:
+        """Host name of `url`, with its port unless that is the usual one of the scheme: `CI_SERVER_FQDN`."""
+        parts = urlsplit(self.url)
+        port = "" if parts.port in {None, _USUAL_PORTS.get(parts.scheme)} else f":{parts.port}"
+        return f"{self.url_host}{port}"
 
     @cached_property
     def url_host(self) -> str:

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
+from api.git_errors import add_git_errors
 from api.hooks import calls
 from api.idempotency import IdempotentCalls
 from api.openapi.document import described
@@ -38,6 +39,7 @@ def create_framework(services: Services) -> FastAPI:
     app.router.redirect_slashes = False  # a redirect turns a runner's POST into a GET
     app.state.services = services
     add_error_handlers(app)
+    add_git_errors(app)
     add_page_errors(app)
     app.add_middleware(EncodedPaths)
     app.add_middleware(IdempotentCalls, services=services)

@@ -46,9 +46,9 @@ def event_context(
 
 
 def event_facts(
-    settings: Settings, event: Any, project: Any, user: Any, created_at: datetime, *, iid: int
+    settings: Settings, event: Any, project: Any, user: Any, created_at: datetime, *, iid: int, name: str = ""
 ) -> EventFacts:
-    """What there is to know of an event: `event` is a `PipelineRequest` or the row of a pipeline."""
+    """What there is to know of an event: `event` is a `PipelineRequest` or the row of a pipeline, `name` that one's."""
     commit = event.commit
     return EventFacts(
         server_url=settings.url,
@@ -58,8 +58,13 @@ def event_facts(
         project_url=f"{settings.url}/{project.full_path}",
         default_branch=project.default_branch,
         project_visibility=project.visibility,
+        project_description=project.description,
+        project_namespace_id=project.namespace_id,
+        project_languages=tuple(project.languages),
+        registry=settings.registry_url,
         pipeline_iid=iid,
         pipeline_source=event.source,
+        pipeline_name=name,
         pipeline_created_at=created_at,
         ref=branch_of(event.ref, event.merge_request),
         is_tag=event.tag,

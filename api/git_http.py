@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import structlog
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -15,19 +16,25 @@ from api.push import receive
 from api.runner.job_access import claims_for, held
 from api.services import Services
 from auth.job_token import PREFIX, JobClaims, Scope, scope_of
-from auth.permissions import NOBODY, Action
+from auth.permissions import LEVEL_FOR, LEVEL_NAMES, NOBODY, Action, require
 from auth.scopes import Use, require_scope
-from domain.errors import Forbidden, NotFound, Unauthenticated
+from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated
 from domain.protection import Protection
+from git.pkt_line import error_packet
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve
 from models.repositories import projects
 
 router = APIRouter()
+log = structlog.get_logger()
 
 _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
 _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
 _ELSEWHERE: Final = "403 Forbidden: this job token is for another project, and this one does not let its jobs in."
+_VERBS: Final = {Service.RECEIVE_PACK: "push to", Service.UPLOAD_PACK: "fetch from"}
+_TOO_LOW: Final = (
+    "403 Forbidden: you are not allowed to {what} this project. That takes the role {role}; ask one of its maintainers."
+)
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
 
 
@@ -57,9 +64,13 @@ async def upload_pack(path: str, request: Request, services: ServicesDep) -> Res
     access = await _access(services, request, path, Service.UPLOAD_PACK)
     if access is None:
         return _who_are_you()
-    version = protocol_version(request.headers.get("git-protocol"))
+    version, kind = protocol_version(request.headers.get("git-protocol")), "application/x-git-upload-pack-result"
     stream = serve(access.repository, Service.UPLOAD_PACK, _body(request), version)
-    return await _streamed(stream, "application/x-git-upload-pack-result")
+    try:
+        return await _streamed(stream, kind)
+    except PerdureError as error:  # git shows nothing of what HTTP says now
+        log.warning("a fetch was refused", path=path, error=str(error))
+        return Response(error_packet(str(error)), 200, _NO_CACHE, kind)
 
 
 @router.post(_REPOSITORY + "/git-receive-pack")
@@ -94,7 +105,7 @@ async def _access(services: Services, request: Request, path: str, service: Serv
         if caller.scopes is not None:
             require_scope(caller.scopes, Use.PUSH if service is Service.RECEIVE_PACK else Use.FETCH)
         project = await access_to(services, caller, path)
-        project.require(Action.PUSH if service is Service.RECEIVE_PACK else Action.READ)
+        _require(project, service)
     except Unauthenticated:
         return None
     except NotFound as error:
@@ -102,6 +113,16 @@ async def _access(services: Services, request: Request, path: str, service: Serv
             return None  # a stranger may still show who he is
         raise NotFound(f"404 Project Not Found: there is no project {path}, or you may not see it.") from error
     return GitAccess(project, services.repositories.get(project.row.id))
+
+
+def _require(project: ProjectAccess, service: Service) -> None:
+    """Raise, in words for people who read them in a terminal, unless the caller may fetch or push."""
+    action = Action.PUSH if service is Service.RECEIVE_PACK else Action.READ
+    try:
+        require(project.caller, action, project.level, project.row.visibility)
+    except Forbidden as error:
+        raise Forbidden(_TOO_LOW.format(what=_VERBS[service], role=LEVEL_NAMES[LEVEL_FOR[action]])) from error
+    project.require(action)
 
 
 async def _access_of_job(services: Services, token: str, path: str, service: Service) -> GitAccess:

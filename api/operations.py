@@ -34,10 +34,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What became of a request: the workflow's answer, or None when it is still to come."""
+    """What became of a request: the workflow's answer, or None when it is still to come.
+
+    `notice` says why there was nothing to do.
+    """
 
     key: str
     answer: Answer | None
+    notice: str = ""
 
 
 async def ask(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:

@@ -22,6 +22,7 @@ from domain.config_place import ConfigSource
 from domain.errors import NotFound
 from domain.merge_requests import own_branch_of
 from git.repository import Repository
+from git.tags import message_of
 from models.notifications import OUTBOX
 from models.repositories import accounts, ci_variables, merge_requests, pipelines, projects, protected_refs
 from models.repositories.pipelines import PipelineRequest
@@ -66,7 +67,7 @@ async def prepare(
         raise NotFound(f"404 Project {request.project_id} Not Found")
     if not request.merge_request:
         request = replace(request, ref_protected=protection.protects(request.ref, tag=request.tag))
-    request = replace(request, open_merge_requests=tuple(of_branch))
+    request = await with_tag_message(replace(request, open_merge_requests=tuple(of_branch)), repository)
     event = Event.of(request, project, child_config, edition(variables))
     known = services.plans.get(event)
     if known is None:
@@ -98,6 +99,12 @@ async def _compiled(
     plan = await Compilation(services, config.text, context, sources, config.file).plan()
     refuse_what_cannot_run(plan)
     return dict(request.commit), await with_cache_keys(plan, repository, request.sha), config.source
+
+
+async def with_tag_message(request: PipelineRequest, repository: Repository) -> PipelineRequest:
+    """The request with the message of its tag, if it is for an annotated one; another may have taken its name since."""
+    message = await message_of(repository, request.ref) if request.tag else ""
+    return replace(request, origin={**request.origin, "tag_message": message}) if message else request
 
 
 async def with_head(request: PipelineRequest, repository: Repository) -> PipelineRequest:

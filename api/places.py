@@ -1,12 +1,13 @@
 """The environments and resource groups of a pipeline that is about to be made. Reference: CI YAML, sections 10, 14."""
 
 from api.ci_variables import reaching
-from api.event_context import event_context
+from api.event_context import event_facts
 from api.services import Services
 from domain.ci_variables import as_job_variable, chosen
 from domain.config.plan import Plan
 from domain.errors import NotFound
 from domain.places import NOWHERE, Place, places_of
+from domain.predefined import pipeline_variables
 from domain.variables import JobVariable
 from models.repositories import accounts, projects
 from models.repositories.pipelines import PipelineRequest
@@ -25,8 +26,8 @@ async def places_for(services: Services, request: PipelineRequest, plan: Plan) -
         ours = await reaching(services, connection, request.project_id)
     if project is None:
         raise NotFound(f"404 Project {request.project_id} Not Found")
-    context = event_context(services.settings, request, project, user, services.clock())
-    known = tuple(JobVariable(key, value, raw=True) for key, value in context.predefined.items())
+    facts = event_facts(services.settings, request, project, user, services.clock(), iid=project.pipeline_count + 1)
+    known = tuple(JobVariable(key, value, raw=True) for key, value in pipeline_variables(facts).items())
     asked = tuple(
         JobVariable(item["key"], item["value"], raw=bool(item.get("raw", False))) for item in request.variables
     )

@@ -16,7 +16,9 @@ MOST_JOBS: Final = 2_000
 MOST_TEXT: Final = 20_000
 """Characters of values; with more, such as the payload of a webhook, an event will hardly come again."""
 
-_OF_PROJECT: Final = "id full_path name default_branch visibility config_path auto_devops_enabled".split()
+_OF_PROJECT: Final = (
+    "id full_path name description namespace_id default_branch visibility config_path auto_devops_enabled".split()
+)
 
 CHANGING: Final = frozenset(
     {
@@ -62,7 +64,7 @@ class Event:
     ) -> "Event":
         """The event of a request; `project` is the row, `owners` the edition of all variables that reach it."""
         return cls(
-            project=tuple(getattr(project, name) for name in _OF_PROJECT),
+            project=(*(getattr(project, name) for name in _OF_PROJECT), *project.languages),
             user_id=request.user_id,
             sha=request.sha,
             before_sha=request.before_sha,

@@ -17,7 +17,7 @@ from api.pushed_pipelines import finish
 from api.ref_updates import Door, forbids_force, require_updates
 from api.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError
-from git.push import RefUpdate, applied, read_push, refused, with_message
+from git.push import RefUpdate, applied, read_push, refused, unpack_failed, with_message
 from git.ref_transaction import move_refs
 from git.repository import Repository
 from git.smart_http import Service, serve
@@ -43,8 +43,21 @@ async def receive(
 ) -> bytes:
     """Let git take a push; give back its answer with a word on the pipelines that were made.
 
-    What the rules of the refs forbid is told as git itself would tell it, and then no ref of the push moves.
+    What the rules of the refs forbid is told as git itself would tell it, and then no ref of the push moves. So is what
+    goes wrong: git shows its user nothing of what HTTP says here.
     """
+    try:
+        return await _received(services, project, repository, body)
+    except PerdureError as error:
+        log.warning("a push was refused", project=project.row.id, error=str(error))
+        async for _ in body:
+            """A client that still sends would not read the answer."""
+        return unpack_failed(str(error))
+
+
+async def _received(
+    services: Services, project: ProjectAccess, repository: Repository, body: AsyncIterator[bytes]
+) -> bytes:
     push = await read_push(body)
     if not push.commands:
         return await _collect(serve(repository, Service.RECEIVE_PACK, push.body))

@@ -9,10 +9,11 @@ from api.prepared_pipelines import Prepared, prepared
 from api.push_contributions import pushed
 from api.push_events import push_events
 from api.services import Services
+from git.languages import languages_of
 from git.push import RefUpdate
 from git.repository import Repository
 from models.notifications import MERGES, OUTBOX
-from models.repositories import contributions, environment_lifecycle, happenings, pushes
+from models.repositories import contributions, environment_lifecycle, happenings, projects, pushes
 from models.repositories.pipelines import PipelineRequest
 
 _MOST_PIPELINES: Final = 4
@@ -28,8 +29,10 @@ async def finish(
     wanted = [update for update in moved if (update.is_branch or update.is_tag) and not update.is_delete]
     if "ci.no_pipeline" in push.options or len(wanted) > _MOST_PIPELINES:
         wanted = []
-    made, contributed = await asyncio.gather(
-        _all_prepared(services, project, repository, push, wanted), pushed(repository, project, push.user_id, moved)
+    made, contributed, languages = await asyncio.gather(
+        _all_prepared(services, project, repository, push, wanted),
+        pushed(repository, project, push.user_id, moved),
+        _languages(project, repository, moved),
     )
     told = await push_events(services, project, push.user_id, repository, moved)
     refresh = await refresh_of(services, project, repository, push, moved)
@@ -40,6 +43,8 @@ async def finish(
             return []
         await happenings.note(connection, told, services.clock())
         await contributions.add(connection, contributed, services.clock())
+        if languages is not None and languages != project.languages:
+            await projects.change(connection, project.id, languages=languages)
         for gone in (update.short_name for update in moved if update.is_branch and update.is_delete):
             await environment_lifecycle.stop_of_branch(connection, project.id, gone, services.clock())
         await refresh.record(connection, services.clock())
@@ -54,6 +59,14 @@ async def finish(
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
     return [*lines, *await refresh.make_pipelines()]
+
+
+async def _languages(project: Any, repository: Repository, moved: Sequence[RefUpdate]) -> list[str] | None:
+    """What the project is written in from now on; None where its default branch was not moved."""
+    for update in moved:
+        if update.is_branch and not update.is_delete and update.short_name == project.default_branch:
+            return list(await languages_of(repository, update.new))
+    return None
 
 
 async def _all_prepared(

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token
-from api.runner.body import json_object, text
+from api.runner.body import SMALL, json_object, text
 from api.runner.job_access import claims_for, held, holder, require_running
 from api.services import Services
 from auth.job_token import PREFIX, JobClaims, Scope, scope_of
@@ -31,7 +31,6 @@ from models.repositories.project_paths import written_path
 router = APIRouter()
 
 _SCOPE: Final = re.compile(r"repository:(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*):(?P<actions>[a-z,*]+)")
-_BODY_LIMIT: Final = 32 * 1024
 _MOST_SCOPES: Final = 20
 _USES: Final = {"pull": Use.PULL_IMAGE, "push": Use.PUSH_IMAGE}
 _NEEDS: Final = {"pull": (Action.READ, Scope.REGISTRY_PULL), "push": (Action.PUSH, Scope.REGISTRY_PUSH)}
@@ -70,7 +69,7 @@ async def asked_by_query(request: Request) -> Asked:
 
 async def asked_by_form(request: Request) -> Asked:
     """The question of a POST; there the password may be in the form."""
-    form = await json_object(request, _BODY_LIMIT)
+    form = await json_object(request, SMALL)
     scopes = tuple(text(form, "scope").split())
     return Asked(text(form, "service"), scopes, text(form, "password") or basic_credentials(request)[1])
 

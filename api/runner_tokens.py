@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.services import Services
 from api.v4.representation.moments import moment
 from auth.runner_token import runner_token
-from auth.secret_token import RUNNER, RUNNER_BY_REGISTRATION, digest
+from auth.secret_token import RANDOM_FIRST, RUNNER, RUNNER_BY_REGISTRATION, digest
 from domain.errors import Forbidden
 from models.columns import Record
 from models.notifications import RUNNERS
@@ -45,6 +45,7 @@ async def add_runner(
             namespace_id=scope.namespace_id,
             token_expires_at=issued.expires_at,
             by_registration=by_registration,
+            token_form=RANDOM_FIRST,
             **columns,
         )
         if scope.project_id is not None:
@@ -62,7 +63,8 @@ async def renew_token(services: Services, runner: Record, shown: str | None = No
     used = digest(shown) if shown is not None else None
     async with services.database.write() as connection:
         issued = await _issue(connection, services.settings, scope, runner.by_registration)
-        if not await runners.rotate_token(connection, runner.id, digest(issued.token), issued.expires_at, used):
+        new = digest(issued.token)
+        if not await runners.rotate_token(connection, runner.id, new, issued.expires_at, used, token_form=RANDOM_FIRST):
             raise Forbidden("403 Forbidden: this token was replaced a moment ago; use the new one.")
     await services.notifications.tell(RUNNERS)
     return issued

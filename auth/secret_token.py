@@ -2,6 +2,10 @@
 
 Runner tokens have GitLab's routable form (reference: reliability, 1.2): the payload names pod and organisation, so that
 a router knows where to go; the checksum is against typing errors, not for authenticity.
+
+The random bytes come before the payload. Runners call themselves by the first characters of their token, and keep their
+build folders, their logs and their record of healthy servers by that name. Tokens that we made with the payload first
+all have the same one; they stay good, and are read as ever.
 """
 
 import base64
@@ -21,6 +25,10 @@ RUNNER: Final = "glrt-"
 RUNNER_BY_REGISTRATION: Final = "glrtr-"
 REGISTRATION: Final = "GR1348941"
 TRIGGER: Final = "glptt-"
+
+PAYLOAD_FIRST: Final = 0
+RANDOM_FIRST: Final = 1
+"""Forms of a routable token: as they were made once, and as they are made now."""
 
 FIRST_CELL: Final = 1
 """What a token calls the pod with number 0."""
@@ -64,7 +72,7 @@ def routable_token(prefix: str, route: Mapping[str, int], random: bytes | None =
     if len(payload) > _LONGEST_PAYLOAD:
         raise Invalid(f"A token's route has {len(payload)} bytes, {_LONGEST_PAYLOAD} at most; name less in it.")
     noise = secrets.token_bytes(_RANDOM_BYTES) if random is None else random
-    encoded = base64.urlsafe_b64encode(payload + noise + bytes([len(noise)])).rstrip(b"=").decode()
+    encoded = base64.urlsafe_b64encode(noise + payload + bytes([len(noise)])).rstrip(b"=").decode()
     text = f"{prefix}{encoded}.01.{base36(len(encoded), 2)}"
     return text + _checksum(text)
 
@@ -77,12 +85,18 @@ def read_route(token: str) -> Route | None:
     try:
         encoded = form["front"][-int(form["length"], 36) :]
         content = base64.b64decode(encoded + "=" * (-len(encoded) % 4), b"-_", validate=True)
-        payload = content[: -_RANDOM_BYTES - 1].decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except binascii.Error:
         return None
-    lines = [_LINE.fullmatch(line) for line in payload.split("\n")]
-    if not content.endswith(bytes([_RANDOM_BYTES])) or len(payload) > _LONGEST_PAYLOAD:
+    if not content.endswith(bytes([_RANDOM_BYTES])):
         return None
+    return _route_in(content[_RANDOM_BYTES:-1]) or _route_in(content[: -_RANDOM_BYTES - 1])
+
+
+def _route_in(payload: bytes) -> Route | None:
+    """The route that some bytes spell out; that random ones do so happens once in 10^13 tokens."""
+    if len(payload) > _LONGEST_PAYLOAD or not payload.isascii():
+        return None
+    lines = [_LINE.fullmatch(line) for line in payload.decode("ascii").split("\n")]
     route = {line["key"]: int(line["value"], 36) for line in lines if line is not None}
     if len(route) != len(lines) or list(route) != sorted(route) or not route.get("c"):
         return None

@@ -13,12 +13,14 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from auth.secret_token import PAYLOAD_FIRST
 from cli.busy_ports import refuse_busy_ports
 from cli.check import Check, State
 from cli.main import read_settings
 from cli.up import supervisor_runs
 from domain.errors import PerdureError, Refused
 from models.migrate import versions
+from models.repositories import runners
 from models.session import Database
 from pods.run_folder import RunFolder
 from pods.stack import stack, temporal_command
@@ -30,6 +32,13 @@ PATIENCE: Final = 10.0
 ROOM_FAIL: Final = 1 * 1024**3
 ROOM_WARN: Final = 5 * 1024**3
 """Bytes of disk that must, and should, be free: logs and artifacts come at any time."""
+_NAMED: Final = 20
+"""How many runners a row names."""
+_RESET: Final = (
+    "Reset these tokens. GitLab Runner, on its host: `gitlab-runner reset-token --all-runners`; any other: "
+    '`curl -X POST -H "PRIVATE-TOKEN: $TOKEN" $URL/api/v4/runners/ID/reset_authentication_token`, and write the '
+    "token of the answer into its config.toml"
+)
 _PROBE: Final = b"perdure doctor"
 _MARKS: Final = ("PERDURE_HOME", "PERDURE_DATABASE_URL", "PERDURE_OBJECT_STORE", "PERDURE_TEMPORAL_ADDRESS")
 """Variables that only an operator sets."""
@@ -52,6 +61,7 @@ def local_checks() -> Iterator[Check]:
     yield _ports(settings)
     yield from _disk(settings)
     yield asyncio.run(_timed("database", "Is it up, and PERDURE_DATABASE_URL right?", _database, settings))
+    yield asyncio.run(_timed("runner tokens", "Look at the database first.", _runner_tokens, settings))
     yield asyncio.run(
         _timed("object store", "Is PERDURE_OBJECT_STORE right, and may we write there?", _store, settings)
     )
@@ -84,6 +94,28 @@ async def _database(settings: Settings) -> Check:
         fix = "`python -m models.migrate`; `perdure up` does it at its start"
         return Check("database", State.FAIL, f"{kind} answers; its schema is {there or 'empty'}, not {newest}", fix)
     return Check("database", State.OK, f"{kind} answers; its schema is the newest ({newest})")
+
+
+async def _runner_tokens(settings: Settings) -> Check:
+    """GitLab Runner knows itself by the first characters of its token, which all tokens of the first form share."""
+    file = _file_of(settings.database)
+    if file is not None and not file.exists():
+        return Check("runner tokens", State.OK, "there are no runners yet")
+    database = Database(settings.database)
+    try:
+        there, newest = await versions(database)
+        if there != newest:
+            return Check("runner tokens", State.WARN, "the schema is not the newest", "Bring the schema up first")
+        async with database.read() as connection:
+            alike = await runners.with_token_form(connection, PAYLOAD_FIRST)
+    finally:
+        await database.close()
+    if not alike:
+        return Check("runner tokens", State.OK, "each begins with other characters")
+    named = ", ".join(f"{row.id} ({row.description})" if row.description else str(row.id) for row in alike[:_NAMED])
+    more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
+    why = "two of them on one host work in the same folders, and when one is found unhealthy the other stops too"
+    return Check("runner tokens", State.WARN, f"begin alike: those of the runners {named}{more}; {why}", _RESET)
 
 
 async def _store(settings: Settings) -> Check:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from domain.errors import NotFound, Refused
 from domain.pipeline import Job, Pipeline
+from domain.refusals import refusal
 from domain.status import COMPLETE, STOPPED, Status, mirrored_from
 from domain.transitions import Transition
 
@@ -41,15 +42,19 @@ class Changes:
 def _find(pipeline: Pipeline, job_id: int) -> Job:
     job = pipeline.job(job_id)
     if job is None or not job.has_row:
-        raise NotFound(f"Job {job_id} is not the latest attempt of any job of pipeline {pipeline.id}.")
+        raise NotFound(
+            f"Job {job_id} is not the latest attempt of any job of pipeline {pipeline.id}; name the latest attempt."
+        )
     return job
 
 
 def play_job(pipeline: Pipeline, job_id: int) -> Changes:
     """Start a manual or scheduled job now and revive what it had ruled out; a finished job is retried instead."""
     job = _find(pipeline, job_id)
-    if job.status not in {Status.MANUAL, Status.SCHEDULED}:
+    if job.status in RETRIABLE:
         return retry_job(pipeline, job_id)
+    if job.status not in {Status.MANUAL, Status.SCHEDULED}:
+        raise Refused(refusal(pipeline, job, "play"))
     return Changes((Transition(job_id, job.enqueued), *revived(pipeline, [job])))
 
 
@@ -57,7 +62,7 @@ def retry_job(pipeline: Pipeline, job_id: int) -> Changes:
     """A new attempt of a finished job; skipped jobs after it get another chance."""
     job = _find(pipeline, job_id)
     if job.status not in RETRIABLE:
-        raise Refused(f"Job {job_id} is {job.status}; only a finished job can be retried.")
+        raise Refused(refusal(pipeline, job, "retry"))
     return Changes(revived(pipeline, [job]), (Attempt(job_id),))
 
 
@@ -74,7 +79,7 @@ def unschedule_job(pipeline: Pipeline, job_id: int) -> Changes:
     """Let a scheduled job wait for a person instead of its time."""
     job = _find(pipeline, job_id)
     if job.status is not Status.SCHEDULED:
-        raise Refused(f"Job {job_id} is {job.status}; only a scheduled job can be unscheduled.")
+        raise Refused(refusal(pipeline, job, "unschedule"))
     return Changes((Transition(job_id, Status.MANUAL),))
 
 
@@ -82,7 +87,7 @@ def cancel_job(pipeline: Pipeline, job_id: int) -> Changes:
     """Cancel one job that has not ended."""
     job = _find(pipeline, job_id)
     if job.status not in CANCELABLE:
-        raise Refused(f"Job {job_id} is {job.status}; there is nothing to cancel.")
+        raise Refused(refusal(pipeline, job, "cancel"))
     return Changes(cancel=(job_id,))
 
 

@@ -2,7 +2,7 @@
 
 It holds only what its source brings: `trigger_token` (the first characters of a trigger token), `upstream_job_id` (the
 job that called with its token; a bridge stands in a column of its own), `external_pull_request` (the fields of
-`ExternalPullRequestFacts`).
+`ExternalPullRequestFacts`), `tag_message` (that of an annotated tag).
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ class OriginFacts(TypedDict):
     """Fields of `EventFacts`."""
 
     trigger_token: str
+    tag_message: str
     upstream_job_id: int | None
     external_pull_request: ExternalPullRequestFacts | None
 
@@ -24,6 +25,7 @@ def origin_facts(origin: Mapping[str, Any], bridge_id: int | None) -> OriginFact
     request = origin.get("external_pull_request")
     return {
         "trigger_token": origin.get("trigger_token", ""),
+        "tag_message": origin.get("tag_message", ""),
         "upstream_job_id": bridge_id or origin.get("upstream_job_id"),
         "external_pull_request": ExternalPullRequestFacts(**request) if request else None,
     }

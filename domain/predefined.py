@@ -22,6 +22,14 @@ LONG_TITLE: Final = 100
 MERGE_REQUEST_SOURCE: Final = "merge_request_event"
 MOST_OPEN_MERGE_REQUESTS: Final = 4
 """How many of them `CI_OPEN_MERGE_REQUESTS` names."""
+LONGEST_DESCRIPTION: Final = 2_700
+"""Characters of a merge request's description that are told."""
+
+NOT_IN_INCLUDES: Final = frozenset(
+    "CI_PIPELINE_IID CI_PIPELINE_CREATED_AT CI_PIPELINE_TRIGGERED CI_TRIGGER_SHORT_TOKEN"
+    " GITLAB_USER_EMAIL GITLAB_USER_ID GITLAB_USER_LOGIN GITLAB_USER_NAME".split()
+)
+"""Variables that `rules` know, and `include` does not: GitLab reads the configuration before it has them."""
 
 _STANDARD_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
@@ -30,6 +38,7 @@ _STANDARD_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 class MergeRequestFacts:
     """The merge request of a pipeline. `event_type` is `detached`, `merged_result` or `merge_train`.
 
+    `description` is whole or cut, as `description_truncated` says; `diff_id` is 0 where nobody counted.
     `source_project_path` is empty if the source branch is in the target's project, `target_project_id` None if the
     pipeline runs there. `source_sha` and `target_sha` are empty for a detached pipeline. `labels` and `assignees` are
     names.
@@ -41,6 +50,8 @@ class MergeRequestFacts:
     target_branch: str
     title: str = ""
     description: str = ""
+    description_truncated: bool = False
+    diff_id: int = 0
     event_type: str = "detached"
     diff_base_sha: str = ""
     source_project_id: int | None = None
@@ -108,6 +119,11 @@ class EventFacts:
     user_email: str = ""
     config_path: str = ".gitlab-ci.yml"
     project_visibility: str = ""
+    project_description: str = ""
+    project_namespace_id: int | None = None
+    project_languages: tuple[str, ...] = ()
+    registry: str = ""
+    """`HOST[:PORT]` of the container registry."""
     pipeline_name: str = ""
     tag_message: str = ""
     schedule_description: str = ""
@@ -136,6 +152,11 @@ def pipeline_variables(facts: EventFacts) -> dict[str, str]:
     }
 
 
+def include_variables(known: Mapping[str, str]) -> dict[str, str]:
+    """Those of rules that `include` and its rules know."""
+    return {key: value for key, value in known.items() if key not in NOT_IN_INCLUDES}
+
+
 def slug(text: str) -> str:
     """Lower case, at most 63 characters of a to z, 0 to 9 and inner `-`: fit for host names and paths."""
     return re.sub(r"[^a-z0-9]", "-", text.lower())[:SLUG_LENGTH].strip("-")
@@ -155,6 +176,7 @@ def _server(facts: EventFacts) -> dict[str, str]:
         "CI_SERVER_PORT": str(port),
         "CI_SERVER_PROTOCOL": url.scheme,
         "CI_API_V4_URL": f"{facts.server_url}/api/v4",
+        "CI_API_GRAPHQL_URL": f"{facts.server_url}/api/graphql",
     }
 
 
@@ -175,13 +197,18 @@ def _project(facts: EventFacts) -> dict[str, str]:
         "CI_PROJECT_ID": str(facts.project_id),
         "CI_PROJECT_NAME": name,
         "CI_PROJECT_TITLE": facts.project_name,
+        "CI_PROJECT_DESCRIPTION": facts.project_description,
         "CI_PROJECT_PATH": facts.project_path,
         "CI_PROJECT_PATH_SLUG": slug(facts.project_path),
         "CI_PROJECT_NAMESPACE": namespace,
+        **_known("CI_PROJECT_NAMESPACE_ID", facts.project_namespace_id),
         "CI_PROJECT_NAMESPACE_SLUG": slug(namespace),
         "CI_PROJECT_ROOT_NAMESPACE": namespace.partition("/")[0],
         "CI_PROJECT_URL": facts.project_url,
         **_known("CI_PROJECT_VISIBILITY", facts.project_visibility),
+        "CI_PROJECT_REPOSITORY_LANGUAGES": ",".join(facts.project_languages),
+        **_known("CI_REGISTRY", facts.registry),
+        **_known("CI_REGISTRY_IMAGE", facts.registry and f"{facts.registry}/{facts.project_path.lower()}"),
         "CI_DEFAULT_BRANCH": facts.default_branch,
         "CI_CONFIG_PATH": facts.config_path,
     }
@@ -247,11 +274,13 @@ def _merge_request(facts: EventFacts, request: MergeRequestFacts) -> dict[str, s
         "MILESTONE": request.milestone,
         "DESCRIPTION": request.description,
         "DIFF_BASE_SHA": request.diff_base_sha,
+        "DIFF_ID": str(request.diff_id or ""),
     }
     return {
         f"{prefix}_ID": str(request.id),
         f"{prefix}_IID": str(request.iid),
         f"{prefix}_TITLE": request.title,
+        f"{prefix}_DESCRIPTION_IS_TRUNCATED": word(request.description_truncated),
         f"{prefix}_EVENT_TYPE": request.event_type,
         f"{prefix}_REF_PATH": f"refs/merge-requests/{request.iid}/{_head(request)}",
         f"{prefix}_PROJECT_ID": str(request.target_project_id or facts.project_id),

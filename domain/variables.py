@@ -4,14 +4,16 @@ The runner expands each value once more, in one pass, so a variable that speaks 
 the order of reference. Reference: CI YAML, section 10; runner protocol, section 9.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
-from typing import Final
+from typing import Any, Final
 
 from domain.errors import Invalid
-from domain.predefined import EventFacts, pipeline_variables, slug
+from domain.predefined import EventFacts, iso, pipeline_variables, slug
 
 LARGEST_VALUES: Final = 1024 * 1024
 """Characters of all expanded values of a job together; references multiply what is written once."""
@@ -83,9 +85,18 @@ class JobFacts(EventFacts):
     runner_id: int
     runner_description: str
     runner_tags: tuple[str, ...]
+    job_started_at: datetime | None = None
     is_manual: bool = False
     node_index: int | None = None
     node_total: int | None = None
+
+    @classmethod
+    def of(cls, event: EventFacts, **of_job: Any) -> "JobFacts":
+        """What is known of a job's event, and of the job."""
+        return cls(**{name: getattr(event, name) for name in _OF_EVENT}, **of_job)
+
+
+_OF_EVENT: Final = tuple(field.name for field in fields(EventFacts))
 
 
 def predefined(facts: JobFacts) -> tuple[JobVariable, ...]:
@@ -113,6 +124,7 @@ def _job(facts: JobFacts) -> dict[str, str]:
         "CI_JOB_GROUP_NAME": group_name(facts.job_name),
         "CI_JOB_STAGE": facts.job_stage,
         "CI_JOB_URL": facts.job_url,
+        **({} if facts.job_started_at is None else {"CI_JOB_STARTED_AT": iso(facts.job_started_at)}),
         **({"CI_JOB_MANUAL": "true"} if facts.is_manual else {}),
         **({} if facts.node_index is None else {"CI_NODE_INDEX": str(facts.node_index)}),
         "CI_NODE_TOTAL": str(facts.node_total or 1),
@@ -124,7 +136,7 @@ def _runner(facts: JobFacts) -> dict[str, str]:
     return {
         "CI_RUNNER_ID": str(facts.runner_id),
         "CI_RUNNER_DESCRIPTION": facts.runner_description,
-        "CI_RUNNER_TAGS": ", ".join(facts.runner_tags),
+        "CI_RUNNER_TAGS": json.dumps(facts.runner_tags, ensure_ascii=False),
     }
 
 

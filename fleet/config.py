@@ -23,7 +23,8 @@ DELIVER_FOR: Final = 24 * 3600.0
 BUILDS_DIR: Final = Path("builds")
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
-_TOKEN_START: Final = re.compile(r"^(?:glrtr?-)?(?:t[123]_)?")
+_TOKEN_START: Final = re.compile(r"^(?:glrt-(?:t[123]_)?|glrtr-|t[123]_)")
+_SHORT_TOKEN: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class RunnerEntry:
 
     @property
     def short_token(self) -> str:
-        """The first nine characters after the token's prefixes: names folders, tells nothing."""
-        return re.sub(r"[^\w-]", "_", _TOKEN_START.sub("", self.token)[:9])
+        """The first nine characters behind the token's prefix, as GitLab Runner names its folders: tells nothing."""
+        return re.sub(r"[^\w-]", "_", _TOKEN_START.sub("", self.token)[:_SHORT_TOKEN])
 
 
 @dataclass(frozen=True, slots=True)

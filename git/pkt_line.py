@@ -21,6 +21,11 @@ def packet(payload: bytes) -> bytes:
     return b"%04x" % (len(payload) + HEADER) + payload
 
 
+def error_packet(reason: str) -> bytes:
+    """One packet that ends a fetch; the client prints the reason as `fatal: remote error: ...`."""
+    return packet(f"ERR {reason}"[:MAX_PAYLOAD].encode("utf-8", "replace")[:MAX_PAYLOAD])
+
+
 def length_of(header: bytes) -> int:
     """Bytes of payload that follow a header; -1 for a flush packet. Raises Invalid for anything else."""
     try:

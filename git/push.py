@@ -152,15 +152,29 @@ def refused(push: Push, reason: str) -> bytes:
 
     Empty when the client has not asked for a report.
     """
-    clean = " ".join("".join(sign if sign.isprintable() else " " for sign in reason).split())[:_REASON_LIMIT]
+    clean = _one_line(reason)
     lines = [b"unpack ok\n"]
-    lines += [f"ng {update.ref} {clean or 'refused'}\n".encode("utf-8", "replace") for update in push.commands]
+    lines += [f"ng {update.ref} {clean}\n".encode("utf-8", "replace") for update in push.commands]
     report = b"".join(map(packet, lines)) + FLUSH if push.capabilities & _REPORTS else b""
     room = next((size for name, size in _BAND_ROOM.items() if name in push.capabilities), 0)
     if not room:
         return report
     parts = (report[start : start + room] for start in range(0, len(report), room))
     return b"".join(packet(b"\x01" + part) for part in parts) + FLUSH
+
+
+def unpack_failed(reason: str) -> bytes:
+    """What git would answer if it could not even read the push; its client prints the reason, of one line.
+
+    For clients that ask for a report on a side band, as all do that one meets: what this one asks for is not known.
+    """
+    report = packet(f"unpack {_one_line(reason)}\n".encode("utf-8", "replace")) + FLUSH
+    return packet(b"\x01" + report) + FLUSH
+
+
+def _one_line(reason: str) -> str:
+    clean = " ".join("".join(sign if sign.isprintable() else " " for sign in reason).split())
+    return clean[:_REASON_LIMIT] or "refused"
 
 
 def _update(line: bytes) -> RefUpdate:

@@ -49,8 +49,17 @@ async def tag_object(repository: Repository, tag: NewTag) -> str:
     return answer.out.decode("ascii").strip()
 
 
+async def message_of(repository: Repository, name: str) -> str:
+    """The message of an annotated tag; empty for one that names a commit, or that is not there."""
+    return await _message(repository, ref_of(name))
+
+
 async def tag_message(repository: Repository, target: str) -> str:
-    """The message of an annotated tag; empty for a tag that names a commit, or nothing that is there."""
-    answer = await run([f"--git-dir={repository.path}", "cat-file", "tag", checked_sha(target)], accept=(0, 128))
+    """The message of a tag object; empty for a commit, or nothing that is there."""
+    return await _message(repository, checked_sha(target))
+
+
+async def _message(repository: Repository, what: str) -> str:
+    answer = await run([f"--git-dir={repository.path}", "cat-file", "tag", what], accept=(0, 128))
     text = answer.out.decode("utf-8", "replace") if answer.code == 0 else ""
     return text.partition("\n\n")[2].strip()

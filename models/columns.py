@@ -57,6 +57,11 @@ def number(default: int = 0) -> Any:
     return Field(default=default, nullable=False, sa_type=BIG)
 
 
+def number_or_none() -> Any:
+    """A 64-bit integer that may be missing."""
+    return Field(default=None, nullable=True, sa_type=BIG)
+
+
 def moment(*, nullable: bool = True) -> Any:
     """A point in time."""
     return Field(default=None, nullable=True, sa_type=Moment) if nullable else Field(nullable=False, sa_type=Moment)

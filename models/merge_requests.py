@@ -20,7 +20,8 @@ class MergeRequest(SQLModel, table=True):
     The source is the same project, a fork of it, or None for a fork that is gone. `state` is one of
     `domain.merge_requests.State`. `head_sha` is the source branch's, `base_sha` its last common commit with the target,
     `start_sha` the target's head when that was looked up. `merge_status` says whether the two go together, as of the
-    target's head `checked_sha`.
+    target's head `checked_sha`. `diff_version` counts the changes that it has stood for: one more with each push to the
+    source branch, and with another target.
 
     While it is `locked`, since `locked_at`, the target branch is being moved to `merging_sha`. The commits of the merge
     are there from then on; they count once it is merged. `auto_merge` is the strategy by which it will be merged in the
@@ -56,6 +57,7 @@ class MergeRequest(SQLModel, table=True):
     head_sha: str
     base_sha: str = ""
     start_sha: str = ""
+    diff_version: int = 1
     merge_status: str = "unchecked"
     checked_sha: str = ""
     merging_sha: str = ""

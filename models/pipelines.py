@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, DOCUMENT, document, key, moment, number, reference
+from models.columns import BIG, DOCUMENT, document, key, moment, number, number_or_none, reference
 from models.tables import COUNTING
 
 
@@ -220,7 +220,10 @@ class QueueEntry(SQLModel, table=True):
 
 
 class Lease(SQLModel, table=True):
-    """Who holds a running job. `contact` is the tick of the last call for it, `since` that of the claim.
+    """Who holds a running job. `contact` is the tick from which its silence counts, `since` that from which it runs.
+
+    Both are ahead of what happened while it has a bonus after an outage; then `called` is the tick of the last call,
+    `claimed` that of the claim. None: the same as `contact` and `since`.
 
     `request_id` names the request that claimed it. `load_of` is the job's project when an instance runner holds it.
     """
@@ -240,6 +243,8 @@ class Lease(SQLModel, table=True):
     taken_up: bool = False
     contact: int = number()
     since: int = number()
+    called: int | None = number_or_none()
+    claimed: int | None = number_or_none()
     request_id: str = Field(default="", index=True)
 
 

@@ -1,8 +1,9 @@
 """People, projects and runners: the tables around pipelines (`models.pipelines` holds those of the engine)."""
 
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
+from sqlalchemy import true
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
 from models.columns import document, key, moment, number, reference
@@ -113,6 +114,10 @@ class NamespaceMember(SQLModel, table=True):
     created_at: datetime = moment(nullable=False)
 
 
+DEFAULT_GIT_DEPTH: Final = 20
+"""As GitLab's, for new projects."""
+
+
 class Project(SQLModel, table=True):
     """A repository with its pipelines. `timeout` is seconds.
 
@@ -127,7 +132,10 @@ class Project(SQLModel, table=True):
     `max_artifacts_size` is MiB of one file that a job hands in; None leaves it to the installation.
     `ci_delete_pipelines_in_seconds`: pipelines that ended so long ago go; None leaves it to the installation, 0 never.
     `job_tokens_limited`: of other projects' jobs only those on its list get in (`models.job_token_access`).
+    `git_depth`: jobs fetch so many commits; None or 0 for all. `git_fetch`: they keep the work tree that their runner
+    has of an earlier job; otherwise they clone anew. The variables of a job come before both.
     Project runners register with its registration token.
+    `languages` are those of its default branch, as of the last push to it.
     `watched` are bits of `domain.hooks`: what its hooks want to hear of, and whether statuses are reported.
 
     `merge_method` is `merge`, `rebase_merge` or `ff`, `squash_option` `never`, `always`, `default_on` or `default_off`.
@@ -146,6 +154,7 @@ class Project(SQLModel, table=True):
     name: str
     full_path: str = Field(unique=True)
     description: str = ""
+    languages: list[str] = document(list)
     archived: bool = False
     config_path: str = ""
     default_branch: str = "main"
@@ -162,6 +171,10 @@ class Project(SQLModel, table=True):
     max_artifacts_size: int | None = None
     auto_devops_enabled: bool | None = None
     ci_delete_pipelines_in_seconds: int | None = None
+    git_depth: int | None = Field(
+        default=DEFAULT_GIT_DEPTH, sa_column_kwargs={"server_default": str(DEFAULT_GIT_DEPTH)}
+    )
+    git_fetch: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
     forked_from_id: int | None = reference("project.id", index=True, nullable=True)
     merge_request_count: int = number()
     merge_method: str = "merge"
@@ -195,7 +208,8 @@ class Runner(SQLModel, table=True):
     `organisation_id` is that of a group or project runner; an instance runner has none. `namespace_id` is the group
     within it whose jobs a group runner takes, None for all of the organisation. `by_registration` is true for
     one that a registration token made. `previous_token_hash` is that of the token before the last reset, which is good
-    until the new one is used; `token_expires_at` is the end of both, None for never.
+    until the new one is used; `token_expires_at` is the end of both, None for never. `token_form` is 0 for tokens that
+    begin like all others of their kind, 1 for those that begin with chance.
     """
 
     __table_args__ = (COUNTING,)
@@ -204,6 +218,7 @@ class Runner(SQLModel, table=True):
     token_hash: str = Field(unique=True)
     previous_token_hash: str | None = Field(default=None, unique=True)
     token_expires_at: datetime | None = moment()
+    token_form: int = 0
     by_registration: bool = False
     runner_type: str = "instance_type"
     organisation_id: int | None = reference("namespace.id", index=True, nullable=True)

@@ -139,11 +139,13 @@ class Front:
                 request.transport.abort()
 
     def _unavailable(self, request: web.BaseRequest, seconds: int) -> web.Response:
-        """A 503 with `Retry-After`: a page that loads itself again for browsers, JSON for everyone else."""
+        """A 503 with `Retry-After`: a page that loads itself again for browsers, plain text for git, else JSON."""
         text = AWAY.format(seconds=seconds)
         if "text/html" in request.headers.get("Accept", ""):
             page = PAGE.format(seconds=max(seconds, 1), text=html.escape(text))
             response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=page, content_type="text/html")
+        elif ".git/" in request.path:  # git shows its user nothing else
+            response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=f"{text}\n")
         else:
             response = _message(HTTPStatus.SERVICE_UNAVAILABLE, text)
         response.headers["Retry-After"] = str(seconds)

@@ -80,7 +80,6 @@ class Sweeper:
             if tick.outage > 2 * self._times.lease_tick:
                 await leases.extend_all(connection, self._bonus(tick.outage))
                 log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))
-                return
             is_calm = await leases.is_calm(connection)
             held = await leases.held(connection)
         share = Share(held)

@@ -17,7 +17,15 @@ def scope_of(services: Services, bridge: Bridge) -> Scope:
     """All variables of a bridge."""
     job, pipeline = bridge.job, bridge.pipeline
     home = f"{services.settings.url}/{bridge.project.full_path}"
-    facts = event_facts(services.settings, pipeline, bridge.project, bridge.user, pipeline.created_at, iid=pipeline.iid)
+    facts = event_facts(
+        services.settings,
+        pipeline,
+        bridge.project,
+        bridge.user,
+        pipeline.created_at,
+        iid=pipeline.iid,
+        name=pipeline.name,
+    )
     predefined = {
         **pipeline_variables(facts),
         "CI_PIPELINE_ID": str(pipeline.id),

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect
 from api.deps import ServicesDep
 from domain.errors import Invalid, TooLarge, Unauthenticated
 from domain.incoming_hooks import Forge, Wish, delivery_of, event_of, is_genuine
+from domain.size_limits import of_installation
 from models.repositories import incoming_hooks, mirrors
 
 _ANSWERS: Final = {
@@ -67,7 +68,7 @@ async def _body(request: Request, limit: int) -> bytes:
         async for part in request.stream():
             size += len(part)
             if size > limit:
-                raise TooLarge(f"413 The call has more than {limit} bytes (limit PERDURE_HOOK_BYTES).")
+                raise TooLarge(of_installation("PERDURE_HOOK_BYTES", limit).exceeded("the call"))
             parts.append(part)
     except ClientDisconnect as error:
         raise Invalid("400 Bad request: the body is cut.") from error

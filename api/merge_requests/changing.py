@@ -45,7 +45,7 @@ async def change(services: Services, here: Surroundings, values: Mapping[str, An
         if heads is not _NOWHERE:
             await _stop_waiting(connection, row, now, "its target branch was changed")
             moved = {"base_sha": heads.base_sha, "start_sha": heads.start_sha, "merge_status": "unchecked"}
-            await merge_requests.change(connection, row.id, now, **moved)
+            await merge_requests.move_heads(connection, row.id, now, **moved)
         elif is_draft(values.get("title", row.title)):
             await trains.leave(connection, row.id, now, "it was marked as a draft")
         await news.note(services, connection, row, News.UPDATE, Cause(user_id), now)

@@ -4,7 +4,7 @@ Source of the rules: GitLab's documentation of merge request pipelines, merged r
 """
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
@@ -23,7 +23,7 @@ from domain.merge_requests import (
     may_use_secrets,
     merged_result_message,
 )
-from domain.predefined import MERGE_REQUEST_SOURCE, MergeRequestFacts
+from domain.predefined import LONGEST_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
 from domain.protection import Protection
 from domain.skipping import is_skipped
 from git.merging import merge
@@ -32,7 +32,6 @@ from models.notifications import OUTBOX
 from models.repositories import accounts, merge_request_events, merge_requests, protected_refs
 from models.repositories.pipelines import PipelineRequest
 
-_MOST_DESCRIPTION: Final = 2_700
 """Characters of the description that a variable holds, as in GitLab."""
 
 log = structlog.get_logger()
@@ -149,7 +148,9 @@ async def _request(services: Services, here: Surroundings, actor: Actor, trial: 
         source_branch=row.source_branch,
         target_branch=row.target_branch,
         title=row.title,
-        description=row.description[:_MOST_DESCRIPTION],
+        description=row.description[:LONGEST_DESCRIPTION],
+        description_truncated=len(row.description) > LONGEST_DESCRIPTION,
+        diff_id=row.diff_version,
         event_type=str(trial.event_type),
         diff_base_sha=row.base_sha,
         source_project_id=source.id if away else None,

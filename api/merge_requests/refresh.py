@@ -62,7 +62,7 @@ class Refresh:
             return  # a later push has moved it on, and is finished later
         target = self.services.repositories.get(row.project_id)
         await target.place(ref_of(row.iid, EventType.DETACHED), heads.head_sha)
-        await merge_requests.change(
+        await merge_requests.move_heads(
             connection, row.id, now, **asdict(heads), merge_status="unchecked", auto_merge=AutoMerge.NONE
         )
         await trains.leave(connection, row.id, now, "new commits were pushed to the source branch")

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ProjectAccess, ServicesDep, access_to
 from api.downstream_pipelines import downstream_of
@@ -15,15 +16,18 @@ from api.pages.templates import Fragment, fragment
 from api.services import Services
 from api.v4.access import Id
 from api.v4.artifact_access import may_read
-from api.v4.asking import ask_checked
+from api.v4.asking import ask_or_leave
 from api.v4.job_log import log_of
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
+from domain.config.plan import When
 from domain.messages import Operation
 from domain.operations import CANCELABLE, RETRIABLE
+from domain.refusals import standing
 from domain.status import Status
+from models.columns import Record
 from models.notifications import pipeline_topic, trace_topic
-from models.repositories import jobs, pipelines, relations, standings
+from models.repositories import jobs, loading, pipelines, relations, standings
 from models.repositories.artifacts import ARCHIVE
 
 router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
@@ -36,7 +40,8 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         row = await jobs.get(connection, job_id, project.row.id)
         around = await relations.of_jobs(connection, [row])
         attempts = await jobs.attempts_of(connection, row.first_id)
-        standing = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
+        standings_now = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
+        waits = await _waits_before_play(connection, row)
     log = await log_of(services, row)
     downstream = await downstream_of(services, project.caller, [row])
     pipeline = around.pipelines[row.pipeline_id]
@@ -56,14 +61,24 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         ],
         attempts=attempts,
         log=log,
-        stuck=standing.stuck.get(job_id),
+        stuck=standings_now.stuck.get(job_id),
+        waits=waits,
         downstream=downstream.get(row.id),
-        silent=job_id in standing.unresponsive,
+        silent=job_id in standings_now.unresponsive,
         times=services.settings.times,
         can_cancel=may_cancel(project) and not row.retried and state in CANCELABLE,
         can_retry=allowed and state in RETRIABLE,
         can_play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
     )
+
+
+async def _waits_before_play(connection: AsyncConnection, row: Record) -> str:
+    """What a manual job waits for whose turn has not come; empty for any other job."""
+    if row.status != Status.CREATED or row.when != When.MANUAL or row.retried:
+        return ""
+    graph = (await loading.load(connection, row.pipeline_id)).pipeline
+    job = graph.job(row.id)
+    return "" if job is None else standing(graph, job)
 
 
 @router.get("")
@@ -119,6 +134,6 @@ async def _ask(services: Services, project: ProjectAccess, job_id: int, name: st
         row = await jobs.get(connection, job_id, project.row.id)
         pipeline = await pipelines.get(connection, row.pipeline_id)
     project.require_operation(name, pipeline)
-    asked = await ask_checked(services, row.pipeline_id, name, Operation("", job_id))
+    asked = await ask_or_leave(services, row.pipeline_id, name, Operation("", job_id))
     shown = asked.answer.jobs[0] if asked.answer is not None and asked.answer.jobs else job_id
     return after(asked, f"/{project.row.full_path}/-/jobs/{shown}")

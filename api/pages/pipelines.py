@@ -16,7 +16,7 @@ from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
 from api.services import Services
 from api.v4.access import Id
-from api.v4.asking import ask_checked
+from api.v4.asking import ask_or_leave
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
 from auth.permissions import LEVEL_FOR, Action
@@ -162,5 +162,5 @@ async def _ask(services: Services, project: ProjectAccess, pipeline_id: int, nam
     async with services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id, project.row.id)
     project.require_operation(name, row)
-    asked = await ask_checked(services, pipeline_id, name, Operation())
+    asked = await ask_or_leave(services, pipeline_id, name, Operation())
     return after(asked, page_of(row, project.row.full_path))

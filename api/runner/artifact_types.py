@@ -4,11 +4,11 @@ Reference: runner protocol, section 6.1; CI YAML, section 16.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from api.runner.payload_artifacts import REPORTS
 from domain.errors import Invalid, TooLarge
+from domain.size_limits import SizeLimit, fixed, of_installation, of_project
 from models.repositories.artifacts import ARCHIVE
 from settings import Settings
 
@@ -30,17 +30,15 @@ LIMITS: Final[Mapping[str, int]] = {
 """Bytes of types that have a limit of their own, as by default in GitLab. Unpacked a dotenv file may be yet smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeLimit:
-    """Bytes of one file, and what set them."""
+def check(limit: SizeLimit, kind: str, announced: str) -> None:
+    """Raise `TooLarge` for a length that a caller tells beforehand; what is no number tells nothing."""
+    if announced.isascii() and announced.isdigit() and int(announced) > limit.size:
+        raise too_large(limit, kind, int(announced))
 
-    size: int
-    set_by: str
 
-    def check(self, announced: str) -> None:
-        """Raise `TooLarge` for a length that a caller tells beforehand; what is no number tells nothing."""
-        if announced.isascii() and announced.isdigit() and int(announced) > self.size:
-            raise TooLarge(f"413 Request Entity Too Large: at most {self.size} bytes are taken ({self.set_by}).")
+def too_large(limit: SizeLimit, kind: str, size: int | None = None) -> TooLarge:
+    """The error for a file of a type; `size` is how large it is where that is known."""
+    return TooLarge(limit.exceeded("the archive of artifacts" if kind == ARCHIVE else f"the {kind} report", size))
 
 
 def artifact_type(kind: str, file_format: str) -> tuple[str, str]:
@@ -57,7 +55,9 @@ def artifact_type(kind: str, file_format: str) -> tuple[str, str]:
 def limit_of(kind: str, project_mib: int | None, settings: Settings) -> SizeLimit:
     """How large a file of a type may be: the type's own limit, else the project's, else that of the installation."""
     if kind in LIMITS:
-        return SizeLimit(LIMITS[kind], f"the limit of {kind}")
+        return fixed(f"{kind} reports", LIMITS[kind])
     if project_mib is not None:
-        return SizeLimit(project_mib * MIB, "max_artifacts_size of the project")
-    return SizeLimit(settings.sizes.artifact_bytes, "PERDURE_ARTIFACT_BYTES")
+        return of_project("max_artifacts_size", project_mib * MIB)
+    return of_installation(
+        "PERDURE_ARTIFACT_BYTES", settings.sizes.artifact_bytes, ", or give this project a max_artifacts_size"
+    )

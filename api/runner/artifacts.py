@@ -11,15 +11,16 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.runner.artifact_types import LIMITS, SizeLimit, artifact_type, limit_of
+from api.runner.artifact_types import LIMITS, artifact_type, check, limit_of, too_large
 from api.runner.body import flag
 from api.runner.job_access import claims_for, held, holder, job_token, require_running
-from api.runner.multipart import file_part
+from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from api.stored_file import stored_file
 from auth.job_token import JobClaims, Scope
 from domain.config.reading.durations import parse_expiry
-from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unavailable
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, TooLarge, Unavailable
+from domain.size_limits import SizeLimit
 from models.columns import Record
 from models.notifications import REPORTS
 from models.repositories import artifacts, database_time, reports, unused_objects
@@ -41,7 +42,7 @@ async def authorize(job_id: int, request: Request, services: Services) -> JSONRe
     async with services.database.write() as connection:
         await held(connection, claims)
         limit = await _limit(connection, services, job_id, kind)
-    limit.check(request.query_params.get("filesize", ""))
+    check(limit, kind, request.query_params.get("filesize", ""))
     return JSONResponse({"MaximumSize": limit.size})
 
 
@@ -57,11 +58,11 @@ async def upload(job_id: int, request: Request, services: Services) -> JSONRespo
     async with services.database.write() as connection:
         await held(connection, claims)
         limit = await _limit(connection, services, job_id, kind)
-        _check_announced(request, limit)
+        _check_announced(request, limit, kind)
         await unused_objects.announce(connection, key)
     try:
         part = await file_part(request)
-        stored = await services.store.put(key, part.content, limit.size, limit.set_by)
+        stored = await _put(services, key, part, limit, kind)
         described = {**part.fields, **request.query_params}  # some runners describe a file behind it, in the body
         kind, file_format = _kind(described)
         await _check_size(services, job_id, kind, stored)
@@ -89,13 +90,21 @@ async def _check_size(services: Services, job_id: int, kind: str, stored: Stored
     """The limit of a type that was told behind the file."""
     if kind in LIMITS:
         async with services.database.read() as connection:
-            (await _limit(connection, services, job_id, kind)).check(str(stored.size))
+            check(await _limit(connection, services, job_id, kind), kind, str(stored.size))
 
 
-def _check_announced(request: Request, limit: SizeLimit) -> None:
+async def _put(services: Services, key: str, part: FilePart, limit: SizeLimit, kind: str) -> Stored:
+    """Store a file. Raises `TooLarge`, `StorageFull`, `Unavailable`."""
+    try:
+        return await services.store.put(key, part.content, limit.size, limit.set_by)
+    except TooLarge as error:
+        raise too_large(limit, kind) from error
+
+
+def _check_announced(request: Request, limit: SizeLimit, kind: str) -> None:
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit():
-        limit.check(str(max(0, int(announced) - _MULTIPART)))
+        check(limit, kind, str(max(0, int(announced) - _MULTIPART)))
 
 
 async def _variables(services: Services, key: str, stored: Stored) -> Content:

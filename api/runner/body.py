@@ -7,15 +7,24 @@ import orjson
 from fastapi import Request
 
 from domain.errors import Invalid, TooLarge
+from domain.size_limits import SizeLimit, fixed, of_installation
+from settings import SizeLimits
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FALSE: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
 _MOST_FIELDS: Final = 1_000
+SMALL: Final = fixed("such calls", 32 * 1024)
+"""Of calls that every front may have to read before it knows where they go."""
 
 
-async def json_object(request: Request, limit: int) -> dict[str, Any]:
+def json_limit(sizes: SizeLimits) -> SizeLimit:
+    """How large most JSON documents may be."""
+    return of_installation("PERDURE_JSON_BYTES", sizes.json_bytes)
+
+
+async def json_object(request: Request, limit: SizeLimit) -> dict[str, Any]:
     """The JSON object of a body, or its form; an empty body is an empty object. Raises `Invalid`, `TooLarge`."""
-    raw = await limited_body(request, limit, "PERDURE_JSON_BYTES")
+    raw = await limited_body(request, limit, "the body")
     if not raw:
         return {}
     # curl says "form" of everything that it is given to send, JSON included.
@@ -45,18 +54,19 @@ def _form(raw: bytes) -> dict[str, Any]:
     return fields
 
 
-async def limited_body(request: Request, limit: int, setting: str) -> bytes:
-    """The bytes of a body. Raises `TooLarge` as soon as there are more than `limit`."""
+async def limited_body(request: Request, limit: SizeLimit, what: str) -> bytes:
+    """The bytes of a body, which is `what`. Raises `TooLarge` as soon as there are more than the limit."""
     announced = request.headers.get("content-length", "")
+    size = int(announced) if announced.isascii() and announced.isdigit() else None
     parts = bytearray()
-    if not (announced.isdigit() and int(announced) > limit):
+    if size is None or size <= limit.size:
         async for part in request.stream():
             parts += part
-            if len(parts) > limit:
+            if len(parts) > limit.size:
                 break
         else:
             return bytes(parts)
-    raise TooLarge(f"413 Request Entity Too Large: at most {limit} bytes are taken here ({setting}).")
+    raise TooLarge(limit.exceeded(what, size))
 
 
 def text(document: dict[str, Any], name: str, default: str = "") -> str:

@@ -18,7 +18,9 @@ from api.runner.payload_id_tokens import id_tokens
 from api.runner.payload_variables import job_variables
 from api.runner.runner_features import fail_unsupported
 from api.services import Services
+from domain.errors import NotFound
 from domain.status import Status
+from git.ref_presence import has_ref
 from models.columns import Record
 from models.repositories import traces, verdicts
 from models.repositories.hand_outs import HandOut
@@ -42,7 +44,12 @@ async def make_ready(
     """Look whether a job can run; None for one that lacks a dependency or a feature of its runner: it has failed."""
     if await fail_unsupported(connection, rows, features, services.clock()):
         return None
-    rows = replace(rows, ci_variables=opened(services.sealer, rows.sealed), sealed=())
+    rows = replace(
+        rows,
+        ci_variables=opened(services.sealer, rows.sealed),
+        sealed=(),
+        ref_gone=await _is_ref_gone(services, rows.pipeline),
+    )
     token = hand_out_token(services, runner, rows)
     found = await gone_dependencies(connection, services, rows)
     if not found.missing and asks_beyond(rows):
@@ -54,6 +61,17 @@ async def make_ready(
         await verdicts.end_jobs(connection, [rows.job.id], Status.FAILED, services.clock(), reason=_MISSING)
         return None
     return Ready(runner, rows, token, found.archives)
+
+
+async def _is_ref_gone(services: Services, pipeline: Record) -> bool:
+    """Whether the branch or tag of a pipeline was deleted since it was made, or its project has no repository left."""
+    ref = payload.moving_ref(pipeline)
+    if not ref:
+        return False
+    try:
+        return not await has_ref(services.repositories.get(pipeline.project_id), ref)
+    except NotFound:
+        return True
 
 
 async def document_of(connection: AsyncConnection, services: Services, ready: Ready) -> dict[str, Any]:

@@ -34,7 +34,7 @@ _FAILURE_REASONS: Final = [
 ]
 _MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
-_GIT_DEPTH: Final = 20
+_EVERYTHING: Final = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
 _DEPTH: Final = re.compile(r"[0-9]{1,9}")
 _SHA1_DIGITS: Final = 40
 
@@ -53,7 +53,7 @@ def build(
     return {
         "id": job.id,
         "token": token,
-        "allow_git_fetch": True,
+        "allow_git_fetch": hand_out.project.git_fetch,
         "job_info": _job_info(hand_out, settings),
         "git_info": _git_info(hand_out, token, variables, settings),
         "runner_info": {"timeout": timeout},
@@ -106,12 +106,11 @@ def _job_info(hand_out: HandOut, settings: Settings) -> dict[str, Any]:
 def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], settings: Settings) -> dict[str, Any]:
     """The commit is fetched by its id: a branch that moved on, or is gone, does not matter.
 
-    The refs of merge requests are ours, and say nothing that the commit does not: they are not fetched.
+    Whoever asks for the whole history (`GIT_DEPTH: 0`) gets all branches and tags with it, as from GitLab.
     """
     pipeline = hand_out.pipeline
     is_merge_request = pipeline.ref.startswith(MERGE_REQUEST_REFS)
-    kind, target = ("tags", "tags") if pipeline.tag else ("heads", "remotes/origin")
-    moving = f"+refs/{kind}/{pipeline.ref}:refs/{target}/{pipeline.ref}"
+    depth = _depth(hand_out, variables)
     return {
         "repo_url": repository_url(settings.url, hand_out.project.full_path, token),
         "repo_object_format": "sha1" if len(pipeline.sha) <= _SHA1_DIGITS else "sha256",
@@ -119,16 +118,37 @@ def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], s
         "sha": pipeline.sha,
         "before_sha": pipeline.before_sha,
         "ref_type": "merge_request" if is_merge_request else "tag" if pipeline.tag else "branch",
-        "refspecs": [f"+{pipeline.sha}:refs/pipelines/{pipeline.id}", *([] if is_merge_request else [moving])],
-        "depth": _depth(variables),
+        "refspecs": [
+            f"+{pipeline.sha}:refs/pipelines/{pipeline.id}",
+            *(_moving_refspecs(hand_out) if depth else _EVERYTHING),
+        ],
+        "depth": depth,
         "protected": is_protected(hand_out),
     }
 
 
-def _depth(variables: Iterable[JobVariable]) -> int:
-    """How many commits are fetched, 0 for all; whoever sets `GIT_DEPTH` wins as with any variable."""
+def moving_ref(pipeline: Record) -> str:
+    """Full name of the branch or tag that jobs of a pipeline fetch beside their commit; empty for none.
+
+    The refs of merge requests are ours, and say nothing that the commit does not: they are not fetched.
+    """
+    if pipeline.ref.startswith(MERGE_REQUEST_REFS):
+        return ""
+    return f"refs/tags/{pipeline.ref}" if pipeline.tag else f"refs/heads/{pipeline.ref}"
+
+
+def _moving_refspecs(hand_out: HandOut) -> list[str]:
+    """git fetches nothing at all when it is asked for a ref that is gone, so such a ref is left out."""
+    pipeline, source = hand_out.pipeline, moving_ref(hand_out.pipeline)
+    if not source or hand_out.ref_gone:
+        return []
+    return [f"+{source}:{source if pipeline.tag else f'refs/remotes/origin/{pipeline.ref}'}"]
+
+
+def _depth(hand_out: HandOut, variables: Iterable[JobVariable]) -> int:
+    """How many commits are fetched, 0 for all: whoever sets `GIT_DEPTH` wins as with any variable, then the project."""
     asked = next((item.value for item in variables if item.key == "GIT_DEPTH"), "")
-    return int(asked) if _DEPTH.fullmatch(asked) else _GIT_DEPTH
+    return int(asked) if _DEPTH.fullmatch(asked) else hand_out.project.git_depth or 0
 
 
 def _work(plan: Mapping[str, Any], timeout: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from api.runner.payload_variables import is_protected, job_variables
 from api.services import Services
 from auth.identity_token import identity_token
 from auth.permissions import LEVEL_NAMES, level_of
+from domain.config_place import ConfigSource, InRepository, config_place
 from domain.merge_requests import own_branch_of
 from domain.runner_features import MERGE_REQUEST_REFS
 from domain.variables import JobVariable
@@ -49,7 +50,8 @@ async def id_tokens(
     member = await members.level_in_project(connection, project.id, user.id)
     level = level_of(caller_from(user), member, "private")
     claims = {
-        **_of_project(hand_out, services.settings.url, services.settings.url_host),
+        **_of_project(hand_out, services.settings.url),
+        **_of_configuration(hand_out, services.settings.url_fqdn),
         **_of_environment(variables),
         "user_id": str(user.id),
         "user_login": user.username,
@@ -68,12 +70,28 @@ async def id_tokens(
     return tuple(issued)
 
 
-def _of_project(hand_out: HandOut, url: str, host: str) -> dict[str, Any]:
+def _ref_path(pipeline: Record) -> str:
+    if pipeline.ref.startswith(MERGE_REQUEST_REFS):
+        return str(pipeline.ref)
+    return f"refs/{'tags' if pipeline.tag else 'heads'}/{pipeline.ref}"
+
+
+def _of_configuration(hand_out: HandOut, server: str) -> dict[str, str]:
+    """Where the configuration is; nothing, as in GitLab, of one that is no file of the pipeline's commit."""
+    pipeline, project = hand_out.pipeline, hand_out.project
+    place = config_place(project.config_path)
+    if not isinstance(place, InRepository) or pipeline.config_source not in {"", ConfigSource.REPOSITORY}:
+        return {}
+    return {
+        "ci_config_ref_uri": f"{server}/{project.full_path}//{place.path}@{_ref_path(pipeline)}",
+        "ci_config_sha": pipeline.sha,
+    }
+
+
+def _of_project(hand_out: HandOut, url: str) -> dict[str, Any]:
     job, pipeline, project = hand_out.job, hand_out.pipeline, hand_out.project
-    ref_type, folder = ("tag", "tags") if pipeline.tag else ("branch", "heads")
-    ref, ref_path = own_branch_of(pipeline.ref, pipeline.merge_request), pipeline.ref
-    if not ref_path.startswith(MERGE_REQUEST_REFS):
-        ref_path = f"refs/{folder}/{pipeline.ref}"
+    ref_type = "tag" if pipeline.tag else "branch"
+    ref = own_branch_of(pipeline.ref, pipeline.merge_request)
     return {
         "iss": url,
         "sub": f"project_path:{project.full_path}:ref_type:{ref_type}:ref:{ref}",
@@ -87,11 +105,9 @@ def _of_project(hand_out: HandOut, url: str, host: str) -> dict[str, Any]:
         "job_id": str(job.id),
         "ref": ref,
         "ref_type": ref_type,
-        "ref_path": ref_path,
+        "ref_path": _ref_path(pipeline),
         "ref_protected": "true" if is_protected(hand_out) else "false",
         "sha": pipeline.sha,
-        "ci_config_ref_uri": f"{host}/{project.full_path}//.gitlab-ci.yml@{ref_path}",
-        "ci_config_sha": pipeline.sha,
     }
 
 

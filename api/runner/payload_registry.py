@@ -1,4 +1,4 @@
-"""The container registry as a job gets it: variables and credentials (reference: runner protocol, section 9)."""
+"""Signing in at the container registry, as a job gets it (reference: runner protocol, section 9)."""
 
 from typing import Final
 
@@ -9,14 +9,11 @@ USER: Final = "gitlab-ci-token"
 """Who shows a job token says that this is his name."""
 
 
-def registry_variables(settings: Settings, project_path: str, token: str) -> tuple[JobVariable, ...]:
-    """Where images are pushed, and how to sign in; nothing where there is no registry."""
+def registry_variables(settings: Settings, token: str) -> tuple[JobVariable, ...]:
+    """How to sign in where images are pushed; nothing where there is no registry. Rules know where that is already."""
     if not settings.registry_url:
         return ()
-    image = f"{settings.registry_url}/{project_path.lower()}"
     return (
-        JobVariable("CI_REGISTRY", settings.registry_url, raw=True),
-        JobVariable("CI_REGISTRY_IMAGE", image, raw=True),
         JobVariable("CI_REGISTRY_USER", USER, raw=True),
         JobVariable("CI_REGISTRY_PASSWORD", token, public=False, masked=True, raw=True),
     )

@@ -1,17 +1,13 @@
 """The variables of a job as its runner gets them (reference: CI YAML, section 10; runner protocol, section 9)."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from api.event_context import merge_request_facts
+from api.event_context import event_facts
 from api.runner.payload_registry import registry_variables
 from domain.ci_variables import as_job_variable, chosen
-from domain.config_place import CONFIG_FILE
 from domain.environment_variables import environment_variables
-from domain.merge_requests import branch_of
-from domain.origin import origin_facts
 from domain.variables import JobFacts, JobVariable, expand, predefined
 from models.columns import Record
 from models.repositories.hand_outs import HandOut
@@ -34,11 +30,11 @@ def job_variables(
     yaml = [JobVariable(key, item["value"], raw=item["raw"]) for key, item in plan.get("variables", {}).items()]
     dotenv = [_asked(item) for item in hand_out.dotenv]
     asked = [_asked(item) for item in [*pipeline.variables, *hand_out.job.variables]]
-    of_registry = registry_variables(settings, hand_out.project.full_path, token)
+    of_registry = registry_variables(settings, token)
     before = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *yaml, *dotenv)
     everywhere = _of_owners(hand_out)
     known = (*before, *everywhere, *asked, *issued)
-    environment = _of_environment(plan.get("environment"), known)
+    environment = _of_environment(plan.get("environment"), known, hand_out)
     if environment and hand_out.ci_variables:
         known = (*before, *_of_owners(hand_out, environment[0].value), *asked, *issued)
     return expand((*known, *environment))
@@ -83,60 +79,46 @@ def repository_url(url: str, path: str, token: str) -> str:
     return urlunsplit(parts._replace(netloc=f"gitlab-ci-token:{token}@{parts.netloc}", path=f"{parts.path}/{path}.git"))
 
 
-def _of_environment(environment: Mapping[str, Any] | None, known: tuple[JobVariable, ...]) -> tuple[JobVariable, ...]:
-    """The slug and the tier are those of the expanded name, so the name is expanded before all else."""
+def _of_environment(
+    environment: Mapping[str, Any] | None, known: tuple[JobVariable, ...], hand_out: HandOut
+) -> tuple[JobVariable, ...]:
+    """The slug and the tier are those of the expanded name, so the name is expanded before all else.
+
+    A job that says no address or tier itself, as one that stops or verifies, is told those that the environment has.
+    """
     if not environment:
         return ()
     name = expanded_text(environment["name"], known)
-    action, tier = environment.get("action") or "start", environment.get("deployment_tier", "")
-    return environment_variables(name, environment.get("url", ""), action, tier)
+    action = environment.get("action") or "start"
+    tier = environment.get("deployment_tier") or hand_out.environment_tier
+    written = environment.get("url", "")
+    variables = environment_variables(name, written, action, tier)
+    if written or not hand_out.environment_url:
+        return variables
+    return (*variables, JobVariable("CI_ENVIRONMENT_URL", hand_out.environment_url, raw=True))
 
 
 def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> JobFacts:
-    job, pipeline, project, user = hand_out.job, hand_out.pipeline, hand_out.project, hand_out.user
-    commit, home = pipeline.commit, f"{settings.url}/{project.full_path}"
-    return JobFacts(
-        server_url=settings.url,
-        project_id=project.id,
-        project_name=project.name,
-        project_path=project.full_path,
-        project_url=home,
-        default_branch=project.default_branch,
+    job, pipeline, project = hand_out.job, hand_out.pipeline, hand_out.project
+    home = f"{settings.url}/{project.full_path}"
+    event = event_facts(
+        settings, pipeline, project, hand_out.user, pipeline.created_at, iid=pipeline.iid, name=pipeline.name
+    )
+    return JobFacts.of(
+        event,
         pipeline_id=pipeline.id,
-        pipeline_iid=pipeline.iid,
-        pipeline_source=pipeline.source,
-        pipeline_name=pipeline.name,
         pipeline_url=f"{home}/-/pipelines/{pipeline.id}",
-        pipeline_created_at=pipeline.created_at,
-        ref=branch_of(pipeline.ref, pipeline.merge_request),
-        is_tag=pipeline.tag,
-        ref_protected=is_protected(hand_out),
-        sha=pipeline.sha,
-        before_sha=pipeline.before_sha,
-        commit_message=commit.get("message", ""),
-        commit_author=f"{commit.get('author_name', '')} <{commit.get('author_email', '')}>",
-        commit_timestamp=datetime.fromisoformat(commit["timestamp"]) if commit else pipeline.created_at,
         job_id=job.id,
         job_name=job.name,
         job_stage=job.stage_name,
         job_url=f"{home}/-/jobs/{job.id}",
+        job_started_at=job.started_at,
         job_token=token,
         repository_url=repository_url(settings.url, project.full_path, token),
         runner_id=runner.id,
         runner_description=runner.description,
         runner_tags=tuple(runner.tags),
-        user_id=user.id,
-        user_login=user.username,
-        user_name=user.name,
-        user_email=user.email,
         is_manual=job.when in {"manual", "delayed"},
-        schedule_description=pipeline.schedule_description,
-        upstream_project_id=pipeline.upstream_project_id,
-        upstream_pipeline_id=pipeline.upstream_id,
-        config_path=project.config_path or CONFIG_FILE,
-        **origin_facts(pipeline.origin, pipeline.bridge_id),
-        open_merge_requests=tuple(pipeline.open_merge_requests),
-        merge_request=merge_request_facts(pipeline.merge_request),
         node_index=job.plan.get("node_index"),
         node_total=job.plan.get("node_total"),
     )

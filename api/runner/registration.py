@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from api.runner.body import flag, json_object, text
+from api.runner.body import flag, json_limit, json_object, text
 from api.runner.runner_access import authenticated_runner, note_contact, shown_token
 from api.runner_tokens import IssuedToken, add_runner, renew_token
 from api.runner_wishes import RunnerWishes
@@ -40,7 +40,7 @@ async def register(request: Request, services: Services) -> JSONResponse:
 
 async def _body(request: Request, services: Services) -> dict[str, Any]:
     """The fields of a call; those of the body come before those of the query."""
-    return {**request.query_params, **await json_object(request, services.settings.sizes.json_bytes)}
+    return {**request.query_params, **await json_object(request, json_limit(services.settings.sizes))}
 
 
 def _wishes(body: dict[str, Any]) -> RunnerWishes:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 from fastapi import Request, Response
 
-from api.runner.body import json_object, text
+from api.runner.body import SMALL, json_object, text
 from api.runner.claimed_together import Asking, ClientGone, ask_for_job
 from api.runner.place_in_row import Place
 from api.runner.runner_access import note_contact, polling_runner
@@ -26,12 +26,10 @@ from models.repositories.hand_outs import HandOut
 _SPREAD: Final = 0.1
 """Share of the time for which polls are held by which it differs, so that they do not come back all at once."""
 
-_BODY_LIMIT = 32 * 1024
-
 
 async def request_job(request: Request, services: Services) -> Response:
     """Hand out a job (201) or say that there is none (204)."""
-    body = await json_object(request, _BODY_LIMIT)
+    body = await json_object(request, SMALL)
     runner = await polling_runner(services, request, body)
     await note_contact(services, request, runner.row, body)
     try:

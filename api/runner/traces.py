@@ -13,6 +13,7 @@ from api.runner.trace_writer import Chunk
 from api.services import Services
 from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
+from domain.size_limits import of_installation
 from domain.status import Status
 from models.columns import Record
 from models.notifications import OUTBOX, trace_topic
@@ -26,7 +27,8 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
     claims = claims_for(services, job_token(request), Scope.TRACE, job_id)
     start = _start(request.headers.get("content-range", ""))
     sizes = services.settings.sizes
-    content = await limited_body(request, sizes.trace_patch_bytes, "PERDURE_TRACE_PATCH_BYTES")
+    most = of_installation("PERDURE_TRACE_PATCH_BYTES", sizes.trace_patch_bytes, ", or the runner sends smaller pieces")
+    content = await limited_body(request, most, "a piece of log")
     chunk = Chunk(claims, start, content)
     if not content:
         row = await _note(services, chunk)
@@ -64,11 +66,13 @@ async def _note(services: Services, chunk: Chunk) -> Record:
 
 
 async def _drop(services: Services, claims: JobClaims) -> NoReturn:
-    """A log beyond the limit ends its job. Raises `JobNotRunning`."""
+    """A log beyond the limit ends its job, and says so at its end. Raises `JobNotRunning`."""
+    most = of_installation("PERDURE_TRACE_BYTES", services.settings.sizes.trace_bytes, "; or let the job print less")
+    words = most.exceeded("The log").removeprefix("413 Request Entity Too Large: ")
     async with services.database.write() as connection:
         row = await held(connection, claims)
         reason, now = "trace_size_exceeded", services.clock()
+        await traces.add_words(connection, row.id, f"This log is cut here, and the job has failed. {words}")
         await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason, hand_out=row.hand_out)
     await services.notifications.notify(OUTBOX)
-    limit = services.settings.sizes.trace_bytes
-    raise JobNotRunning(f"403 Forbidden: the log is longer than {limit} bytes (PERDURE_TRACE_BYTES).", Status.FAILED)
+    raise JobNotRunning(f"403 Forbidden: {words}", Status.FAILED)

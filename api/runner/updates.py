@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.runner.body import json_object, number, text
+from api.runner.body import json_limit, json_object, number, text
 from api.runner.job_access import claims_for, held, holder, holder_now, in_grace, job_token, require_running
 from api.runner.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
 from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
@@ -58,7 +58,7 @@ class Report:
 
 async def update_job(job_id: int, request: Request, services: Services) -> Response:
     """Take a runner's word on a job."""
-    body = await json_object(request, services.settings.sizes.json_bytes)
+    body = await json_object(request, json_limit(services.settings.sizes))
     claims = claims_for(services, job_token(request, text(body, "token")), Scope.UPDATE, job_id)
     state = text(body, "state")
     if state == "running":

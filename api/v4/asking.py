@@ -18,12 +18,25 @@ from models.repositories import loading
 
 REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
     "retry_job": (403, "403 Forbidden - Job is not retryable"),
-    "cancel_job": (403, "403 Forbidden - Job is not cancelable"),
     "play_job": (400, "400 Bad request - Unplayable Job"),
-    "retry_pipeline": (400, "400 Bad request - Pipeline is not retryable"),
-    "cancel_pipeline": (400, "400 Bad request - Pipeline is not cancelable"),
 }
 """Status and message of a refused operation; the workflow's own reason goes beside it."""
+
+NEVER_REFUSED: Final = frozenset({"cancel_pipeline", "cancel_job", "retry_pipeline"})
+"""Where nothing is left to do, GitLab's API answers these as if it had been done, with the resource as it is."""
+
+
+async def ask_or_leave(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
+    """Ask for an operation; one of `NEVER_REFUSED` for which there is nothing to do leaves a notice instead.
+
+    Raises `Refused` with the reason for the others.
+    """
+    try:
+        return await ask_checked(services, pipeline_id, name, operation)
+    except Refused as refused:
+        if name not in NEVER_REFUSED:
+            raise
+        return Asked(operation.key, Answer(operation.key, name, operation.job_id), str(refused))
 
 
 async def ask_checked(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
@@ -50,13 +63,17 @@ async def answer_with(
     present: Callable[[Answer], Awaitable[dict[str, Any]]],
     status: int = 201,
 ) -> JSONResponse:
-    """Ask, then show by `present` what it became; 202 when the answer is still to come."""
+    """Ask, then show by `present` what it became; 202 when the answer is still to come.
+
+    A `notice` beside what GitLab shows says that there was nothing to do.
+    """
     try:
-        asked = await ask_checked(services, pipeline_id, name, operation)
+        asked = await ask_or_leave(services, pipeline_id, name, operation)
     except Refused as refused:
         code, message = REFUSAL[name]
         return JSONResponse({"message": message, "reason": str(refused)}, code)
     if asked.answer is None:
         text = "202 Accepted: the request is kept and will be carried out; look at the pipeline again in a moment."
         return JSONResponse({"key": asked.key, "message": text}, 202)
-    return JSONResponse(await present(asked.answer), status)
+    shown = await present(asked.answer)
+    return JSONResponse(shown | {"notice": asked.notice} if asked.notice else shown, status)

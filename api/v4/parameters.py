@@ -12,6 +12,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from api.deps import ServicesDep
 from domain.errors import Invalid, TooLarge
+from domain.size_limits import of_installation
 
 _MANY: Final = 1000
 """Fields of one form."""
@@ -93,7 +94,10 @@ async def _body(request: Request, limit: int, name: str) -> bytes:
     async for part in request.stream():
         size += len(part)
         if size > limit:
-            raise TooLarge(f"413 The request has more than {limit} bytes (limit PERDURE_{name.upper()}).")
+            most = of_installation(f"PERDURE_{name.upper()}", limit)
+            announced = request.headers.get("content-length", "")
+            known = int(announced) if announced.isascii() and announced.isdigit() else None
+            raise TooLarge(most.exceeded("the body", known))
         parts.append(part)
     return b"".join(parts)
 

@@ -29,11 +29,21 @@ from models.repositories.audit import Entity, Happened
 from models.repositories.listings import ProjectFilter
 from models.repositories.listings import projects as listed
 from models.repositories.paging import slice_of
+from models.tables import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400
 _YEAR: Final = 365 * _DAY
 
 router = APIRouter()
+
+
+def _commits_or_all(value: object) -> object:
+    """How many commits are fetched; an empty text is null, which is all of them."""
+    return None if value == "" else value
+
+
+GitDepth = Annotated[Annotated[int, Field(ge=0, le=1000)] | None, BeforeValidator(_commits_or_all)]
+GitStrategy = Literal["fetch", "clone"]
 
 
 class NewProject(BaseModel):
@@ -46,6 +56,8 @@ class NewProject(BaseModel):
     visibility: Visibility = "private"
     default_branch: str = "main"
     description: str = Field(default="", max_length=2000)
+    ci_default_git_depth: GitDepth = DEFAULT_GIT_DEPTH
+    build_git_strategy: GitStrategy = "fetch"
 
 
 @router.get("/projects")
@@ -105,6 +117,8 @@ async def create_project(
             visibility=new.visibility,
             default_branch=new.default_branch,
             description=new.description,
+            git_depth=new.ci_default_git_depth,
+            git_fetch=new.build_git_strategy == "fetch",
         )
         # Inside the transaction: a project without repository must not exist; a folder that is left over harms nobody.
         await services.repositories.create(key, new.default_branch)
@@ -152,10 +166,12 @@ class ProjectChanges(BaseModel):
     merge_pipelines_enabled: bool | None = None
     merge_trains_enabled: bool | None = None
     approvals_before_merge: int | None = Field(default=None, ge=0, le=100)
+    ci_default_git_depth: GitDepth = None
+    build_git_strategy: GitStrategy | None = None
 
-    def columns(self) -> dict[str, bool | int | str]:
-        """The columns to write."""
-        mode = self.auto_cancel_pending_pipelines
+    def columns(self) -> dict[str, bool | int | str | None]:
+        """The columns to write; null means something for `ci_default_git_depth` alone."""
+        mode, strategy = self.auto_cancel_pending_pipelines, self.build_git_strategy
         wanted = {
             "name": self.name,
             "description": self.description,
@@ -179,8 +195,12 @@ class ProjectChanges(BaseModel):
             "merge_pipelines_enabled": self.merge_pipelines_enabled,
             "merge_trains_enabled": self.merge_trains_enabled,
             "approvals_required": self.approvals_before_merge,
+            "git_fetch": None if strategy is None else strategy == "fetch",
         }
-        return {name: value for name, value in wanted.items() if value is not None}
+        said: dict[str, bool | int | str | None] = {name: value for name, value in wanted.items() if value is not None}
+        return said | (
+            {"git_depth": self.ci_default_git_depth} if "ci_default_git_depth" in self.model_fields_set else {}
+        )
 
 
 @router.put("/projects/{project}")

@@ -174,6 +174,7 @@ NEW_RUNNER: Final[Kind] = (
     Field("id", "integer", "number of the runner"),
     Field("token", "string", "shown only now"),
     Field("command", "string", "what registers it on its machine"),
+    Field("gitlab_runner_command", "string", "the same with GitLab Runner"),
 )
 TOKEN: Final[Kind] = (
     Field("id", "integer", "number of the token"),

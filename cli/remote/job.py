@@ -198,6 +198,8 @@ def _ask(call: Invocation, job_id: int, operation: str, body: dict[str, Any]) ->
         if "key" in answer:
             call.out.words(answer["message"])
             answer = call.api.get(f"{call.home}/jobs/{job_id}")
+        if "notice" in answer:
+            call.out.words(answer["notice"])
     _show(call, document(JOB, answer))
 
 

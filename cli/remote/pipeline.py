@@ -160,6 +160,8 @@ def _ask(call: Invocation, named: str, operation: str, question: str) -> None:
         answer = call.api.post(f"{call.home}/pipelines/{pipeline_id}/{operation}")
     if "key" in answer:
         call.out.words(answer["message"])
+    if "notice" in answer:
+        call.out.words(answer["notice"])
     _show(call, details_of(call, pipeline_id))
 
 

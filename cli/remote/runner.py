@@ -1,5 +1,6 @@
 """`perdure runner`: the runners of a server, and beside them the runner of this machine (`cli.runner`)."""
 
+import shlex
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -19,6 +20,8 @@ _STATES: Final = {
     "offline": ("red", "○"),
     "never_contacted": ("dim", "·"),
 }
+_GITLAB_RUNNER: Final = ("gitlab-runner", "register", "--non-interactive")
+"""Without tags and the like: of a token that begins with `glrt-` the server owns them, and the command would fail."""
 _KINDS: Final = ("instance", "group", "project")
 
 
@@ -114,7 +117,7 @@ def create_runner(
     locked: Annotated[bool, typer.Option("--locked", help="Is never given to further projects.")] = False,
     paused: Annotated[bool, typer.Option("--paused", help="Takes no jobs yet.")] = False,
 ) -> None:
-    """Make a runner; prints the one command that registers it on its machine."""
+    """Make a runner; prints the commands that register it on its machine: ours, and GitLab Runner's beside it."""
     if kind not in _KINDS:
         raise Invalid(f"--for {kind!r} is unknown; use one of {', '.join(_KINDS)}.")
     wanted: dict[str, Any] = {"runner_type": f"{kind}_type", "tag_list": tags or []}
@@ -128,12 +131,16 @@ def create_runner(
         with call.naming(f"group {group}", "perdure project list"):
             wanted["group_id"] = call.api.get(f"/groups/{quote(group, safe='')}")["id"]
     made = call.api.post("/user/runners", **wanted)
-    command = f"perdure runner register --url {call.server.url} --token {made['token']}"
+    access = ["--url", call.server.url, "--token", made["token"]]
+    command = shlex.join(["perdure", "runner", "register", *access])
+    named = ["--name", description] if description else []
+    of_gitlab = shlex.join([*_GITLAB_RUNNER, *access, "--executor", "shell", *named])
     if call.out.as_json:
-        call.out.document(document(NEW_RUNNER, {**made, "command": command}))
+        call.out.document(document(NEW_RUNNER, {**made, "command": command, "gitlab_runner_command": of_gitlab}))
         return
     call.out.words(f"Made runner {made['id']}. Its token is shown only now. On its machine:")
     call.out.data(command)
+    call.out.words(f"Or with GitLab Runner (for containers: --executor docker --docker-image alpine):\n{of_gitlab}")
 
 
 def _change(call: Invocation, runner: int, *, paused: bool) -> None:

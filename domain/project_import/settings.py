@@ -8,7 +8,10 @@ from domain.config_place import CONFIG_FILE
 from domain.project_import.plan import Call, Document, Item, NotCarried, Outcome, Plan, unchanged
 
 KIND: Final = "setting"
+_DEPTH: Final = "ci_default_git_depth"
 
+_NULL_MEANS: Final = frozenset({"description", _DEPTH})
+"""Fields of which null says something: no description, all commits."""
 FIELDS: Final = (
     "name",
     "description",
@@ -31,6 +34,8 @@ FIELDS: Final = (
     "merge_pipelines_enabled",
     "merge_trains_enabled",
     "approvals_before_merge",
+    _DEPTH,
+    "build_git_strategy",
 )
 """Fields of `PUT /projects/:id` that mean the same on both sides; each may be set after those before it."""
 
@@ -49,18 +54,6 @@ _OLDER: Final = "restrict_user_defined_variables"
 _NEWER: Final = "ci_pipeline_variables_minimum_override_role"
 """Two fields for one setting, of which newer servers show both."""
 _UNKNOWN: Final = (
-    Unknown(
-        "ci_default_git_depth",
-        (20,),
-        "Jobs fetch {value} commits at the source (0 or none: all), and 20 here.",
-        "Set the variable GIT_DEPTH, in the configuration or the project.",
-    ),
-    Unknown(
-        "build_git_strategy",
-        ("fetch", None),
-        "Jobs {value} the repository at the source.",
-        "Set the variable GIT_STRATEGY.",
-    ),
     Unknown(
         _NEWER,
         ("developer", None),
@@ -103,9 +96,7 @@ def plan(source: Document, present: Document) -> Plan:
 
 
 def _says(source: Document, field: str) -> bool:
-    if field == "description":
-        return field in source
-    return source.get(field) is not None
+    return source.get(field) is not None or (field in _NULL_MEANS and field in source)
 
 
 def _item(field: str, wanted: Any, have: Any) -> Item:
@@ -119,6 +110,8 @@ def _plain(field: str, value: Any) -> Any:
     """One of several ways of writing the same."""
     if field == "description":
         return value or ""
+    if field == _DEPTH:
+        return value or 0
     if field == "ci_config_path":
         return value or CONFIG_FILE
     return value

@@ -14,6 +14,7 @@ from models.columns import table_of
 from models.pipelines import Lease, Trace
 from models.repositories import completions, database_time, happenings, outbox, traces
 from models.repositories.job_rows import dequeue, job, lock
+from models.repositories.verdicts import IS_BEGUN
 
 lease = table_of(Lease)
 trace = table_of(Trace)
@@ -37,6 +38,7 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
             canceling_at=case((graceful, literal(asked_at, job.c.canceling_at.type)), else_=job.c.canceling_at),
             finished_at=case((graceful, job.c.finished_at), else_=literal(now, job.c.finished_at.type)),
             folded=case((awaited, literal(False)), else_=job.c.folded),
+            log_incomplete=case((graceful, job.c.log_incomplete), else_=or_(job.c.log_incomplete, IS_BEGUN)),
         )
         .returning(*completions.COLUMNS, job.c.folded)
     )

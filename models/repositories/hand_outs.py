@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.ci_variables import CiVariable
 from models.columns import Record, padded, table_of
+from models.environments import Environment
 from models.pipelines import Lease, Pipeline, QueueEntry, Stage
 from models.repositories import ci_variables
 from models.repositories.artifacts import ARCHIVE, artifact
@@ -22,6 +23,7 @@ project = table_of(Project)
 user = table_of(User)
 stage = table_of(Stage)
 installation = table_of(Installation)
+environment = table_of(Environment)
 lease = table_of(Lease)
 waiting = table_of(QueueEntry)
 ci_variable = ci_variables.variable
@@ -37,7 +39,9 @@ class HandOut:
     `dependencies` are archives, `dotenv` variables (`key` and `value` of each), the last one of a key counts.
     `running_elsewhere` counts the other jobs of its project that instance runners hold, `waiting` those that wait for
     the same runners as it did, up to `MOST_COUNTED`. `sealed` are the rows of all variables that may reach the project,
-    with their levels; `ci_variables` the same opened, by whoever has the key.
+    with their levels; `ci_variables` the same opened, by whoever has the key. `ref_gone` says that the branch or tag
+    was deleted since the pipeline was made, which is not in SQL: whoever has the repository looks. `environment_url`
+    and `environment_tier` are those of the environment of the job, as they are now.
     """
 
     job: Any
@@ -49,9 +53,12 @@ class HandOut:
     installation_id: str = ""
     running_elsewhere: int = 0
     waiting: int = 0
+    environment_url: str = ""
+    environment_tier: str = ""
     dotenv: Sequence[Mapping[str, str]] = ()
     sealed: Sequence[tuple[int, Any]] = ()
     ci_variables: Sequence[CiVariable] = ()
+    ref_gone: bool = False
 
 
 _RUNNING_ELSEWHERE: Final = (
@@ -79,12 +86,15 @@ _AROUND: Final = (
         _RUNNING_ELSEWHERE.label("running_elsewhere"),
         _WAITING.label("waiting"),
         _ANY_VARIABLES.label("any_variables"),
+        environment.c.external_url.label("environment_url"),
+        environment.c.tier.label("environment_tier"),
     )
     .select_from(
         job.join(pipeline, pipeline.c.id == job.c.pipeline_id)
         .join(project, project.c.id == job.c.project_id)
         .join(user, user.c.id == job.c.user_id)
         .join(stage, stage.c.id == job.c.stage_id)
+        .outerjoin(environment, environment.c.id == job.c.environment_id)
     )
     .where(job.c.id.in_(bindparam("b_jobs", expanding=True)))
     .order_by(stage.c.id)
@@ -134,7 +144,8 @@ async def _hand_out(connection: AsyncConnection, row: Record, sealed: Sequence[t
     parts = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
     of_job, of_pipeline, of_project, of_user = parts
     archives = await _chosen(connection, of_job, _ARCHIVES_CHOSEN)
-    figures = (row.installation_id, row.running_elsewhere, row.waiting)
+    place = (row.environment_url or "", row.environment_tier or "")
+    figures = (row.installation_id, row.running_elsewhere, row.waiting, *place)
     variables = await dotenv(connection, of_job)
     return HandOut(of_job, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables, sealed)
 

@@ -6,10 +6,10 @@ Statements are built once: building one anew costs more than running it.
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from sqlalchemy import bindparam, case, func, select, tuple_, update
+from sqlalchemy import ColumnElement, bindparam, case, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, padded, table_of
+from models.columns import BIG, Record, padded, table_of
 from models.pipelines import Lease, LeaseClock, Trace
 from models.repositories.job_rows import job
 from models.tables import Project
@@ -29,6 +29,7 @@ _LOOK: Final = select(
     job.c.failure_reason,
     job.c.finished_at,
     project.c.organisation_id,
+    func.coalesce(lease.c.called, lease.c.contact).label("called"),
     lease.c.contact,
     lease.c.taken_up,
     select(clock.c.ticks).scalar_subquery().label("ticks"),
@@ -49,19 +50,27 @@ _LOOK_FIRST: Final = _LOOK_AT_ONE.with_for_update(of=job, key_share=True)
 _OF_HAND_OUT: Final = update(lease).where(
     lease.c.job_id == bindparam("b_job"), lease.c.hand_out == bindparam("b_hand_out")
 )
-# an extension after an outage must not be lost by a call, so contact never goes back
-_CONTACT: Final = case((lease.c.contact > bindparam("b_ticks"), lease.c.contact), else_=bindparam("b_ticks"))
-_RENEW: Final = _OF_HAND_OUT.values(taken_up=True, contact=_CONTACT)
+
+
+def _called_at(ticks: ColumnElement[int]) -> dict[str, ColumnElement[int]]:
+    """What a call makes of the silence of a lease (`domain.leases.Silence.broken`)."""
+    return {"called": ticks, "contact": case((lease.c.contact > ticks, lease.c.contact), else_=ticks)}
+
+
+_CALLED: Final = _called_at(bindparam("b_ticks", type_=BIG))
+_RENEW: Final = _OF_HAND_OUT.values(taken_up=True, **_CALLED)
 _HELD: Final = tuple_(lease.c.job_id, lease.c.hand_out).in_(bindparam("b_held", expanding=True))
 _IN_ORDER: Final = select(lease.c.job_id).where(_HELD).order_by(lease.c.job_id).with_for_update()
 TICKS: Final = func.coalesce(select(clock.c.ticks).scalar_subquery(), 0)
-RENEWED: Final = {"taken_up": True, "contact": case((lease.c.contact > TICKS, lease.c.contact), else_=TICKS)}
+RENEWED: Final = {"taken_up": True, **_called_at(TICKS)}
 """What a call makes of a lease."""
+IS_DUE: Final = or_(~lease.c.taken_up, func.coalesce(lease.c.called, lease.c.contact) < TICKS)
+"""Whether this tick knows of no call for the job yet."""
 _RENEW_ALL: Final = (
     update(lease).where(lease.c.job_id.in_(_IN_ORDER)).values(RENEWED).returning(lease.c.job_id, lease.c.hand_out)
 )
 """Locked in order first, as the sweeper does: neither waits for the other in turn."""
-_PROLONG: Final = _OF_HAND_OUT.where(~lease.c.taken_up).values(contact=_CONTACT)
+_PROLONG: Final = _OF_HAND_OUT.where(~lease.c.taken_up).values(_CALLED)
 
 
 async def look(connection: AsyncConnection, job_id: int) -> Record | None:
@@ -86,7 +95,7 @@ async def look_and_lock(connection: AsyncConnection, job_id: int) -> Record | No
 
 def is_renewed(row: Record) -> bool:
     """Whether this tick already knows of a call for the job."""
-    return bool(row.taken_up) and row.contact >= (row.ticks or 0)
+    return bool(row.taken_up) and row.called >= (row.ticks or 0)
 
 
 async def renew(connection: AsyncConnection, row: Record) -> bool:

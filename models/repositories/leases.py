@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Float, and_, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Float, and_, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
-from models.columns import Record, table_of
+from models.columns import BIG, Record, table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories import database_time
 from models.repositories.folding import fold_stages, lock_stages
@@ -71,13 +71,28 @@ async def tick(connection: AsyncConnection, every: float) -> Tick | None:
     return Tick(row.ticks + 1, max(0.0, now - row.ticked_at - every))
 
 
+def _forgiven(real: ColumnElement[int], counted: ColumnElement[int]) -> ColumnElement[int]:
+    """What an outage makes of a silence (`domain.leases.Silence.forgiven`)."""
+    given = func.coalesce(real, counted) + bindparam("b_bonus", type_=BIG)
+    return case((counted > given, counted), else_=given)
+
+
+_FORGIVE: Final = update(lease).values(
+    called=func.coalesce(lease.c.called, lease.c.contact),
+    contact=_forgiven(lease.c.called, lease.c.contact),
+    claimed=func.coalesce(lease.c.claimed, lease.c.since),
+    since=_forgiven(lease.c.claimed, lease.c.since),
+)
+
+
 async def extend_all(connection: AsyncConnection, ticks: int) -> None:
     """After an outage every lease lives so many ticks longer, and every job may run so many ticks longer.
 
-    For so many ticks nothing is ended that only waited too long by the clock.
+    A bonus that is given already counts: the longest one holds, not the sum. For so many ticks nothing is ended that
+    only waited too long by the clock.
     """
     await connection.execute(select(lease.c.job_id).order_by(lease.c.job_id).with_for_update())
-    await connection.execute(update(lease).values(contact=lease.c.contact + ticks, since=lease.c.since + ticks))
+    await connection.execute(_FORGIVE, {"b_bonus": ticks})
     await connection.execute(update(clock).values(calm_until=clock.c.ticks + ticks))
 
 

@@ -91,6 +91,11 @@ async def change(connection: AsyncConnection, key: int, now: datetime, **values:
     await connection.execute(statement)
 
 
+async def move_heads(connection: AsyncConnection, key: int, now: datetime, **values: Any) -> None:
+    """Write what a merge request leads from and to, and whatever else; it stands for other changes from now on."""
+    await change(connection, key, now, **values, diff_version=merge_request.c.diff_version + 1)
+
+
 async def note_check(connection: AsyncConnection, row: Record, status: str, target_sha: str) -> None:
     """Keep whether head and target go together; nothing if either has moved since `row` was read."""
     statement = update(merge_request).where(

@@ -26,6 +26,7 @@ async def create(connection: AsyncConnection, token_hash: str, now: datetime, **
     defaults = {
         "runner_type": "instance_type",
         "by_registration": False,
+        "token_form": 0,
         "description": "",
         "tags": [],
         "run_untagged": True,
@@ -109,7 +110,13 @@ async def levels(connection: AsyncConnection, row: Record, user_id: int) -> tupl
 
 
 async def rotate_token(
-    connection: AsyncConnection, runner_id: int, token_hash: str, expires_at: datetime | None, shown: str | None = None
+    connection: AsyncConnection,
+    runner_id: int,
+    token_hash: str,
+    expires_at: datetime | None,
+    shown: str | None = None,
+    *,
+    token_form: int = 0,
 ) -> bool:
     """Replace a runner's token; false when the one that was shown is no longer good.
 
@@ -121,7 +128,13 @@ async def rotate_token(
     if shown is not None:
         statement = statement.where(or_(runner.c.token_hash == shown, runner.c.previous_token_hash == shown))
     values = {"token_hash": token_hash, "previous_token_hash": shown, "token_expires_at": expires_at}
-    return bool((await connection.execute(statement.values(**values))).rowcount)
+    return bool((await connection.execute(statement.values(**values, token_form=token_form))).rowcount)
+
+
+async def with_token_form(connection: AsyncConnection, token_form: int) -> Sequence[Record]:
+    """The runners whose token has a form: id and description, by id."""
+    statement = select(runner.c.id, runner.c.description).where(runner.c.token_form == token_form)
+    return (await connection.execute(statement.order_by(runner.c.id))).all()
 
 
 async def retire_previous_token(connection: AsyncConnection, runner_id: int, token_hash: str) -> None:

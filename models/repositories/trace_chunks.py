@@ -15,7 +15,6 @@ from sqlalchemy import (
     column,
     func,
     insert,
-    or_,
     select,
     update,
 )
@@ -24,7 +23,7 @@ from sqlalchemy.types import TypeEngine
 
 from models.columns import Record
 from models.repositories import held_jobs, traces
-from models.repositories.held_jobs import RENEWED, TICKS, lease
+from models.repositories.held_jobs import IS_DUE, RENEWED, lease
 from models.repositories.traces import chunk, trace
 
 Chunk: TypeAlias = tuple[Record, bytes]
@@ -67,8 +66,7 @@ def _append_all() -> Executable:
     is_held = and_(lease.c.job_id == sent.c.job_id, lease.c.hand_out == sent.c.hand_out)
     locked = select(lease.c.job_id).join(sent, is_held).order_by(lease.c.job_id)
     held = locked.with_for_update(of=lease, key_share=True).cte("held")
-    is_due = or_(~lease.c.taken_up, lease.c.contact < TICKS)
-    renewed = update(lease).where(lease.c.job_id.in_(select(held.c.job_id)), is_due).values(RENEWED).cte("renewed")
+    renewed = update(lease).where(lease.c.job_id.in_(select(held.c.job_id)), IS_DUE).values(RENEWED).cte("renewed")
     grown = (
         update(trace)
         .where(trace.c.job_id.in_(select(held.c.job_id)), trace.c.job_id == sent.c.job_id, ~trace.c.frozen)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Integer, and_, bindparam, case, delete, literal, or_, select, update
+from sqlalchemy import Integer, and_, bindparam, case, delete, exists, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import HELD_BY_RUNNER, OPEN, Status
@@ -41,6 +41,9 @@ _END: Final = (
     )
     .returning(*completions.COLUMNS, job.c.allow_failure, job.c.exit_codes_allowed)
 )
+IS_BEGUN: Final = exists().where(lease.c.job_id == job.c.id, lease.c.taken_up).correlate(job)
+"""Whether a runner works on the job: as long as it does not say so, nobody knows whether all of its log is here."""
+_END_UNHEARD: Final = _END.values(log_incomplete=or_(job.c.log_incomplete, IS_BEGUN))
 _STILL_RUNS: Final = (
     select(job.c.id)
     .where(job.c.pipeline_id == bindparam("b_pipeline"))
@@ -68,16 +71,18 @@ async def end_jobs(
     """End open jobs with one verdict; a canceling one becomes canceled whatever the verdict says.
 
     `hand_out` fences: only that hand-out may end the job. `tell` is false when the workflow itself is the caller,
-    `queued` is false when the jobs are certainly not in the queue. `vouched` is true when the runner has said that its
-    log is there: without that, one that was being sent again would be cut where it is. The bell may wait for `linger`
-    seconds while other jobs of the pipeline run. Gives back the ids of the jobs that ended.
+    `queued` is false when the jobs are certainly not in the queue. `vouched` is true when the runner has said what its
+    log is: without that, one that was being sent again would be cut where it is, and that of a job on which a runner
+    works is incomplete. The bell may wait for `linger` seconds while other jobs of the pipeline run. Gives back the ids
+    of the jobs that ended.
     """
     verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
     fence = -1 if hand_out is None else hand_out
     ended: list[int] = []
     rows: list[Record] = []
     for job_id in sorted(ids):
-        row = (await connection.execute(_END, {"b_job": job_id, "b_hand_out": fence, **verdict})).first()
+        statement = _END if vouched else _END_UNHEARD
+        row = (await connection.execute(statement, {"b_job": job_id, "b_hand_out": fence, **verdict})).first()
         if row is None:
             continue
         ended.append(job_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
 import aiohttp
@@ -11,6 +12,7 @@ from yarl import URL
 
 from settings import FrontLimits
 from tests.deploy.front import api, cutting_api, free_port, front
+from tests.git.serving import git
 
 WITHIN = 15.0
 AWAY = {
@@ -56,9 +58,16 @@ async def test_without_an_api_the_front_says_when_to_come_back(
         body = None if method == "GET" else b"{}"
         async with client.request(method, address + path, data=body, headers={"X-Request-Id": "abc123"}) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, AWAY[method, path])
-            assert answer.content_type == "application/json"
-            assert "no Perdure API answers" in (await answer.json())["message"]
+            assert answer.content_type == ("text/plain" if ".git/" in path else "application/json")
+            said = await answer.text() if ".git/" in path else (await answer.json())["message"]
+            assert "no Perdure API answers" in said
             assert answer.headers["X-Request-Id"] == "abc123"
+
+
+async def test_git_shows_why_it_gets_nothing(tmp_path: Path) -> None:
+    async with front(tmp_path, f"127.0.0.1:{free_port()}") as address:
+        said = await git("ls-remote", f"{address}/acme/shop.git", cwd=tmp_path, code=128)
+    assert "remote: 503 Service Unavailable: no Perdure API answers, try again in " in said
 
 
 async def test_an_api_that_comes_back_is_found_without_a_restart_of_the_front(
@@ -175,7 +184,31 @@ async def test_a_body_too_large_for_its_place_is_refused_in_words(
             headers = {"Content-Length": str(5 * 1024 * 1024), "Expect": "100-continue"}
             async with client.post(address + path, headers=headers) as answer:
                 assert (answer.status, answer.content_type) == (413, "application/json")
-                assert "larger" in (await answer.json())["message"]
+                said = (await answer.json())["message"]
+                assert f"larger than {'32 KiB' if path.endswith('request') else 'the 4 MiB'}" in said
+                assert "The limit is " in said
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize(
+    "path", ["/api/v4/projects/a%2Fb/repository/commits", "/api/v4/projects/7/repository/files/x%2Fy", "/api/hooks/9"]
+)
+async def test_what_the_settings_permit_passes_the_front(
+    tmp_path: Path, client: aiohttp.ClientSession, path: str, chunked: bool
+) -> None:
+    """Commits of up to 64 MiB (`PERDURE_COMMIT_BYTES`) and hooks of 5 MiB (`PERDURE_HOOK_BYTES`)."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(5):
+            yield b"x" * 1024 * 1024
+
+    async with api(echo) as upstream, front(tmp_path, upstream) as address:
+        data = pieces() if chunked else BytesIO(b"x" * 5 * 1024 * 1024)
+        async with client.post(address + path, data=data) as answer:
+            assert (answer.status, (await answer.json())["size"]) == (200, 5 * 1024 * 1024)
+        headers = {"Content-Length": str(65 * 1024 * 1024), "Expect": "100-continue"}
+        async with client.post(address + path, headers=headers) as answer:
+            assert (answer.status, "64 MiB" in (await answer.json())["message"]) == (413, True)
 
 
 @pytest.mark.parametrize("length", [None, 22], ids=["chunked", "with its length"])

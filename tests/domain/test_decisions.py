@@ -99,8 +99,8 @@ def test_a_refusal_says_why_and_is_the_whole_decision() -> None:
     decision = decided(graph, Command("cancel_job", "k", 1), Command("play_job", "l", 9), Command("play_job", "m"))
     assert (decision.transitions, decision.attempts, decision.cancel) == ((), (), ())
     assert [answer.refused for answer in decision.answers] == [
-        "Job 1 is success; there is nothing to cancel.",
-        "Job 9 is not the latest attempt of any job of pipeline 1.",
+        "Job 1 is success; there is nothing to cancel. You can retry it.",
+        "Job 9 is not the latest attempt of any job of pipeline 1; name the latest attempt.",
         "play_job needs a job_id.",
     ]
 

@@ -84,7 +84,7 @@ def expanded(*pairs: tuple[str, str], **raw: str) -> dict[str, str]:
         ("CI_JOB_NAME_SLUG", "unit---linux--3-11"),
         ("CI_JOB_GROUP_NAME", "unit"),
         ("CI_NODE_TOTAL", "1"),
-        ("CI_RUNNER_TAGS", "docker, linux"),
+        ("CI_RUNNER_TAGS", '["docker", "linux"]'),
         ("GITLAB_USER_LOGIN", "ann"),
     ],
 )

@@ -40,6 +40,7 @@ async def test_cancel_ends_what_no_runner_holds_and_asks_the_others_to_stop(worl
     assert [row.job_id for row in await world.rows(lease)] == [graceful]
     assert {row.job_id: row.frozen for row in await world.rows(trace)} == {held: True, graceful: False}
     assert (await world.row(job, name="graceful")).canceling_at is not None
+    assert {row.name for row in await world.rows(job, log_incomplete=True)} == {"held"}, "its runner says no more"
 
 
 async def test_jobs_that_an_activity_waits_for_get_a_bell(world: World) -> None:

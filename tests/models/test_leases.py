@@ -1,10 +1,12 @@
 """Who holds a job, counted in ticks in which we served."""
 
+from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from domain.leases import Silence
 from domain.messages import Command
 from models.columns import table_of
 from models.pipelines import Lease, LeaseClock
@@ -177,3 +179,40 @@ async def test_an_untaken_job_that_was_canceled_meanwhile_is_not_offered_again(t
     await wait(ticking, 61)
     async with ticking.database.read() as connection:
         assert await stuck_canceling(connection, 60) == [taken[0]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_sql_counts_a_silence_as_the_rule_does(ticking: World, seed: int) -> None:
+    """Random ticks, outages and calls: after each of them the row says what `domain.leases` says."""
+    held, chance = await ticking.take(), Random(seed)
+    at = (await ticking.row(clock)).ticks
+    silence = runs = Silence(at, at)
+    for _ in range(40):
+        event = chance.choice(["tick", "tick", "call", "outage"])
+        if event == "tick":
+            await tick(ticking)
+        async with ticking.database.write() as connection:
+            now = (await connection.execute(select(clock.c.ticks))).scalar_one()
+            if event == "call":
+                assert await touch(connection, held, 1)
+                silence = silence.broken(now)
+            elif event == "outage":
+                bonus = chance.randint(1, 9)
+                await leases.extend_all(connection, bonus)
+                silence, runs = silence.forgiven(bonus), runs.forgiven(bonus)
+            row = (await connection.execute(lease.select())).one()
+            assert (row.contact, row.since) == (silence.counted, runs.counted)
+            for limit in (0, 3, 9):
+                assert bool(await leases.silent(connection, limit, taken_up=True)) == silence.is_over(now, limit)
+
+
+async def test_a_lease_that_an_older_process_wrote_gets_its_bonus_once(ticking: World) -> None:
+    """It knows nothing of `called` and `claimed`."""
+    held = await ticking.take()
+    async with ticking.database.write() as connection:
+        await connection.execute(update(lease).values(called=None, claimed=None, contact=7, since=3))
+        for _ in range(3):
+            await leases.extend_all(connection, 24)
+        row = (await connection.execute(lease.select())).one()
+        assert (row.contact, row.since) == (31, 27)
+        assert await leases.unresponsive(connection, [held], 0) == set()

@@ -9,8 +9,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
-import models.pipelines
-import models.tables  # noqa: F401  # both register their tables
+import models.schema  # noqa: F401  # registers every table
 from domain.errors import Invalid
 from models.migrate import migrate
 from models.repositories import installations

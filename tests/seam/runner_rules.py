@@ -23,6 +23,14 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     ),
     Removal(
         "Leases",
+        "outages that follow each other give one bonus",
+        "models/repositories/leases.py",
+        "    given = func.coalesce(real, counted) + bind",
+        "    given = counted + bind",
+        "tests/activities/loops/test_ticks.py::test_outages_that_follow_each_other_give_a_silent_runner_one_bonus",
+    ),
+    Removal(
+        "Leases",
         "the tick that ends an outage and its bonus are one transaction",
         "activities/loops/sweeper.py",
         ("lease_tick)\n            if tick is None:"),

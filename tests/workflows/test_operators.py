@@ -88,7 +88,7 @@ async def test_an_update_is_answered(pod: Pod) -> None:
     assert (again.code, again.json()["result"]["jobs"]) == (0, [gate])  # the old answer; without a key it is refused
     refused = await update(pod, pipeline_id, "play_job", job_id=gate)
     assert refused.code == 1
-    assert f"Job {gate} is pending; only a finished job can be retried." in refused.text
+    assert f"Job {gate} is pending; only a manual, scheduled or finished job can be played. It waits" in refused.text
     assert (await pod.world.row(job, id=gate)).variables == [{"key": "COLOUR", "value": "red"}]
     await pod.run("gate")
     await pod.run("ship")

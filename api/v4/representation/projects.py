@@ -124,4 +124,6 @@ def _settings(row: Any) -> dict[str, Any]:
         "keep_latest_artifact": row.keep_latest_artifacts,
         "max_artifacts_size": row.max_artifacts_size,
         "ci_delete_pipelines_in_seconds": row.ci_delete_pipelines_in_seconds or None,
+        "ci_default_git_depth": row.git_depth,
+        "build_git_strategy": "fetch" if row.git_fetch else "clone",
     }

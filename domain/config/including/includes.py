@@ -30,6 +30,7 @@ from domain.config.rules.rules import decide
 from domain.config.rules.scope import Layer, Scope
 from domain.config.sources import LocalFile, Request, Sources
 from domain.errors import ConfigInvalid
+from domain.predefined import include_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class _Expansion:
     """One compilation's files. They are opened depth first, with a stack of its own: a chain may have 150 of them."""
 
     def __init__(self, context: Context, sources: Sources, issues: Issues, budget: Budget, reads: set[str]) -> None:
-        layers = (Layer(context.pipeline), Layer(context.project), context.predefined)
+        layers = (Layer(context.pipeline), Layer(context.project), include_variables(context.predefined))
         self.includes: list[Included] = []
         self._context = context
         self._sources = sources

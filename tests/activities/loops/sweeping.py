@@ -9,6 +9,7 @@ from activities.loops.sweeper import Sweeper
 from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import Lease, LeaseClock
+from models.repositories.held_jobs import RENEWED
 from models.tables import Runner
 from settings import TimeLimits
 from tests.models import waiting
@@ -80,9 +81,8 @@ class Sweeping:
     async def keep_alive(self, jobs: int = 1000) -> None:
         """The runners of the first jobs that are held call for them."""
         first = select(lease.c.job_id).order_by(lease.c.job_id).limit(jobs)
-        now = select(clock.c.ticks).scalar_subquery()
         async with self.world.database.write() as connection:
-            await connection.execute(update(lease).where(lease.c.job_id.in_(first)).values(contact=now, taken_up=True))
+            await connection.execute(update(lease).where(lease.c.job_id.in_(first)).values(RENEWED))
 
     async def outcome(self, name: str = "one") -> tuple[str, str]:
         """Status and failure reason of the latest attempt."""

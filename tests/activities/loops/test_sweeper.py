@@ -91,6 +91,35 @@ async def test_a_silent_runner_loses_its_job(sweeping: Sweeping) -> None:
     assert await sweeping.outcome() == ("failed", "runner_lost")
 
 
+async def test_the_log_of_a_lost_runner_is_incomplete(sweeping: Sweeping) -> None:
+    """Nobody has said that all of it is here; nor has the runner of a job that ran too long, or did not stop."""
+    await sweeping.world.begin(ONE)
+    await sweeping.world.take()
+    await sweeping.serve(180 + TICK)
+    assert await sweeping.outcome() == ("failed", "runner_lost")
+    assert (await sweeping.world.row(job, name="one")).log_incomplete
+
+
+async def test_the_log_of_a_job_beyond_its_timeout_is_incomplete(sweeping: Sweeping) -> None:
+    await sweeping.world.begin(ONE)
+    await sweeping.world.take()
+    await sweeping.serve(HOUR + GRACE + TICK, alive=True)
+    assert (await sweeping.world.row(job, name="one")).log_incomplete
+
+
+async def test_the_log_of_a_job_that_did_not_stop_is_incomplete(sweeping: Sweeping) -> None:
+    await cancel(sweeping)
+    await sweeping.serve(1810, alive=True)
+    assert (await sweeping.world.row(job, name="one")).log_incomplete
+
+
+async def test_a_job_that_nobody_had_begun_lacks_nothing_of_its_log(sweeping: Sweeping) -> None:
+    await sweeping.world.begin("one: {script: x, tags: [gpu]}\n")
+    await sweeping.serve(HOUR + 10)
+    assert await sweeping.outcome() == IN_VAIN
+    assert not (await sweeping.world.row(job, name="one")).log_incomplete
+
+
 async def test_a_call_at_the_last_moment_keeps_the_job(sweeping: Sweeping, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sweep has seen a silent lease; before it writes, the runner calls."""
     await sweeping.world.begin(ONE)

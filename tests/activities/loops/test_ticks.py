@@ -13,6 +13,7 @@ from models.pipelines import LeaseClock
 from models.repositories import leases
 from settings import TimeLimits
 from tests.activities.loops.sweeping import TICK, Sweeping
+from tests.models.world import touch
 
 ONE = "one: {script: x}\n"
 RUNS = ("running", "")
@@ -106,3 +107,53 @@ async def test_one_sweep_gives_up_no_more_than_five_in_a_hundred_and_raises_an_a
     assert (alarm["what"], alarm["found"], alarm["most"]) == ("runners that are silent", 120, 6)
     await sweeping.sweep()
     assert await sweeping.count("running") == 109
+
+
+async def test_outages_that_follow_each_other_give_a_silent_runner_one_bonus(sweeping: Sweeping) -> None:
+    """Each of them is too short to be more than the least bonus, and none of them makes it start anew."""
+    await sweeping.world.begin(ONE)
+    await sweeping.world.take()
+    served = 0.0
+    while served + 100 <= PATIENCE + 120:
+        assert await sweeping.outcome() == RUNS
+        await sweeping.be_away(60 + TICK)
+        await sweeping.serve(100 - TICK)
+        served += 100
+    await sweeping.serve(TICK)
+    assert await sweeping.outcome() == LOST
+
+
+async def test_outages_at_every_tick_do_not_keep_a_silent_runner(sweeping: Sweeping) -> None:
+    await sweeping.world.begin(ONE)
+    await sweeping.world.take()
+    for _ in range(round((PATIENCE + 120) / TICK)):
+        await sweeping.be_away(20 + TICK)
+    assert await sweeping.outcome() == RUNS
+    await sweeping.be_away(20 + TICK)
+    assert await sweeping.outcome() == LOST
+
+
+async def test_a_call_after_an_outage_earns_the_next_bonus(sweeping: Sweeping) -> None:
+    await sweeping.world.begin(ONE)
+    held = await sweeping.world.take()
+    await sweeping.be_away(60 + TICK)
+    async with sweeping.world.database.write() as connection:
+        assert await touch(connection, held, 1)
+    await sweeping.be_away(300 + TICK)
+    await sweeping.serve(PATIENCE + 300 - TICK)
+    assert await sweeping.outcome() == RUNS
+    await sweeping.serve(TICK)
+    assert await sweeping.outcome() == LOST
+
+
+async def test_outages_that_follow_each_other_give_a_job_beyond_its_timeout_one_bonus(sweeping: Sweeping) -> None:
+    await sweeping.world.begin("one: {script: x, timeout: 10 minutes}\n")
+    await sweeping.world.take()
+    for _ in range(10):
+        await sweeping.be_away(60 + TICK)
+        await sweeping.serve(100 - TICK, alive=True)
+    assert await sweeping.outcome() == RUNS, "600 s are its own, 300 s grace, 120 s the bonus"
+    await sweeping.serve(20, alive=True)
+    assert await sweeping.outcome() == RUNS
+    await sweeping.serve(TICK, alive=True)
+    assert await sweeping.outcome() == ("failed", "job_execution_timeout")

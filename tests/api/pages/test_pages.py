@@ -149,6 +149,32 @@ async def test_a_refused_button_says_why(site):
     assert "only a finished job can be retried" in answer.text
 
 
+async def test_a_button_for_which_nothing_is_left_to_do_leads_back(site):
+    site.connect_temporal()
+    pipeline = await site.world.pipeline("one: {script: x}\n")
+    job = await site.world.job()
+    await site.world.put(job, "success", b"")
+    await site.world.settle(pipeline)
+    project = "/" + await site.path()
+    async with browser(site, site.root, Origin=site.services.settings.url) as client:
+        for page in (f"{project}/-/pipelines/{pipeline}", f"{project}/-/jobs/{job['id']}"):
+            answer = await client.post(f"{page}/cancel")
+            assert (answer.status_code, answer.headers["location"]) == (303, page)
+
+
+async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site):
+    config = "stages: [build, ship]\nbuild: {stage: build, script: x}\ngo: {stage: ship, script: x, when: manual}\n"
+    await site.world.pipeline(config)
+    before = await site.world.job()
+    page = f"/{await site.path()}/-/jobs/{before['id'] + 1}"
+    words = "It waits for stage build: build (running)"
+    async with browser(site, site.root, Origin=site.services.settings.url) as client:
+        shown = await client.get(page)
+        played = await client.post(f"{page}/play")
+    assert words in shown.text
+    assert (played.status_code, words in played.text) == (409, True)
+
+
 async def test_signing_in_and_out(site):
     origin = {"Origin": site.services.settings.url}
     page = "/" + await site.path()

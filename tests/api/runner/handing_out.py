@@ -68,7 +68,19 @@ def handed_out(
         open_merge_requests=[],
     )
     project = SimpleNamespace(
-        id=7, name="Shop", path="shop", full_path="acme/shop", default_branch="main", organisation_id=2, config_path=""
+        id=7,
+        name="Shop",
+        path="shop",
+        full_path="acme/shop",
+        description="What we sell",
+        visibility="internal",
+        languages=["python", "shell"],
+        default_branch="main",
+        organisation_id=2,
+        namespace_id=4,
+        config_path="",
+        git_depth=20,
+        git_fetch=True,
     )
     user = SimpleNamespace(id=5, username="ann", name="Ann", email="ann@example.com")
     return HandOut(job, pipeline, project, user, dependencies, "pending", INSTALLATION, 2, 6)

@@ -93,16 +93,17 @@ async def test_two_files_of_a_type_at_once_are_one(world: World) -> None:
 async def test_a_file_that_is_too_large_leaves_nothing_and_names_the_limit(world: World, wrong_limit: str) -> None:
     await world.pipeline()
     job = await world.job()
-    query, size, name = {}, 100_001, "PERDURE_ARTIFACT_BYTES"
+    query, size, name = {}, 100_001, "100,000 bytes (97.66 KiB) are taken. The limit is PERDURE_ARTIFACT_BYTES of this"
     if wrong_limit == "project":
         async with world.services.database.write() as connection:
             await connection.execute(update(project).values(max_artifacts_size=1))
-        size, name = 1024 * 1024 + 1, "max_artifacts_size"
+        size, name = 1024 * 1024 + 1, "(1 MiB) are taken. The limit is max_artifacts_size of this project"
     if wrong_limit == "type":
         query = {"artifact_type": "dotenv", "artifact_format": "gzip"}
-        size, name = LIMITS["dotenv"] + 1, "dotenv"
+        size, name = LIMITS["dotenv"] + 1, "the dotenv report is too large: at most 65,536 bytes (64 KiB)"
     if wrong_limit == "announced":
         size = 200_000
+        name = "the archive of artifacts has 19"
     answer = await world.upload(job, b"x" * size, **query)
     assert answer.status_code == 413
     assert name in answer.json()["message"]

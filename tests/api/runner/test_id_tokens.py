@@ -73,9 +73,32 @@ async def test_others_can_verify_who_a_job_is(site: Site) -> None:
         "sha": SHA,
         "runner_id": site.world.runner_id,
         "runner_environment": "self-hosted",
-        "ci_config_ref_uri": f"127.0.0.1/{path}//.gitlab-ci.yml@refs/heads/main",
+        "ci_config_ref_uri": f"{known['CI_SERVER_FQDN']}/{path}//.gitlab-ci.yml@refs/heads/main",
         "ci_config_sha": SHA,
     }
+
+
+async def test_the_place_of_the_configuration_has_the_port_of_the_server(site: Site) -> None:
+    """Nothing that a configuration may set: whoever trusts a token trusts this claim."""
+    fields = f"id_tokens: {{VAULT: {{aud: '{AUDIENCE}'}}}}, variables: {{CI_SERVER_FQDN: evil.example}}"
+    claims = await verified(site, (await variables_of(site, fields))["VAULT"]["value"])
+    server = site.services.settings.url.removeprefix("http://")
+    assert server.rpartition(":")[2].isdecimal()
+    assert claims["ci_config_ref_uri"] == f"{server}/{await site.path()}//.gitlab-ci.yml@refs/heads/main"
+
+
+async def test_the_place_of_the_configuration_is_the_file_of_the_project(site: Site) -> None:
+    await site.set_project(config_path="ci/main.yml")
+    fields = f"id_tokens: {{VAULT: {{aud: '{AUDIENCE}'}}}}"
+    claims = await verified(site, (await variables_of(site, fields))["VAULT"]["value"])
+    assert f"{await site.path()}//ci/main.yml@refs/heads/main" in claims["ci_config_ref_uri"]
+
+
+async def test_a_configuration_from_elsewhere_has_no_place_in_the_project(site: Site) -> None:
+    await site.set_project(config_path="https://ci.example/shared.yml")
+    fields = f"id_tokens: {{VAULT: {{aud: '{AUDIENCE}'}}}}"
+    claims = await verified(site, (await variables_of(site, fields))["VAULT"]["value"])
+    assert {"ci_config_ref_uri", "ci_config_sha"} & claims.keys() == set()
 
 
 async def test_a_job_with_an_environment_says_where_it_deploys(site: Site) -> None:

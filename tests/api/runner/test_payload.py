@@ -1,6 +1,7 @@
 """The payload of a job: every field has the type that a strict runner decodes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,7 @@ from domain.config.plan import (
 )
 from domain.environment_variables import environment_slug
 from domain.errors import Invalid
-from tests.api.runner.handing_out import built, handed_out, job_plan, payload_of, values_of
+from tests.api.runner.handing_out import SHA, built, handed_out, job_plan, payload_of, values_of
 
 ABSENT = {"secrets", "id_tokens", "run"}
 """Fields that a payload of an ordinary job must not have."""
@@ -150,6 +151,37 @@ def test_whoever_starts_the_pipeline_may_say_how_much_history_is_fetched(asked: 
     plan = job_plan(variables={"GIT_DEPTH": Variable("50")})
     assert payload_of(handed_out(plan))["git_info"]["depth"] == 50
     assert payload_of(handed_out(plan, variables={"GIT_DEPTH": asked}))["git_info"]["depth"] == depth
+
+
+WHOLE = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]
+
+
+@pytest.mark.parametrize(
+    ("ref", "tag", "moving"),
+    [
+        ("feature/a", False, ["+refs/heads/feature/a:refs/remotes/origin/feature/a"]),
+        ("v1", True, ["+refs/tags/v1:refs/tags/v1"]),
+        ("refs/merge-requests/7/head", False, []),
+        ("refs/merge-requests/7/merge", False, []),
+    ],
+)
+def test_the_whole_history_comes_with_all_branches_and_tags(ref: str, tag: bool, moving: list[str]):
+    for depth, more in (("0", WHOLE), ("1", moving)):
+        hand_out = handed_out(job_plan(), ref=ref, variables={"GIT_DEPTH": depth})
+        hand_out.pipeline.tag = tag
+        assert payload_of(hand_out)["git_info"]["refspecs"] == [f"+{SHA}:refs/pipelines/70", *more]
+
+
+def test_a_job_without_address_or_tier_is_told_those_of_its_environment():
+    there = {"environment_url": "https://shop.example/$HOME?a%20b", "environment_tier": "staging"}
+    hand_out = replace(handed_out(job_plan(environment=Environment("prod", action="stop"))), **there)
+    found = values_of(payload_of(hand_out))
+    assert found["CI_ENVIRONMENT_URL"] == there["environment_url"]
+    assert (found["CI_ENVIRONMENT_TIER"], found["CI_ENVIRONMENT_ACTION"]) == ("staging", "stop")
+    written = Environment("prod", url="https://new.example/$CI_COMMIT_REF_SLUG", deployment_tier="testing")
+    found = values_of(payload_of(replace(handed_out(job_plan(environment=written)), **there)))
+    assert (found["CI_ENVIRONMENT_URL"], found["CI_ENVIRONMENT_TIER"]) == ("https://new.example/main", "testing")
+    assert "CI_ENVIRONMENT_URL" not in values_of(built(environment=Environment("prod", action="stop")))
 
 
 def test_the_runner_is_told_how_busy_it_is():

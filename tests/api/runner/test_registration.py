@@ -13,7 +13,7 @@ from sqlalchemy import select
 from api.app import create_app
 from api.v4.registration_tokens import renewed
 from auth.runner_token import TYPE_NUMBER
-from auth.secret_token import RUNNER_BY_REGISTRATION, read_route
+from auth.secret_token import PAYLOAD_FIRST, RANDOM_FIRST, RUNNER_BY_REGISTRATION, digest, read_route
 from domain.matching import RunnerType
 from models.clock import system_clock
 from models.notifications import RUNNERS
@@ -40,6 +40,7 @@ async def test_a_runner_registers_and_takes_a_job(world: World) -> None:
     answer = await register(world, description="new", tag_list="a, b", run_untagged=True)
     assert answer.status_code == 201
     assert answer.json()["token_expires_at"] is None
+    assert await token_form(world, answer.json()["id"]) == RANDOM_FIRST
     await world.pipeline("one: {script: x, tags: [a, b]}\n")
     assert (await world.request(token=answer.json()["token"])).status_code == 201
 
@@ -187,6 +188,26 @@ async def taken(world: World, token: str, status: int) -> bool:
 async def verified(world: World, token: str) -> int:
     """The status of a verify call."""
     return (await world.client.post("/api/v4/runners/verify", json={"token": token})).status_code
+
+
+async def token_form(world: World, runner_id: int) -> int:
+    """What the database says of the token."""
+    async with world.services.database.read() as connection:
+        row = await runners.get(connection, runner_id)
+    assert row is not None
+    return int(row.token_form)
+
+
+async def test_a_token_of_the_old_form_is_good_until_it_is_reset(world: World) -> None:
+    old = "glrt-YzoxCm86MAp0OjEAAQIDBAUGBwgJCgsMDQ4PEA.01.121djrvjg"
+    async with world.services.database.write() as connection:
+        runner_id = await runners.create(connection, digest(old), world.services.clock())
+    await world.pipeline("one: {script: x}\n")
+    assert (await verified(world, old), await token_form(world, runner_id)) == (200, PAYLOAD_FIRST)
+    assert await taken(world, old, 201)
+    new = (await world.client.post(RESET, json={"token": old})).json()["token"]
+    assert (await verified(world, new), await token_form(world, runner_id)) == (200, RANDOM_FIRST)
+    assert new[5:14] != old[5:14]
 
 
 async def test_a_reset_token_replaces_the_old_one_when_it_is_used(world: World) -> None:

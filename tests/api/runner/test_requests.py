@@ -107,3 +107,11 @@ async def test_a_body_that_is_no_json_is_a_clear_error(world: World) -> None:
     answer = await world.client.post("/api/v4/jobs/request", content=b"{")
     assert answer.status_code == 400
     assert "not JSON" in answer.json()["message"]
+
+
+async def test_a_request_that_is_too_large_names_its_own_limit(world: World) -> None:
+    answer = await world.request(padding="x" * 40_000)
+    assert answer.status_code == 413
+    said = answer.json()["message"]
+    assert "at most 32,768 bytes (32 KiB) are taken" in said
+    assert "PERDURE_" not in said, "no setting raises it"

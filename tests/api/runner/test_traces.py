@@ -51,7 +51,9 @@ async def test_a_chunk_that_is_too_large_is_refused_and_names_the_setting(world:
     job = await world.job()
     answer = await world.patch(job, 0, b"x" * 20_001)
     assert answer.status_code == 413
-    assert "PERDURE_TRACE_PATCH_BYTES" in answer.json()["message"]
+    said = answer.json()["message"]
+    assert "a piece of log has 20,001 bytes (19.53 KiB), and at most 20,000 bytes" in said
+    assert "The limit is PERDURE_TRACE_PATCH_BYTES of this installation. Whoever runs it can raise that" in said
 
 
 async def test_a_chunk_of_nothing_changes_nothing(world: World) -> None:
@@ -72,6 +74,13 @@ async def test_a_log_beyond_the_limit_ends_its_job(world: World) -> None:
     answer = await world.patch(job, 40_000, b"x" * 20_000)
     assert (answer.status_code, answer.headers["job-status"]) == (403, "failed")
     assert (await world.row(job["id"])).failure_reason == "trace_size_exceeded"
+    words = "at most 50,000 bytes (48.83 KiB) are taken. The limit is PERDURE_TRACE_BYTES of this installation."
+    assert words in answer.json()["message"]
+    async with world.services.database.read() as connection:
+        pieces = (
+            (await connection.execute(select(traces.chunk.c.content).order_by(traces.chunk.c.start))).scalars().all()
+        )
+    assert words in pieces[-1].decode(), "people read it where the log ends"
 
 
 async def test_the_verdict_freezes_the_log(world: World) -> None:

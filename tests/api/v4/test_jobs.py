@@ -85,6 +85,29 @@ async def test_a_manual_job_is_played_with_variables(site):
     assert bad.status_code == 400
 
 
+async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site):
+    site.connect_temporal()
+    config = "stages: [build, ship]\nbuild: {stage: build, script: x}\ngo: {stage: ship, script: x, when: manual}\n"
+    pipeline = await site.world.pipeline(config)
+    async with site.client(site.root) as client:
+        jobs = (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}/jobs")).json()
+        (gate,) = [job for job in jobs if job["name"] == "go"]
+        answer = await client.post(address(site, f"/{gate['id']}/play"))
+    assert (answer.status_code, answer.json()["message"]) == (400, "400 Bad request - Unplayable Job")
+    assert "It waits for stage build: build (pending or running)." in answer.json()["reason"]
+
+
+async def test_a_job_that_has_ended_is_canceled_without_effect(site):
+    """As in GitLab."""
+    site.connect_temporal()
+    await site.world.pipeline()
+    job = await site.world.job()
+    await site.world.put(job, "success", b"")
+    async with site.client(site.root) as client:
+        answer = await client.post(address(site, f"/{job['id']}/cancel"))
+    assert (answer.status_code, answer.json()["status"]) == (201, "success")
+
+
 async def test_a_running_job_is_canceled(site):
     site.connect_temporal()
     await site.world.pipeline()
@@ -93,7 +116,8 @@ async def test_a_running_job_is_canceled(site):
         canceled = await client.post(address(site, f"/{job['id']}/cancel"))
         again = await client.post(address(site, f"/{job['id']}/cancel"))
     assert (canceled.status_code, canceled.json()["status"]) == (201, "canceling")
-    assert (again.status_code, again.json()["message"]) == (403, "403 Forbidden - Job is not cancelable")
+    assert (again.status_code, again.json()["status"]) == (201, "canceling")
+    assert "nothing to cancel" in again.json()["notice"]
 
 
 async def test_a_log_is_the_same_before_and_after_it_is_moved(site):

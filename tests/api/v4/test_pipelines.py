@@ -93,14 +93,28 @@ async def test_a_canceled_pipeline_is_shown_as_it_then_is_and_canceled_once(site
         retried = await client.post(address(site, f"/pipelines/{pipeline}/retry"))
     assert canceled.status_code == 200
     assert canceled.json()["id"] == pipeline
-    assert again.status_code == 400
-    assert again.json()["message"] == "400 Bad request - Pipeline is not cancelable"
-    assert "nothing to cancel" in again.json()["reason"]
+    assert (again.status_code, again.json()["id"], again.json()["status"]) == (200, pipeline, "canceled")
+    assert "nothing to cancel" in again.json()["notice"]
     await site.world.settle(pipeline)
     async with site.client(site.root) as client:
         after = (await client.get(address(site, f"/pipelines/{pipeline}"))).json()
     assert (retried.status_code, retried.json()["id"]) == (201, pipeline)
     assert after["status"] == "running"
+
+
+async def test_a_finished_pipeline_is_canceled_and_retried_without_effect(site):
+    """As in GitLab: nothing is left to do, and that is no error."""
+    site.connect_temporal()
+    pipeline = await site.world.pipeline("one: {script: x}\n")
+    await site.world.put(await site.world.job(), "success", b"")
+    await site.world.settle(pipeline)
+    async with site.client(site.root) as client:
+        canceled = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
+        retried = await client.post(address(site, f"/pipelines/{pipeline}/retry"))
+    assert (canceled.status_code, canceled.json()["status"]) == (200, "success")
+    assert canceled.json()["notice"] == f"Pipeline {pipeline} is success; there is nothing to cancel."
+    assert (retried.status_code, retried.json()["status"]) == (201, "success")
+    assert "no failed, canceled or skipped job" in retried.json()["notice"]
 
 
 async def test_without_temporal_a_command_is_kept_and_its_key_told(site):

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from auth.secret_token import RANDOM_FIRST
 from cli.check import State
 from cli.doctor import clock
 from cli.remote.documents import CHECK, schema
+from models.clock import system_clock
 from models.migrate import migrate
+from models.repositories import runners
 from models.session import Database
 from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches_list
@@ -96,6 +99,27 @@ async def test_an_operator_sees_the_parts(nobody: Shell, tmp_path: Path, databas
     assert states == dict.fromkeys(states, "ok")
     assert "disk" in found
     assert [left for left in (home / "objects").rglob("*") if left.is_file()] == []
+
+
+async def test_runners_whose_tokens_begin_alike_are_named(nobody: Shell, tmp_path: Path, database_url: str) -> None:
+    database = Database(database_url)
+    await migrate(database)
+    now = system_clock()
+    async with database.write() as connection:
+        old = [await runners.create(connection, f"hash {name}", now, description=name) for name in ("big", "")]
+        await runners.create(connection, "hash new", now, description="new", token_form=RANDOM_FIRST)
+    (tmp_path / "operator").mkdir()
+    env = {"PERDURE_HOME": str(tmp_path / "operator"), "PERDURE_DATABASE_URL": database_url}
+    env["PERDURE_TEMPORAL_ADDRESS"] = f"127.0.0.1:{free_port()}"
+    row = (await checks(nobody, code=1, **env))["runner tokens"]
+    assert (row["state"], f"the runners {old[0]} (big), {old[1]};" in row["detail"]) == ("warn", True)
+    assert "reset-token" in row["fix"]
+    assert "reset_authentication_token" in row["fix"]
+    async with database.write() as connection:
+        for runner_id in old:
+            await runners.rotate_token(connection, runner_id, f"hash {runner_id}", None, token_form=RANDOM_FIRST)
+    await database.close()
+    assert (await checks(nobody, code=1, **env))["runner tokens"]["state"] == "ok"
 
 
 async def test_ports_that_somebody_else_holds(nobody: Shell, tmp_path: Path) -> None:

@@ -77,6 +77,13 @@ async def test_a_manual_job_is_played_with_variables(site: Site, shell: Shell) -
     assert retried.code in {0, 1}, retried.err
 
 
+async def test_playing_a_job_before_its_turn_tells_what_it_waits_for(site: Site, shell: Shell) -> None:
+    site.connect_temporal()
+    await site.world.pipeline("build: {stage: build, script: x}\ngo: {script: x, when: manual}\n")
+    done = await shell("job", "play", "go")
+    assert (done.code, "It waits for stage build: build (pending or running)." in done.err) == (1, True), done.err
+
+
 async def test_a_log_in_a_pipe_is_plain_text(site: Site, shell: Shell) -> None:
     job = await job_with_log(site)
     assert (await shell("job", "log", str(job))).out == TEXT

@@ -113,8 +113,7 @@ async def test_a_pipeline_is_canceled_and_retried(site: Site, shell: Shell) -> N
     assert canceled["id"] == pipeline
     await site.world.settle(pipeline)
     again = await shell("pipeline", "cancel", str(pipeline))
-    assert again.code == 1
-    assert "nothing to cancel" in again.err
+    assert (again.code, "nothing to cancel" in again.err) == (0, True)
     retried = await document(shell, "pipeline", "retry", str(pipeline))
     await site.world.settle(pipeline)
     assert (await document(shell, "pipeline", "show", str(pipeline)))["status"] == "running"

@@ -1,5 +1,7 @@
 """`perdure runner` against a server; the runner of this machine is still there."""
 
+import shlex
+
 from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, schema
 from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches, matches_list
@@ -24,6 +26,30 @@ async def test_a_runner_from_its_making_to_its_end(site: Site, shell: Shell) -> 
     assert (refused.code, "--yes" in refused.err) == (2, True)
     assert (await shell("runner", "remove", number, "--yes")).code == 0
     assert (await shell("runner", "show", number)).code == 3
+
+
+async def test_the_command_of_gitlab_runner_registers_it(site: Site, shell: Shell) -> None:
+    """Read as its command line reads it, it makes the one call that `gitlab-runner register` makes."""
+    made = await document(shell, "runner", "create", "--description", "Ada's box", "--tag", "linux", "--locked")
+    words = shlex.split(made["gitlab_runner_command"])
+    assert words[:3] == ["gitlab-runner", "register", "--non-interactive"]
+    options = dict(zip(words[3::2], words[4::2], strict=True))
+    token = options.pop("--token")
+    assert options == {"--url": site.services.settings.url, "--executor": "shell", "--name": "Ada's box"}, (
+        "the server owns tags, locked, run-untagged and paused of a token that begins with glrt-: they would be fatal"
+    )
+    assert token == made["token"]
+    async with site.client() as client:
+        body = {"token": token, "system_id": "s_0123456789ab", "info": {"name": "gitlab-runner"}}
+        verified = await client.post(f"{options['--url']}/api/v4/runners/verify", json=body)
+    assert (verified.status_code, verified.json()["id"]) == (200, made["id"])
+
+
+async def test_both_commands_are_printed_and_one_of_them_can_be_piped(site: Site, shell: Shell) -> None:
+    done = await shell("runner", "create")
+    assert done.out.startswith("perdure runner register --url ")
+    assert (done.out.count("\n"), "gitlab-runner" in done.out) == (1, False)
+    assert f"gitlab-runner register --non-interactive --url {site.services.settings.url} --token glrt-" in done.err
 
 
 async def test_all_runners_with_their_processes(site: Site, shell: Shell) -> None:

@@ -39,6 +39,19 @@ def test_what_is_written_in_two_ways_is_the_same():
     assert changed(plan({**OURS, "description": None}, {**OURS, "description": "old"})) == {"description": ""}
 
 
+def test_jobs_get_their_sources_as_before():
+    ours = {**OURS, "ci_default_git_depth": 20, "build_git_strategy": "fetch"}
+    assert changed(plan({**ours, "ci_default_git_depth": 50, "build_git_strategy": "clone"}, ours)) == {
+        "ci_default_git_depth": 50,
+        "build_git_strategy": "clone",
+    }
+    assert changed(plan({**ours, "ci_default_git_depth": None, "build_git_strategy": None}, ours)) == {
+        "ci_default_git_depth": 0
+    }, "null is all commits"
+    assert changed(plan({**ours, "ci_default_git_depth": None}, {**ours, "ci_default_git_depth": 0})) == {}
+    assert changed(plan(OURS, ours)) == {}
+
+
 def test_what_the_source_does_not_say_stays():
     assert changed(plan({"name": "Shop", "build_timeout": None}, OURS)) == {}
 
@@ -52,9 +65,6 @@ def test_who_sees_a_project_that_is_here_is_never_changed(theirs: str, ours: str
 @pytest.mark.parametrize(
     ("field", "value", "word"),
     [
-        ("ci_default_git_depth", 50, "GIT_DEPTH"),
-        ("ci_default_git_depth", None, "GIT_DEPTH"),
-        ("build_git_strategy", "clone", "GIT_STRATEGY"),
         ("ci_pipeline_variables_minimum_override_role", "owner", "owner"),
         ("mirror", True, "mirror"),
         ("archived", True, "rchive"),

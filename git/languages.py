@@ -1,0 +1,88 @@
+"""What a repository is written in: its files by their names, the languages by how many bytes there are of each.
+
+Files are not opened, so that a name which two languages share counts for one of them. Data and prose (JSON, YAML,
+Markdown) are no languages; that is how GitLab counts, too, which looks into the files.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from identify import identify
+
+from domain.errors import PerdureError
+from git.command import run
+from git.names import checked_sha
+from git.output import PATHS_LIMIT
+from git.repository import Repository
+
+MOST: Final = 5
+"""Languages that are told (GitLab's limit)."""
+
+_LANGUAGES: Final = frozenset(
+    "asm aspectj astro batch bitbake c c# c++ clojure cmake crystal css cuda cue cython dart dockerfile ejs elixir elm"
+    " erlang f# fish fortran gdscript gherkin gleam go groovy handlebars haskell hcl hlsl html idris java javascript"
+    " jsonnet julia kotlin lean less liquid lua luau m4 makefile meson metal mustache nim nix nushell objective-c"
+    " objective-c++ ocaml pascal perl php powershell prisma pug puppet purescript python qml r ruby rust sas sass"
+    " scala scheme scss shell solidity stylus svelte swift tex thrift twig vala verilog vhdl vue xquery xsl zig".split()
+)
+_NAMES: Final[Mapping[str, str]] = {
+    "bash": "shell",
+    "bats": "shell",
+    "bazel": "starlark",
+    "c#script": "c#",
+    "clojurescript": "clojure",
+    "coffee": "coffeescript",
+    "csh": "shell",
+    "erb": "html+erb",
+    "f#script": "f#",
+    "jinja": "jinja",
+    "jsx": "javascript",
+    "jupyter": "jupyter notebook",
+    "literate-haskell": "haskell",
+    "pyi": "python",
+    "robot": "robotframework",
+    "system-verilog": "systemverilog",
+    "terraform": "hcl",
+    "tiltfile": "starlark",
+    "ts": "typescript",
+    "tsx": "typescript",
+    "vb": "visual basic .net",
+    "vim": "vim script",
+    "zsh": "shell",
+}
+"""Tags of `identify` that are languages to GitLab, and those for which it has another word. SQL is data to it."""
+
+
+async def languages_of(repository: Repository, sha: str) -> tuple[str, ...]:
+    """The languages of a commit, lower case, those of most bytes first; none where git cannot tell in bounds."""
+    git = [f"--git-dir={repository.path}", "ls-tree", "-r", "-l", "-z", "--full-tree"]
+    try:
+        answer = await run([*git, checked_sha(sha)], limit=PATHS_LIMIT, accept=(0, 128))
+    except PerdureError:
+        return ()
+    return await asyncio.to_thread(_most_written, answer.out.decode("utf-8", "replace").split("\0"))
+
+
+def _most_written(rows: Iterable[str]) -> tuple[str, ...]:
+    found: Counter[str] = Counter()
+    known: dict[str, str] = {}
+    for row in rows:
+        about, _, path = row.partition("\t")
+        size, name = about.rpartition(" ")[2], path.rpartition("/")[2]
+        if not size.isdigit() or not name:
+            continue
+        kind = name.rpartition(".")[2] if "." in name else name
+        language = known.get(kind)
+        if language is None:
+            language = known[kind] = language_of(name)
+        if language:
+            found[language] += int(size)
+    return tuple(language for language, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST])
+
+
+def language_of(name: str) -> str:
+    """The language that files of a name are written in; empty for data, prose and what nobody knows."""
+    tags = identify.tags_from_filename(name)
+    return min((_NAMES.get(tag, tag) for tag in tags if tag in _LANGUAGES or tag in _NAMES), default="")

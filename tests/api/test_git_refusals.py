@@ -1,0 +1,134 @@
+"""What people read when git is refused: by the real git command, in words and never in JSON."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import git.push
+from api import git_http, push
+from domain.errors import StorageFull, Unavailable
+from git.smart_http import BODY_LIMITS, Service
+from tests.api.test_git_http import CONFIG, remote, try_git, work_tree
+from tests.api.v4.site import Site, open_site, serving
+
+
+@pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """One kind of database does: this is about git."""
+    return sqlite_url
+
+
+@pytest.fixture
+async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
+    """An installation behind a real web server, with an empty repository."""
+    async with open_site(tmp_path, database_url) as opened, serving(opened):
+        await opened.services.repositories.create(opened.world.project_id, "main")
+        yield opened
+
+
+async def refused(site: Site, *words: str) -> str:
+    """What git says of a call that fails; none of it is JSON."""
+    code, said = await try_git(*words, cwd=site.folder / "work")
+    assert code != 0, said
+    assert '{"' not in said
+    return said
+
+
+async def test_a_wrong_token(site: Site) -> None:
+    await work_tree(site)
+    said = await refused(site, "push", await remote(site, "glpat-wrong"), "main")
+    assert "remote: HTTP Basic: Access denied. Use your user name and a personal access token as the password." in said
+
+
+async def test_a_project_that_is_not_there(site: Site) -> None:
+    await work_tree(site)
+    url = (await remote(site)).replace(await site.path(), "nobody/nothing")
+    assert "remote: 404 Project Not Found: there is no project nobody/nothing, or you may" in await refused(
+        site, "fetch", url, "main"
+    )
+
+
+async def test_somebody_who_may_only_read(site: Site) -> None:
+    await work_tree(site)
+    reporter = await site.person("reporter", level=20)
+    said = await refused(site, "push", await remote(site, reporter.token, "rita"), "main")
+    assert "remote: 403 Forbidden: you are not allowed to push to this project. That takes the role developer;" in said
+
+
+async def test_an_archived_project(site: Site) -> None:
+    await work_tree(site)
+    await site.set_project(archived=True)
+    assert "remote: 403 Forbidden: the project is archived;" in await refused(site, "push", await remote(site), "main")
+
+
+async def test_the_token_of_a_job(site: Site) -> None:
+    await work_tree(site)
+    await site.world.pipeline(CONFIG)
+    job = await site.world.job()
+    url = await remote(site, job["token"], "gitlab-ci-token")
+    assert "remote: 403 Forbidden: a job token cannot push." in await refused(site, "push", url, "main")
+    await site.world.put(job, "success", b"")
+    assert "remote: 403 Forbidden" in await refused(site, "fetch", url, "main")
+
+
+async def test_a_protected_branch(site: Site) -> None:
+    await work_tree(site)
+    developer = await site.person("dev", level=30)
+    url = await remote(site, developer.token, "dev")
+    said = await refused(site, "push", url, "main")
+    assert "[remote rejected] main -> main (You are not allowed to" in said
+
+
+@pytest.mark.parametrize("size", [10, 3_000_000])
+async def test_a_push_of_too_many_refs(site: Site, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Also when git sends it in pieces, which it does from 1 MiB on."""
+    tree = await work_tree(site)
+    (tree / "large").write_bytes(bytes(size))
+    await try_git("add", ".", cwd=tree)
+    monkeypatch.setattr(git.push, "COMMAND_LIMIT", 1)
+    said = await refused(site, "push", await remote(site), "main", "main:other")
+    assert "The push changes more than 1 refs; push them in parts." in said
+    assert "RPC failed" not in said
+    assert await site.services.repositories.get(site.world.project_id).branches() == ()
+
+
+@pytest.mark.parametrize("error", [Unavailable("The database is away."), StorageFull("No room is left.")])
+async def test_a_push_while_a_part_is_away(site: Site, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    async def away(*_: Any) -> Any:
+        raise error
+
+    await work_tree(site)
+    monkeypatch.setattr(push, "move_and_note", away)
+    said = await refused(site, "push", await remote(site), "main")
+    assert (str(error) in said, "RPC failed" in said) == (True, False)
+
+
+async def test_maintenance(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(*_: Any) -> Any:
+        raise Unavailable("The database is away; try again in a moment.")
+
+    await work_tree(site)
+    monkeypatch.setattr(git_http, "access_to", away)
+    assert "remote: The database is away; try again in a moment." in await refused(
+        site, "fetch", await remote(site), "main"
+    )
+
+
+async def test_a_fault_of_ours(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: Any) -> Any:
+        raise RuntimeError
+
+    await work_tree(site)
+    monkeypatch.setattr(git_http, "access_to", broken)
+    assert "remote: 500 Internal Server Error" in await refused(site, "fetch", await remote(site), "main")
+
+
+async def test_a_fetch_that_asks_for_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    await work_tree(site)
+    assert (await try_git("push", await remote(site), "main", cwd=site.folder / "work"))[0] == 0
+    monkeypatch.setitem(BODY_LIMITS, Service.UPLOAD_PACK, 10)
+    said = await refused(site, "clone", await remote(site), str(site.folder / "copy"))
+    assert "remote error: The request to git-upload-pack has more than 10 bytes; fetch fewer refs at a time." in said
+    assert "RPC failed" not in said

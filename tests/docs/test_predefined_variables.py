@@ -1,0 +1,16 @@
+"""The table of predefined variables; that it is true is tested in `tests/api/v4/test_predefined_variables.py`."""
+
+from domain.variables import RUNNER_PROVIDED
+from tests.docs.predefined_variables import PAGE, TABLE, Known, page
+
+
+def test_the_page_has_the_table_of_now() -> None:
+    assert PAGE.read_text() == page(PAGE.read_text()), "run `python -m tests.docs.predefined_variables`"
+
+
+def test_every_variable_has_one_row() -> None:
+    assert len({row.name for row in TABLE}) == len(TABLE)
+
+
+def test_what_is_left_for_the_runner_is_in_the_table() -> None:
+    assert {row.name for row in TABLE if row.known is Known.RUNNER} == RUNNER_PROVIDED
