@@ -47,6 +47,7 @@ class Row:
     ran: bool = False
     reason: str = ""
     exit_code: int | None = None
+    made: str = ""
     downstream: str = ""
     downstream_ended: bool = False
 
@@ -310,6 +311,7 @@ class DomainProject:
             stored.commands = [*turn.waiting, *stored.commands]
             recorded = self._record(stored, turn.decision)
             stored.memory = advance(turn.pipeline, recorded)
+            stored.known -= {one.job_id for one in turn.decision.transitions if one.to is Status.CREATED}
             for verdict in turn.decision.verdicts:
                 stored.verdicts.pop(verdict.job_id, None)
                 stored.known.add(verdict.job_id)
@@ -357,6 +359,8 @@ class DomainProject:
         if to not in JOB_TRANSITIONS[row.job.status] and not mirrored:
             return
         row.set(status=to, due_at=due_at)
+        if to is Status.CREATED:
+            row.downstream, row.downstream_ended = "", False
         if to is Status.CREATED and self._holders.get(row.plan.resource_group) == row.job.id:
             del self._holders[row.plan.resource_group]
         if to is Status.PENDING and row.job.bridge:
@@ -451,9 +455,10 @@ class DomainProject:
         for stored, row in begun:
             if row.job.status is not Status.PENDING:
                 continue
-            if not row.downstream:
-                row.downstream = f"{stored.key}/{row.job.name}#{row.job.attempt}"
-                self._create(row.downstream, self._plans[_file_of(row.plan)])
+            if not (row.downstream or row.made):
+                row.made = f"{stored.key}/{row.job.name}#{row.job.attempt}"
+                self._create(row.made, self._plans[_file_of(row.plan)])
+            row.downstream = row.downstream or row.made
             row.set(status=Status.RUNNING)
             row.ran = True
             stored.lift(row)

@@ -142,7 +142,7 @@ def _newer_commit(world: World, event: Event) -> bool:
 
 def _insists(attempt: Attempt) -> bool:
     """Whether an attempt has begun that may not be interrupted by the way."""
-    waits = attempt.job.bridge and attempt.status == "manual" and bool(attempt.child)
+    waits = attempt.job.bridge and attempt.status == "manual" and attempt.follows
     return not attempt.job.interruptible and (attempt.status in STARTED or waits)
 
 
@@ -153,7 +153,7 @@ def _retry_run(world: World, run: Run) -> bool:
         if attempt.status in {"failed", "canceled"}:
             run.again(attempt, at_once=False)
         elif attempt.status == "skipped":
-            attempt.status = "created"
+            attempt.status, attempt.follows = "created", False
     return True
 
 

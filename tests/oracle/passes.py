@@ -89,6 +89,8 @@ def _trigger(world: World) -> bool:
         if not attempt.child:
             attempt.child = f"{run.key}/{attempt.job.name}#{attempt.number}"
             world.add(world.files[attempt.job.child], attempt.child, (run.key, attempt.job.name))
+        if not attempt.follows:
+            world.runs[attempt.child].ended = False
         attempt.status, attempt.follows = ("running", True) if attempt.job.strategy else ("success", False)
         world.runs[attempt.child].told = ""
     return bool(ready)
@@ -134,7 +136,7 @@ def _free_slot(world: World) -> tuple[str, list[tuple[str, str] | None]] | None:
     """A group whose slot is free and wanted, and who may get it, as (pipeline, job); None if there is no such group."""
     grouped = [(run, a) for run in world.runs.values() for a in run.jobs.values() if a.job.group]
     held = {
-        a.job.group for _, a in grouped if a.status in HOLDING or (a.job.bridge and a.status == "manual" and a.child)
+        a.job.group for _, a in grouped if a.status in HOLDING or (a.job.bridge and a.status == "manual" and a.follows)
     }
     held |= {run.jobs[name].job.group for run in world.runs.values() for name, _ in run.leaving}
     wanted = {a.job.group for _, a in grouped if a.status == "waiting_for_resource"}

@@ -25,7 +25,7 @@ def cancel_attempt(world: World, run: Run, attempt: Attempt) -> bool:
     if attempt.status not in CANCELABLE:
         return False
     attempt.status = "canceling" if attempt.status == "running" and attempt.graceful else "canceled"
-    if attempt.child and world.runs[attempt.child].status not in COMPLETE:
+    if attempt.follows and world.runs[attempt.child].status not in COMPLETE:
         cancel_with_children(world, world.runs[attempt.child])
     return True
 

@@ -41,7 +41,7 @@ class Attempt:
     child: str = ""
     """The pipeline that the bridge has made."""
     follows: bool = False
-    """Whether the bridge takes over what its child becomes."""
+    """Whether the bridge takes over what its child becomes: not while it waits for its turn once more."""
 
 
 @dataclass
@@ -136,7 +136,7 @@ class Run:
         for attempt in self.jobs.values():
             later = attempt.stage > self.jobs[name].stage
             if attempt.status == "skipped" and (later or attempt.job.name in behind - {name}):
-                attempt.status = "created"
+                attempt.status, attempt.follows = "created", False
 
     def _go_on(self, attempt: Attempt) -> None:
         waits = {"manual": "manual", "delayed": "scheduled"}.get(attempt.job.when)
