@@ -1,0 +1,69 @@
+"""The simulation is judged by the scenario files, then it judges the product by random pipelines.
+
+A longer run: `python -m tests.oracle domain|workflows --count N --seed S`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cases import processing
+from tests.oracle.domain_engine import DomainProject
+from tests.oracle.generate import case_of
+from tests.oracle.runs import Report, run
+from tests.oracle.scenarios import all_faults
+from tests.oracle.shrink import shrunk
+from tests.oracle.trial import Project, trial
+
+CASES = Path(__file__).parents[1] / "cases"
+FOLDERS = ("samples/processing", "samples/truth", "more/processing")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_simulation_passes_every_scenario(folder: str) -> None:
+    assert all_faults(processing.scenarios_in(CASES / folder)) == {}
+
+
+async def test_300_random_pipelines_go_by_the_domain_as_they_go_in_gitlab() -> None:
+    """Takes about 8 s of CPU: of the first 1,000 of these pipelines 448 showed what 160 scenarios had not."""
+    report = await run("domain", map(str, range(300)))
+    _expect_agreement(report, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("database", "seeds"), [("sqlite", range(100)), ("postgresql", range(100, 200))])
+async def test_200_random_pipelines_go_by_workflows_and_sql_as_they_go_in_gitlab(database: str, seeds: range) -> None:
+    """Takes minutes: a real workflow for each pipeline, and rest after each of ten moments."""
+    report = await run("workflows", map(str, seeds), postgresql=database == "postgresql")
+    _expect_agreement(report, len(seeds))
+
+
+def _expect_agreement(report: Report, cases: int) -> None:
+    assert report.cases == cases
+    assert report.moments > 3 * cases  # things do happen
+    assert not report.faults, "\n".join(map(str, report.faults))
+
+
+class _Forgetful(DomainProject):
+    """Records nothing of what follows from a cancel: a product with a defect."""
+
+    def _cancel(self, stored, ids):
+        """Nothing is canceled."""
+
+
+async def test_a_defect_is_found_and_shrunk_to_what_shows_it() -> None:
+    async def open_project(case) -> Project:
+        return _Forgetful(case.config, case.files, case.modes)
+
+    async def first_fault():
+        for seed in range(100):
+            if fault := await trial(case_of(str(seed)), open_project):
+                return fault
+        raise AssertionError("no seed shows the defect")
+
+    found = await first_fault()
+    small = await shrunk(found, open_project)
+    assert small.kind() == found.kind()
+    assert len(small.case.moments) <= 2
+    assert len(small.case.config) <= 3
+    assert f"seed-{found.case.seed}" in str(small)
