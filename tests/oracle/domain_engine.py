@@ -54,6 +54,10 @@ class Row:
         """Write columns."""
         self.job = replace(self.job, **values)
 
+    def is_open(self) -> bool:
+        """Whether an activity waits for it."""
+        return self.job.status in OPEN or (self.job.status is Status.MANUAL and bool(self.downstream))
+
     def snapshot(self) -> Job:
         """As decisions see it: one whose verdict is not folded yet still runs."""
         return replace(
@@ -127,7 +131,7 @@ class Stored:
 
     def is_over(self) -> bool:
         """Whether the workflow closes."""
-        waits = [row for row in self.rows.values() if row.job.status in OPEN]
+        waits = [row for row in self.rows.values() if row.is_open()]
         return self.memory is not None and not waits and self.status in COMPLETE and self.memory.is_complete()
 
 
@@ -260,8 +264,7 @@ class DomainProject:
 
     def _end(self, stored: Stored, row: Row, status: Status, reason: str = "", code: int | None = None) -> bool:
         """As `verdicts.end_jobs`: end an open row; one that is being canceled is canceled, whatever is said of it."""
-        mirrors = row.job.status is Status.MANUAL and row.downstream
-        if row.job.status not in OPEN and not mirrors:
+        if not row.is_open():
             return False
         to = Status.CANCELED if row.job.status is Status.CANCELING else status
         if to is Status.FAILED:
@@ -407,8 +410,7 @@ class DomainProject:
             if status is Status.RUNNING and row.graceful:
                 row.set(status=Status.CANCELING)
                 continue
-            if status in OPEN or (status is Status.MANUAL and row.downstream):
-                row.folded = False
+            row.folded = not row.is_open() and row.folded
             row.set(status=Status.CANCELED)
             self._cancel_child_of(row)
 

@@ -82,10 +82,11 @@ def _skip(_: World, run: Run, attempt: Attempt, event: Event) -> bool:
     return True
 
 
-def _due(_: World, run: Run, attempt: Attempt, event: Event) -> bool:
+def _due(world: World, run: Run, attempt: Attempt, event: Event) -> bool:
     """Its time has come, whether or not it still waits for it."""
     if attempt.status == "scheduled":
         enqueue(attempt)
+        _revived(world, run, attempt)
     return True
 
 

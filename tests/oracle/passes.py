@@ -73,7 +73,7 @@ def _seen_alive(world: World, key: str) -> World | None:
     ):
         return None
     after = world.copy()
-    _follow_again(after.runs[run.parent[0]], run.parent[1])
+    _follow_again(after, after.runs[run.parent[0]], run.parent[1])
     return after
 
 
@@ -90,7 +90,7 @@ def _trigger(world: World) -> bool:
             attempt.child = f"{run.key}/{attempt.job.name}#{attempt.number}"
             world.add(world.files[attempt.job.child], attempt.child, (run.key, attempt.job.name))
         attempt.status, attempt.follows = ("running", True) if attempt.job.strategy else ("success", False)
-        world.runs[attempt.child].ended, world.runs[attempt.child].told = False, ""
+        world.runs[attempt.child].told = ""
     return bool(ready)
 
 
@@ -110,7 +110,7 @@ def _follow(world: World) -> bool:
         if bridge.status in COMPLETE:
             if run.ended and run.status not in COMPLETE and bridge.status != "skipped":
                 changed = True
-                _follow_again(upstream, bridge.job.name)
+                _follow_again(world, upstream, bridge.job.name)
             continue
         to = FOLLOWED[bridge.job.strategy].get(run.status, "running")
         if bridge.status in {"running", "manual"} and to != bridge.status:
@@ -121,11 +121,12 @@ def _follow(world: World) -> bool:
     return changed
 
 
-def _follow_again(upstream: Run, name: str) -> None:
-    """A further attempt of a bridge that follows the same child."""
+def _follow_again(world: World, upstream: Run, name: str) -> None:
+    """A further attempt of a bridge that follows the same child, which has not ended for that attempt."""
     child = upstream.jobs[name].child
     upstream.again(upstream.jobs[name], at_once=True)
-    upstream.jobs[name].child = child
+    upstream.jobs[name].child, upstream.jobs[name].follows = child, True
+    world.runs[child].ended = False
     upstream.reset(name)
 
 

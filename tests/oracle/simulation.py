@@ -81,6 +81,13 @@ def _folded(world: World) -> list[World]:
     return [world]
 
 
+def _passed(world: World) -> list[World]:
+    while any([run.process() for run in world.runs.values()]):  # noqa: C419  # all of them
+        pass
+    return _folded(world)
+
+
 Between: TypeAlias = Callable[[World], list[World]]
-_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, settle)
-"""What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass."""
+_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, _passed, settle)
+"""What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass, or all
+that follows, slots and children included."""
