@@ -63,9 +63,10 @@ def apply_transitions(pipeline: Pipeline, transitions: tuple[Transition, ...]) -
 
 
 def _moved(job: Job, transition: Transition) -> Job:
-    """A job that begins anew has given its slot back."""
-    slot = job.slot and transition.to is not Status.CREATED
-    return replace(job, status=transition.to, due_at=transition.due_at, slot=slot)
+    """A job that begins anew has given its slot back, and follows no downstream pipeline."""
+    is_anew = transition.to is Status.CREATED
+    slot, follows = job.slot and not is_anew, job.follows and not is_anew
+    return replace(job, status=transition.to, due_at=transition.due_at, slot=slot, follows=follows)
 
 
 class _StageFold:

@@ -28,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from domain.pipeline import Pipeline
     from domain.portions import portions
-    from domain.status import COMPLETE
+    from domain.status import COMPLETE, Status
     from domain.verdict import Verdict
     from workflows import search_attributes
     from workflows.job_waits import JobWaits, OpenJob, in_rooms
@@ -204,6 +204,8 @@ class PipelineWorkflow(Operations, Queries):
         if recorded.stale:
             return False
         self._pipeline = advance(self._state, recorded)
+        if self._is_new:  # a bridge that was skipped with its downstream pipeline and is reset ends a second time
+            self._folded.difference_update(t.job_id for t in portion.transitions if t.to is Status.CREATED)
         await self._settle(verdict.job_id for verdict in portion.verdicts)
         return True
 

@@ -121,7 +121,8 @@ async def move(
 ) -> Sequence[Record]:
     """Move the jobs that the transition table lets move to `to`; give back those that moved (columns `MOVED`).
 
-    Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both. A job that
+    Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both, and a bridge
+    that is reset follows nothing until it has its downstream pipeline again. A job that
     becomes pending is in the queue of the runners afterwards; a bridge, which takes no runner, in the outbox.
     """
     wanted = sorted(ids)
@@ -160,7 +161,8 @@ def _times(to: Status, now: datetime) -> dict[str, datetime | None]:
     if to is Status.PENDING:
         return {"queued_at": now, "started_at": None, "finished_at": None}
     if to is Status.CREATED:
-        return {"queued_at": None, "started_at": None, "finished_at": None}
+        gone = ("queued_at", "started_at", "finished_at", "downstream_id", "downstream_ended_at")
+        return dict.fromkeys(gone)
     if to is Status.RUNNING:
         return {"started_at": now}
     return {"finished_at": now} if to in COMPLETE else {}

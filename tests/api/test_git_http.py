@@ -178,6 +178,51 @@ async def test_a_job_token_reads_its_own_project_only_while_it_runs(site: Site) 
     assert (await try_git(*fetch, cwd=bare))[0] != 0
 
 
+WHOLE = """
+variables: {GIT_DEPTH: "0"}
+build: {script: make, rules: [{when: on_success}]}
+"""
+
+
+async def fetched_refs(site: Site, name: str) -> set[str]:
+    """What a runner has of the repository once it has fetched for the next job, with the job's commit checked out."""
+    job = await site.world.job()
+    info, folder = job["git_info"], site.folder / name
+    assert info["depth"] == 0
+    await git("init", "-q", folder, cwd=site.folder)
+    await git("remote", "add", "origin", info["repo_url"], cwd=folder)
+    await git("fetch", "-q", "origin", *info["refspecs"], cwd=folder)
+    await git("checkout", "-q", info["sha"], cwd=folder)
+    assert not (folder / ".git" / "shallow").exists()
+    refs = await git("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/tags", cwd=folder)
+    return set(refs.split())
+
+
+async def test_a_job_of_any_pipeline_gets_the_whole_repository_if_it_asks(site: Site) -> None:
+    tree = await work_tree(site, WHOLE)
+    address = await remote(site)
+    await git("tag", "v1", cwd=tree)
+    await git("push", "-q", "-o", "ci.no_pipeline", address, "main", "main:refs/heads/other", "v1", cwd=tree)
+    everything = {"refs/remotes/origin/main", "refs/remotes/origin/other", "refs/tags/v1"}
+    await git("commit", "-q", "--allow-empty", "-m", "More", cwd=tree)
+    await git("push", "-q", address, "main", cwd=tree)
+    await git("tag", "-m", "Two", "v2", cwd=tree)
+    await git("push", "-q", address, "v2", cwd=tree)
+    await git("push", "-q", "-o", "ci.no_pipeline", address, "main:refs/heads/fix", cwd=tree)
+    await git("commit", "-q", "--allow-empty", "-m", "Fix", cwd=tree)
+    await git("push", "-q", "-o", "ci.no_pipeline", address, "HEAD:fix", cwd=tree)
+    body = {"source_branch": "fix", "target_branch": "main", "title": "Fix"}
+    async with site.client(site.root) as client:
+        made = await client.post(f"/api/v4/projects/{site.world.project_id}/merge_requests", json=body)
+    assert made.status_code == 201, made.text
+    rows = await pipelines_of(site)
+    assert {row.source for row in rows} == {"push", "merge_request_event"}
+    everything |= {"refs/remotes/origin/fix", "refs/tags/v2"}
+    for row in rows:
+        await site.world.settle(row.id)
+        assert await fetched_refs(site, f"for {row.id}") == everything
+
+
 async def test_a_push_whose_process_died_gets_its_pipeline_later(site: Site) -> None:
     """The note is there and the ref has moved; only the pipeline is missing."""
     tree = await work_tree(site)

@@ -10,6 +10,7 @@ from tests.compiling import plan_of
 
 PROJECT = SimpleNamespace(id=1, full_path="g/p", name="p", default_branch="main", visibility="private")
 PROJECT.config_path, PROJECT.auto_devops_enabled = "", None
+PROJECT.description, PROJECT.namespace_id, PROJECT.languages = "", 1, ["python"]
 REQUEST = PipelineRequest(1, 1, "main", "5" * 40, "push")
 
 
@@ -30,7 +31,15 @@ def test_the_same_event_is_known_and_another_is_not() -> None:
         replace(REQUEST, origin={"trigger_token": "abcd"}),
     )
     assert [cache.get(Event.of(other, PROJECT)) for other in others] == [None] * len(others)
-    for changed in ({"full_path": "g/q"}, {"config_path": "ci.yml"}, {"auto_devops_enabled": True}):
+    changes = (
+        {"full_path": "g/q"},
+        {"config_path": "ci.yml"},
+        {"auto_devops_enabled": True},
+        {"description": "x"},
+        {"namespace_id": 2},
+        {"languages": ["python", "shell"]},
+    )
+    for changed in changes:
         assert cache.get(Event.of(REQUEST, SimpleNamespace(**{**vars(PROJECT), **changed}))) is None
 
 

@@ -17,12 +17,14 @@ REQUEST = ExternalPullRequestFacts(
 
 
 def test_an_empty_origin_tells_nothing():
-    assert origin_facts({}, None) == {"trigger_token": "", "upstream_job_id": None, "external_pull_request": None}
+    nothing = {"trigger_token": "", "tag_message": "", "upstream_job_id": None, "external_pull_request": None}
+    assert origin_facts({}, None) == nothing
 
 
 def test_what_was_kept_comes_back():
-    kept = {"trigger_token": "abcd", "upstream_job_id": 5, "external_pull_request": asdict(REQUEST)}
+    words = {"trigger_token": "abcd", "tag_message": "First release", "upstream_job_id": 5}
+    kept = {**words, "external_pull_request": asdict(REQUEST)}
     found = origin_facts(kept, None)
-    assert found == {"trigger_token": "abcd", "upstream_job_id": 5, "external_pull_request": REQUEST}
+    assert found == {**words, "external_pull_request": REQUEST}
     assert origin_facts(kept, 9)["upstream_job_id"] == 9
     assert set(found) <= {field.name for field in fields(EventFacts)}

@@ -1,9 +1,11 @@
 """The schema that migrations make is the one that the models describe."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
@@ -11,8 +13,8 @@ from sqlmodel import SQLModel
 
 import models.schema  # noqa: F401  # registers every table
 from domain.errors import Invalid
-from models.migrate import migrate
-from models.repositories import installations
+from models.migrate import alembic_config, migrate
+from models.repositories import installations, runners
 from models.repositories.namespaces import create as create_namespace
 from models.session import Database
 from tests.models.world import BEGIN
@@ -66,3 +68,38 @@ async def test_a_database_belongs_to_one_pod(database: Database) -> None:
         assert (await installations.ensure(connection, "east", 0, BEGIN)).installation_id == mine.installation_id
         with pytest.raises(Invalid, match="belongs to pod east, not to west"):
             await installations.ensure(connection, "west", 0, BEGIN)
+
+
+def upgrade_to(connection: Connection, version: str) -> None:
+    """The schema of an earlier Perdure."""
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, version)
+
+
+def columns_of(connection: Connection, table: str) -> dict[str, Any]:
+    """Names of a table's columns, with what they must hold of it where nothing is said."""
+    return {column["name"]: column for column in inspect(connection).get_columns(table)}
+
+
+async def test_rows_of_the_first_version_are_kept_and_its_processes_go_on(empty_database: Database) -> None:
+    """A process of the version before may still write while the new ones have migrated: it knows no new column."""
+    insert = (
+        "INSERT INTO runner (token_hash, by_registration, runner_type, description, tags, run_untagged, locked, paused,"
+        " ref_protected, maintenance_note, created_at) VALUES (:hash, false, 'instance_type', '', '[]', true, false,"
+        " false, false, '', '2026-01-02 03:04:05')"
+    )
+    async with empty_database.write() as connection:
+        await connection.run_sync(partial(upgrade_to, version="0001"))
+        await connection.execute(text(insert), {"hash": "before"})
+    await migrate(empty_database)
+    async with empty_database.write() as connection:
+        await connection.execute(text(insert), {"hash": "after"})
+        alike = await runners.with_token_form(connection, 0)
+        added = {
+            table: await connection.run_sync(partial(columns_of, table=table))
+            for table in ("runner", "project", "merge_request")
+        }
+    assert len(alike) == 2
+    for table, column in (("runner", "token_form"), ("project", "languages"), ("merge_request", "diff_version")):
+        assert (added[table][column]["nullable"], added[table][column]["default"] is None) == (False, False)

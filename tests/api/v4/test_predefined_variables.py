@@ -5,6 +5,7 @@ of these places says nothing.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from domain.config.rounds import in_rounds
 from domain.errors import PipelineFiltered
 from models.repositories.pipelines import PipelineRequest
 from tests.api.v4.merging import Merging
-from tests.api.v4.site import Site
+from tests.api.v4.site import Site, open_site
 from tests.compiling import answer_from
 from tests.docs.predefined_variables import TABLE, Known, When
 
@@ -204,9 +205,21 @@ async def payloads(site: Site, pipeline_id: int) -> dict[str, dict[str, str]]:
 async def test_what_is_known_is_in_the_table_and_the_other_way_round(
     site: Site, contexts: list[Context], begin: Begin
 ) -> None:
+    await check(site, contexts, begin)
+
+
+async def test_a_registry_is_known_where_there_is_one(tmp_path: Path, sqlite_url: str, contexts: list[Context]) -> None:
+    async with open_site(tmp_path, sqlite_url, registry_url="registry.example:5000") as site:
+        await check(site, contexts, pushed, When.REGISTRY)
+    assert contexts[-1].predefined["CI_REGISTRY_IMAGE"].startswith("registry.example:5000/tests-")
+
+
+async def check(site: Site, contexts: list[Context], begin: Begin, *also: When) -> None:
+    """Hold one event against the table."""
     here = Merging(site)
     await here.begin(CONFIG)
-    pipeline_id, when = await begin(here)
+    pipeline_id, of_event = await begin(here)
+    when = (*of_event, *also)
     told = await payloads(site, pipeline_id)
     for name, of_job in OF_JOBS.items():
         assert told[name].keys() == expected(Known.JOB, (*A_JOB, *when, *of_job)), f"job {name}"
