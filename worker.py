@@ -22,6 +22,7 @@ from activities.hooks.deliveries import HookActivities
 from activities.loops.archiver import Archiver
 from activities.loops.artifacts import ArtifactLoop
 from activities.loops.environments import EnvironmentLoop
+from activities.loops.invariants import InvariantLoop
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.loops.reports import ReportLoop
@@ -50,7 +51,7 @@ from api.subscriptions.loop import SubscriptionLoop
 from domain.errors import Invalid, PerdureError
 from metrics.exposition import serve as serve_metrics
 from models.clock import system_clock
-from models.repositories import installations
+from models.repositories import installations, standing_rules
 from outbound.addresses import public_or_within
 from outbound.post import Poster, PostLimits
 from settings import Settings
@@ -97,6 +98,8 @@ class Process:
         loops: list[Callable[[], Awaitable[None]]] = [self._join_temporal, self._services.metrics.watch_event_loop]
         if self._settings.metrics_port:
             loops.append(self._tell_metrics)
+        if role in {"all", "worker"}:
+            loops.append(self._invariants().run)
         if role in {"all", "api"}:
             loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
             loops.append(self._environments().run)
@@ -161,6 +164,10 @@ class Process:
             self._reachable,
             services.metrics,
         )
+
+    def _invariants(self) -> InvariantLoop:
+        services = self._services
+        return InvariantLoop(services.database, services.metrics, services.clock, standing_rules.broken)
 
     def _environments(self) -> EnvironmentLoop:
         services = self._services

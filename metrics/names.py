@@ -32,7 +32,10 @@ POLLS_WAITING = gauge("perdure_polls_waiting", By.API, "Runners that are held un
 # The queue
 QUEUE_JOBS = gauge("perdure_queue_jobs", By.WORKER, "Jobs that wait for a runner, by their tags", "tags")
 QUEUE_OLDEST = gauge(
-    "perdure_queue_oldest_job_age_seconds", By.WORKER, "How long the oldest of them has waited", "tags"
+    "perdure_queue_oldest_job_age_seconds",
+    By.WORKER,
+    "How long the oldest job that waits for a runner has done so, by its tags",
+    "tags",
 )
 OFFERED_JOBS = counter("perdure_offered_jobs_total", By.WORKER, "Jobs that became pending")
 OFFER_LATENCY = histogram(
@@ -42,7 +45,7 @@ OFFER_LATENCY = histogram(
     buckets=_STEP,
 )
 CLAIMS = counter("job_register_attempts_total", By.API, "Claims of runners that looked into the queue")
-CLAIMS_IN_VAIN = counter("job_register_attempts_failed_total", By.API, "Those of them that found no job")
+CLAIMS_IN_VAIN = counter("job_register_attempts_failed_total", By.API, "Claims of runners that found no job")
 HAND_OUTS = counter("perdure_hand_outs_total", By.API, "Jobs given to a runner, by their tags", "tags")
 QUEUE_DURATION = histogram(
     "job_queue_duration_seconds", By.API, "How long handed out jobs had waited for a runner", buckets=_QUEUED
@@ -58,7 +61,9 @@ JOB_FAILURES = counter(
 )
 UNFOLDED = gauge("perdure_unfolded_verdicts", By.WORKER, "Ends of jobs that no workflow has recorded yet")
 UNFOLDED_OLDEST = gauge(
-    "perdure_unfolded_verdict_oldest_age_seconds", By.WORKER, "How long the oldest of them has waited"
+    "perdure_unfolded_verdict_oldest_age_seconds",
+    By.WORKER,
+    "How long the oldest end of a job that no workflow has recorded has waited",
 )
 
 # Pipelines
@@ -85,7 +90,12 @@ COMPILE_DURATION = histogram(
 
 # Outbox and Temporal
 OUTBOX_ROWS = gauge("perdure_outbox_rows", By.WORKER, "Rows of the outbox that were not sent yet", "kind")
-OUTBOX_OLDEST = gauge("perdure_outbox_oldest_row_age_seconds", By.WORKER, "Age of the oldest of them", "kind")
+OUTBOX_OLDEST = gauge(
+    "perdure_outbox_oldest_row_age_seconds",
+    By.WORKER,
+    "Age of the oldest row of the outbox that was not sent yet",
+    "kind",
+)
 OUTBOX_SENT = counter("perdure_outbox_sent_total", By.WORKER, "Tries to send a row to Temporal", "kind", "result")
 OUTBOX_DELIVERY = histogram(
     "perdure_outbox_delivery_seconds", By.WORKER, "Time until Temporal had taken a row", "kind", buckets=_STEP
@@ -122,17 +132,23 @@ SWEEPS_CUT = counter(
 DATABASE_CONNECTIONS = gauge(
     "perdure_database_connections", By.SERVER, "Connections of the process to its database", "state"
 )
-DATABASE_LIMIT = gauge("perdure_database_connections_limit", By.SERVER, "How many it may have")
+DATABASE_LIMIT = gauge(
+    "perdure_database_connections_limit", By.SERVER, "How many connections to its database the process may have"
+)
 DATABASE_WAITING = gauge("perdure_database_waiting", By.SERVER, "Who waits for a connection, or for a turn to write")
 DATABASE_TRANSACTIONS = counter("perdure_database_transactions_total", By.SERVER, "Transactions that began", "kind")
 DATABASE_WAIT = counter(
     "perdure_database_wait_seconds_total", By.SERVER, "Time spent waiting until a transaction began", "kind"
 )
-DATABASE_BUSY = counter("perdure_database_transaction_seconds_total", By.SERVER, "Time spent in them", "kind")
+DATABASE_BUSY = counter("perdure_database_transaction_seconds_total", By.SERVER, "Time spent in transactions", "kind")
 MEASURED_AT = gauge(
     "perdure_measured_timestamp_seconds", By.WORKER, "When the figures that come from the database were read"
 )
-MEASURE_FAILURES = counter("perdure_measure_failures_total", By.WORKER, "Times that they could not be read in time")
+MEASURE_FAILURES = counter(
+    "perdure_measure_failures_total",
+    By.WORKER,
+    "Times that the figures that come from the database could not be read in time",
+)
 
 # Files
 TRACE_BYTES = counter("gitlab_ci_trace_bytes_total", By.API, "Bytes of logs that runners sent")
@@ -145,8 +161,12 @@ STORE_DURATION = histogram(
     "operation",
     buckets=_REQUEST,
 )
-STORE_FAILURES = counter("perdure_object_store_failures_total", By.API, "Calls of it that failed", "operation")
-STORE_BYTES = counter("perdure_object_store_bytes_total", By.API, "Bytes that went through it", "operation")
+STORE_FAILURES = counter(
+    "perdure_object_store_failures_total", By.API, "Calls of the object store that failed", "operation"
+)
+STORE_BYTES = counter(
+    "perdure_object_store_bytes_total", By.API, "Bytes that went to the object store and came from it", "operation"
+)
 DISK_FREE = gauge("perdure_disk_free_bytes", By.SERVER, "Room on the disk of the folder", "folder")
 GIT_REQUESTS = counter("perdure_git_requests_total", By.API, "Git over HTTP, by what came of it", "service", "result")
 GIT_DURATION = histogram(
@@ -173,7 +193,7 @@ FRONT_DURATION = histogram(
     buckets=_REQUEST,
 )
 FRONT_OPEN = gauge("perdure_front_requests_open", By.FRONT, "Requests that are being answered", "kind")
-FRONT_HELD = gauge("perdure_front_held_requests", By.FRONT, "Those that wait for the API to come back", "kind")
+FRONT_HELD = gauge("perdure_front_held_requests", By.FRONT, "Requests that wait for the API to come back", "kind")
 FRONT_AWAY = counter("perdure_front_api_away_total", By.FRONT, "Tries at which the API did not answer", "kind")
 
 ALL: Final = tuple(value for value in dict(globals()).values() if isinstance(value, Definition))
