@@ -51,7 +51,7 @@ from api.subscriptions.loop import SubscriptionLoop
 from domain.errors import Invalid, PerdureError
 from metrics.exposition import serve as serve_metrics
 from models.clock import system_clock
-from models.repositories import installations, standing_rules
+from models.repositories import installations
 from outbound.addresses import public_or_within
 from outbound.post import Poster, PostLimits
 from settings import Settings
@@ -167,7 +167,7 @@ class Process:
 
     def _invariants(self) -> InvariantLoop:
         services = self._services
-        return InvariantLoop(services.database, services.metrics, services.clock, standing_rules.broken)
+        return InvariantLoop(services.database, services.metrics, services.clock, self._settings.times)
 
     def _environments(self) -> EnvironmentLoop:
         services = self._services

@@ -106,7 +106,7 @@ TEMPORAL_CONNECTED = gauge("perdure_temporal_connected", By.SERVER, "1 while the
 
 # Invariants
 INVARIANTS_BROKEN = gauge(
-    "perdure_invariants_broken", By.WORKER, "Rows that break a rule which always holds, by rule", "rule"
+    "perdure_invariants_broken", By.WORKER, "Rows that break a rule of stored pipelines, by rule", "rule"
 )
 INVARIANTS_CHECKED = gauge(
     "perdure_invariants_checked_timestamp_seconds", By.WORKER, "When the rules were last looked at"
