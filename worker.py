@@ -38,7 +38,7 @@ from activities.temporal_runtime import counting_runtime
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from api.app import create_app
 from api.bridges.loop import BridgeLoop
-from api.exposing import exposition_of
+from api.exposing import tell_metrics
 from api.hooks.loop import PullRequestLoop
 from api.listeners import listeners
 from api.merge_requests.loop import MergeLoop
@@ -49,7 +49,6 @@ from api.services import Services
 from api.startup import close_services, open_services
 from api.subscriptions.loop import SubscriptionLoop
 from domain.errors import Invalid, PerdureError
-from metrics.exposition import serve as serve_metrics
 from models.clock import system_clock
 from models.repositories import installations
 from outbound.addresses import public_or_within
@@ -146,13 +145,8 @@ class Process:
             await serving
 
     async def _tell_metrics(self) -> None:
-        settings = self._settings
-        port = settings.temporal_client_metrics_port if self._temporal_runtime is not None else 0
-
-        def taken(error: OSError) -> None:
-            log.warning("metrics are not told; another PERDURE_METRICS_PORT may help", error=str(error))
-
-        await serve_metrics(exposition_of(self._services, port), settings.metrics_host, settings.metrics_port, taken)
+        port = self._settings.temporal_client_metrics_port if self._temporal_runtime is not None else 0
+        await tell_metrics(self._services, port)
 
     def _sweeper(self) -> Sweeper:
         services = self._services

@@ -4,13 +4,17 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from api.measuring import TOLD, Measuring
 from api.services import Services
 from metrics import names
-from metrics.exposition import Exposition
+from metrics.exposition import Exposition, serve
 from metrics.foreign import text_of
 from metrics.sampled import Reading
 from models.database_usage import DatabaseUsage
+
+log = structlog.get_logger()
 
 _SEEN: Final = (
     names.POLLS_WAITING,
@@ -37,6 +41,16 @@ def exposition_of(services: Services, client_metrics_port: int = 0) -> Expositio
         services.metrics.sampled(TOLD, measuring.now)
     more = [text_of(f"http://127.0.0.1:{client_metrics_port}/metrics")] if client_metrics_port else []
     return Exposition(services.metrics.registry, [measuring.refresh] if measures else [], more)
+
+
+async def tell_metrics(services: Services, client_metrics_port: int) -> None:
+    """Tell all of it at the address of the settings for ever; without that address the process works all the same."""
+    settings = services.settings
+
+    def taken(error: OSError) -> None:
+        log.warning("metrics are not told; another PERDURE_METRICS_PORT may help", error=str(error))
+
+    await serve(exposition_of(services, client_metrics_port), settings.metrics_host, settings.metrics_port, taken)
 
 
 def _seen(services: Services) -> Reading:

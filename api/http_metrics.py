@@ -3,6 +3,7 @@
 import time
 from typing import Final
 
+from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from metrics.server_metrics import ServerMetrics
@@ -22,6 +23,7 @@ class HttpMetrics:
         self._app = app
         self._requests = metrics.http_requests
         self._duration = metrics.http_duration
+        self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -40,9 +42,16 @@ class HttpMetrics:
             await self._app(scope, receive, seen)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            kind = kind_of(scope["path"])
-            self._requests.labels(method, kind, status).inc()
-            self._duration.labels(method, kind).observe(time.perf_counter() - begun)
+            requests, duration = self._of(method, kind_of(scope["path"]), status)
+            requests.inc()
+            duration.observe(time.perf_counter() - begun)
+
+    def _of(self, method: str, kind: str, status: str) -> tuple[Counter, Histogram]:
+        """Kept, since to look them up by their labels takes longer than to count; there are few."""
+        key = (method, kind, status)
+        if key not in self._known:
+            self._known[key] = self._requests.labels(*key), self._duration.labels(method, kind)
+        return self._known[key]
 
 
 def kind_of(path: str) -> str:

@@ -1,12 +1,13 @@
 """Figures of the whole installation, as they are in rows."""
 
+import pytest
 from sqlalchemy import update
 
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import QueueEntry
 from models.repositories import leases
-from models.repositories.measurements import Measurements, measure
+from models.repositories.measurements import MOST, Measurements, measure
 from tests.models.world import World
 
 entry = table_of(QueueEntry)
@@ -39,6 +40,16 @@ async def test_the_queue_is_counted_by_list_of_tags_with_the_age_of_the_oldest(w
     assert 0 <= found.queue["big", "docker"].age < 60
     assert found.jobs == {"pending": 6}
     assert found.pipelines == {("pending", "push"): 3}
+
+
+async def test_a_look_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        await world.begin(CONFIG)
+    monkeypatch.setitem(MOST, "sqlite", 2)
+    monkeypatch.setitem(MOST, "postgresql", 2)
+    found = await measured(world)
+    assert sum(waiting.number for waiting in found.queue.values()) == 2
+    assert (found.jobs, found.pipelines, found.unsent["start"].number) == ({"pending": 2}, {("pending", "push"): 2}, 2)
 
 
 async def test_what_temporal_was_not_told_and_no_workflow_has_recorded_is_counted(world: World) -> None:
