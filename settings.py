@@ -294,6 +294,16 @@ class Settings(BaseSettings):
     temporal_ui_port: int = 8932
     temporal_http_port: int = 8933
     temporal_metrics_port: int = 8934
+    """Where the embedded Temporal tells its metrics."""
+    metrics_host: str = "127.0.0.1"
+    """Address at which a process tells its metrics (`docs/metrics.md`): none that the outside can reach."""
+    metrics_port: int = Field(default=8935, ge=0, le=65535)
+    """Port of API and worker for that; 0: their metrics are not told."""
+    front_metrics_port: int = Field(default=8936, ge=0, le=65535)
+    """The same of the front."""
+    temporal_client_metrics_port: int = Field(default=8937, ge=0, le=65535)
+    """On this port of the loopback the Temporal SDK tells its metrics to the process it is part of, which tells them
+    with its own; 0: it counts nothing."""
     external_url: str = ""
     """Address that users and runners see; empty means the front's."""
     registry_url: str = ""

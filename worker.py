@@ -22,6 +22,7 @@ from activities.hooks.deliveries import HookActivities
 from activities.loops.archiver import Archiver
 from activities.loops.artifacts import ArtifactLoop
 from activities.loops.environments import EnvironmentLoop
+from activities.loops.invariants import InvariantLoop
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
 from activities.loops.reports import ReportLoop
@@ -33,9 +34,11 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
 from activities.schedules import ScheduleActivities
+from activities.temporal_runtime import counting_runtime
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from api.app import create_app
 from api.bridges.loop import BridgeLoop
+from api.exposing import tell_metrics
 from api.hooks.loop import PullRequestLoop
 from api.listeners import listeners
 from api.merge_requests.loop import MergeLoop
@@ -69,6 +72,8 @@ class Process:
         self._settings = services.settings
         self._failed: BaseException | None = None
         self._front = httpx.AsyncClient(timeout=2, trust_env=False)
+        port = self._settings.temporal_client_metrics_port if self._settings.metrics_port else 0
+        self._temporal_runtime = counting_runtime(port)
 
     async def run(self) -> int:
         """Serve until a signal or a fatal fault; the result is the exit code."""
@@ -89,7 +94,11 @@ class Process:
 
     def _loops(self) -> list[Callable[[], Awaitable[None]]]:
         role = self._settings.api_role
-        loops: list[Callable[[], Awaitable[None]]] = [self._join_temporal]
+        loops: list[Callable[[], Awaitable[None]]] = [self._join_temporal, self._services.metrics.watch_event_loop]
+        if self._settings.metrics_port:
+            loops.append(self._tell_metrics)
+        if role in {"all", "worker"}:
+            loops.append(self._invariants().run)
         if role in {"all", "api"}:
             loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
             loops.append(self._environments().run)
@@ -135,9 +144,24 @@ class Process:
             server.stop()
             await serving
 
+    async def _tell_metrics(self) -> None:
+        port = self._settings.temporal_client_metrics_port if self._temporal_runtime is not None else 0
+        await tell_metrics(self._services, port)
+
     def _sweeper(self) -> Sweeper:
         services = self._services
-        return Sweeper(services.database, services.notifications, services.clock, self._settings.times, self._reachable)
+        return Sweeper(
+            services.database,
+            services.notifications,
+            services.clock,
+            self._settings.times,
+            self._reachable,
+            services.metrics,
+        )
+
+    def _invariants(self) -> InvariantLoop:
+        services = self._services
+        return InvariantLoop(services.database, services.metrics, services.clock, self._settings.times)
 
     def _environments(self) -> EnvironmentLoop:
         services = self._services
@@ -186,12 +210,13 @@ class Process:
             except Invalid:
                 raise
             except (RPCError, RuntimeError, OSError) as error:
+                self._services.metrics.temporal_connected.set(0)
                 log.warning("Temporal is away", address=self._settings.temporal, error=str(error)[:200])
                 await asyncio.sleep(RECONNECT)
 
     async def _work_with_temporal(self) -> None:
         services, settings = self._services, self._settings
-        client = await connect(settings)
+        client = await connect(settings, self._temporal_runtime)
         async with services.database.write() as connection:
             mine = await installations.ensure(connection, settings.pod, settings.pod_number, services.clock())
         await prepare_namespace(client, mine.installation_id)
@@ -201,10 +226,11 @@ class Process:
         services.temporal.connected = services.holders.pipelines = pipelines
         parts: list[Awaitable[None]] = []
         if settings.api_role in {"all", "worker"}:
-            activities = PipelineActivities(services.database, services.notifications, services.clock)
-            relay = Relay(services.database, pipelines, services.notifications, services.clock, settings)
+            metrics = services.metrics
+            activities = PipelineActivities(services.database, services.notifications, services.clock, metrics)
+            relay = Relay(services.database, pipelines, services.notifications, services.clock, settings, metrics)
             reconciler = Reconciler(
-                services.database, pipelines, services.notifications, services.clock, settings.times
+                services.database, pipelines, services.notifications, services.clock, settings.times, metrics
             )
             groups = ResourceGroupActivities(services.database)
             telling = Telling(services.database, pipelines, services.notifications, services.clock, settings.times)
@@ -221,6 +247,7 @@ class Process:
             )
             parts = [worker.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))
+        services.metrics.temporal_connected.set(1)
         log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
         if not parts:
             await asyncio.Event().wait()

@@ -11,6 +11,7 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNa
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import (
     PollerBehaviorAutoscaling,
@@ -47,10 +48,13 @@ _TYPES: Final = {
 }
 
 
-async def connect(settings: Settings) -> Client:
+async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
     """A client of the pod's namespace. Raises `RuntimeError` or `RPCError` while Temporal is away."""
     return await Client.connect(
-        settings.temporal, namespace=settings.temporal_namespace, data_converter=pydantic_data_converter
+        settings.temporal,
+        namespace=settings.temporal_namespace,
+        data_converter=pydantic_data_converter,
+        runtime=runtime,
     )
 
 

@@ -12,6 +12,7 @@ from api import git_http, health, identity, registry_auth
 from api.errors import add_error_handlers
 from api.git_errors import add_git_errors
 from api.hooks import calls
+from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
 from api.openapi.document import described
 from api.pages.errors import add_page_errors
@@ -30,7 +31,7 @@ from api.v4.router import router as rest
 def create_app(services: Services) -> ASGIApp:
     """An application that uses these services; it opens and closes none of them."""
     answering = RunnerProtocol(create_framework(services), services)
-    return RequestIds(LateRefusals(answering, services.refusals))
+    return HttpMetrics(RequestIds(LateRefusals(answering, services.refusals)), services.metrics)
 
 
 def create_framework(services: Services) -> FastAPI:

@@ -1,6 +1,7 @@
 """Compiling apart from the event loop, with what the configuration includes found meanwhile."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from domain.config.compile import compile_config, merged_config
 from domain.config.context import Context
 from domain.config.plan import Plan
 from domain.config.sources import Answer, Request, Wanted
-from domain.errors import Unavailable
+from domain.errors import Invalid, PipelineFiltered, Unavailable
 
 T = TypeVar("T")
 
@@ -41,6 +42,21 @@ class Compilation:
 
     async def _in_rounds(self, work: Callable[..., T | Wanted]) -> T:
         """Compile again with every answer to what was wanted, until nothing is."""
+        begun, result_of = time.perf_counter(), "failed"
+        try:
+            result = await self._until_complete(work)
+            result_of = "ok"
+        except PipelineFiltered:
+            result_of = "filtered"
+            raise
+        except Invalid:
+            result_of = "invalid"
+            raise
+        finally:
+            self.services.metrics.compiled(result_of, time.perf_counter() - begun)
+        return result
+
+    async def _until_complete(self, work: Callable[..., T | Wanted]) -> T:
         loop = asyncio.get_running_loop()
         while True:
             try:

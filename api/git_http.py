@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
 from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token
+from api.git_metrics import git_answer, measured
 from api.job_callers import user_of
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.push import receive
@@ -54,7 +55,7 @@ async def info_refs(path: str, request: Request, services: ServicesDep) -> Respo
     if access is None:
         return _who_are_you()
     version = protocol_version(request.headers.get("git-protocol"))
-    stream = advertise(access.repository, service, version)
+    stream = measured(advertise(access.repository, service, version), "info-refs", services.metrics)
     return await _streamed(stream, f"application/x-{service}-advertisement")
 
 
@@ -66,6 +67,7 @@ async def upload_pack(path: str, request: Request, services: ServicesDep) -> Res
         return _who_are_you()
     version, kind = protocol_version(request.headers.get("git-protocol")), "application/x-git-upload-pack-result"
     stream = serve(access.repository, Service.UPLOAD_PACK, _body(request), version)
+    stream = measured(stream, Service.UPLOAD_PACK, services.metrics)
     try:
         return await _streamed(stream, kind)
     except PerdureError as error:  # git shows nothing of what HTTP says now
@@ -79,7 +81,9 @@ async def receive_pack(path: str, request: Request, services: ServicesDep) -> Re
     access = await _access(services, request, path, Service.RECEIVE_PACK)
     if access is None:
         return _who_are_you()
-    answer = await receive(services, access.project, access.repository, _body(request))
+    with git_answer(services.metrics, Service.RECEIVE_PACK) as seen:
+        answer = await receive(services, access.project, access.repository, _body(request))
+        seen.size = len(answer)
     return Response(answer, 200, _NO_CACHE, "application/x-git-receive-pack-result")
 
 

@@ -43,6 +43,7 @@ async def create_pipeline(services: Services, request: PipelineRequest, reposito
     now = services.clock()
     async with services.database.write() as connection:
         pipeline_id = await pipelines.create(connection, request, plan, now, places)
+    services.metrics.created(request.source, len(plan.jobs))
     await services.notifications.notify(OUTBOX)
     await repository.keep(pipeline_id, request.sha)
     return pipeline_id
@@ -56,6 +57,13 @@ async def prepare(
     A child pipeline has `child_config` in the place of the commit's configuration. What an event compiled to is kept
     for the next one that is the same, unless it may be another plan by then.
     """
+    with services.metrics.creating():
+        return await _prepared(services, request, repository, child_config)
+
+
+async def _prepared(
+    services: Services, request: PipelineRequest, repository: Repository, child_config: str
+) -> tuple[PipelineRequest, Plan]:
     async with services.database.read() as connection:
         project = await projects.find(connection, request.project_id)
         user = await accounts.get(connection, request.user_id)

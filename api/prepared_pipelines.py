@@ -41,6 +41,7 @@ class Prepared:
         now = services.clock()
         if isinstance(self.error, ConfigMissing | PipelineFiltered):
             return None
+        services.metrics.created(self.request.source, 0 if self.skip or self.plan is None else len(self.plan.jobs))
         if self.skip:
             return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now)
         if self.plan is not None:

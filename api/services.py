@@ -24,6 +24,7 @@ from auth.passwords import Passwords
 from auth.queue_ticket import QueueTickets
 from domain.errors import Unavailable
 from git.repository import Repositories
+from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.notifications import Notifications
 from models.session import Database
@@ -108,3 +109,4 @@ class Services:
     holders: Holders = field(default_factory=Holders)
     queue: Queue = field(default_factory=Queue)
     drain: Drain = field(default_factory=Drain)
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)

@@ -27,6 +27,7 @@ from auth.oidc.provider import CALLBACK, Provider
 from auth.queue_ticket import QueueTickets
 from auth.secret_token import PERSONAL, REGISTRATION, digest, plain_token
 from git.repository import Repositories
+from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.columns import Record
 from models.migrate import migrate
@@ -54,10 +55,11 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     await notifications.start()
     settings.repository_root.mkdir(parents=True, exist_ok=True)
     runners = KnownRunners(database, notifications)
+    metrics = ServerMetrics(settings.api_role)
     services = Services(
         settings=settings,
         database=database,
-        store=ObjectStore.open(settings.store),
+        store=ObjectStore.open(settings.store, watch=metrics),
         repositories=Repositories(settings.repository_root),
         notifications=notifications,
         clock=clock,
@@ -76,6 +78,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         calls=HeldCalls(database),
         trace_writer=TraceWriter(database),
         log_reads=LogReads(database),
+        metrics=metrics,
         oidc=Provider(settings.oidc, f"{settings.url}{CALLBACK}") if settings.oidc.issuer else None,
     )
     if settings.api_role != "worker":

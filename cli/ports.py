@@ -21,6 +21,9 @@ FIELDS: Final = (
     "temporal_ui_port",
     "temporal_http_port",
     "temporal_metrics_port",
+    "metrics_port",
+    "front_metrics_port",
+    "temporal_client_metrics_port",
 )
 
 

@@ -18,7 +18,10 @@ from sqlalchemy.exc import DBAPIError, InterfaceError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from domain.errors import StorageFull, Unavailable
+from models.database_usage import DatabaseUsage, Turn
 
+_SQLITE_CONNECTIONS = 2
+"""One that writes, one that reads."""
 _PATIENCE = 15.0
 """Seconds in which a transaction waits for that of another process on SQLite."""
 _LOOK_AGAIN = 0.002
@@ -154,6 +157,7 @@ class Database:
         """Open lazily; nothing is connected before the first statement."""
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
+        self.usage = DatabaseUsage(_SQLITE_CONNECTIONS if self.is_sqlite else pool_size)
         if self.is_sqlite:
             self._file = SqliteFile(url)
         else:
@@ -172,20 +176,25 @@ class Database:
         """Reads; each statement sees the newest commit."""
         with _explained():
             if self.is_sqlite:
+                self.usage.reads.number += 1  # it waits for nobody
                 yield cast("AsyncConnection", self._file.reader())
                 return
-            async with self._reading.connect() as connection:
-                yield connection
+            with Turn(self.usage.reads) as turn:
+                async with self._reading.connect() as connection:
+                    turn.begin()
+                    yield connection
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A transaction that commits at the end of the block, or rolls back when it raises."""
-        with _explained():
+        with _explained(), Turn(self.usage.writes) as turn:
             if self.is_sqlite:
                 async with self._file.writer() as connection:
+                    turn.begin()
                     yield cast("AsyncConnection", connection)
                 return
             async with self._engine.begin() as asynchronous:
+                turn.begin()
                 yield asynchronous
 
     @asynccontextmanager

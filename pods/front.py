@@ -18,7 +18,9 @@ import uvloop
 from aiohttp import ClientResponse, web
 from aiohttp.client_exceptions import ClientError
 
+from metrics.front_metrics import FrontMetrics
 from pods.connection import HEADER_LIMIT, MOST_HEADERS, Connection, Server
+from pods.front_exposition import telling
 from pods.headers import request_headers, response_headers
 from pods.patience import SAFE, Patience, PatienceTable
 from pods.request_body import ClientGone, ClientTooSlow, RequestBody
@@ -48,8 +50,9 @@ log = logging.getLogger("perdure.front")
 class Front:
     """Answers every request: from the API when that is there, with 503 when it is away."""
 
-    def __init__(self, settings: Settings, upstream: Upstream) -> None:
+    def __init__(self, settings: Settings, upstream: Upstream, metrics: FrontMetrics) -> None:
         """Take the settings and an open way to the API."""
+        self._metrics = metrics
         self._limits = settings.front
         self._proto = urlsplit(settings.url).scheme
         self._patience = PatienceTable(settings)
@@ -57,6 +60,13 @@ class Front:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
+        patience = self._patience.of(request.method, request.rel_url.raw_path)
+        with self._metrics.passing(patience.name) as passage:
+            response = await self._answer(request, patience)
+            passage.status = str(response.status)
+            return response
+
+    async def _answer(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
         path = request.rel_url.raw_path
         if not path.startswith("/"):
             return _message(HTTPStatus.BAD_REQUEST, f"{request.method} {path} is not a path on this server.")
@@ -66,7 +76,7 @@ class Front:
             healthy = await self._upstream.healthy(API_HEALTH_LIMIT)
             return _message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
         try:
-            return await self._forward(request, self._patience.of(request.method, path))
+            return await self._forward(request, patience)
         except ClientTooSlow as error:
             assert isinstance(request.protocol, Connection)
             request.protocol.linger_no_more()
@@ -103,10 +113,12 @@ class Front:
             try:
                 return await self._upstream.send(request.method, request.rel_url, headers, body, patience)
             except Away as away:
+                self._metrics.away(patience.name)
                 harmless = away.unprocessed or patience.repeatable or request.method in SAFE
                 if not (harmless and body.repeatable) or loop.time() >= deadline:
                     raise
-            await asyncio.sleep(self._limits.probe_every)
+            with self._metrics.holding(patience.name):
+                await asyncio.sleep(self._limits.probe_every)
 
     async def _pass_on(self, request: web.BaseRequest, answer: ClientResponse) -> web.StreamResponse:
         """Send the answer to the client; raises Away if a small answer is cut before the client saw any of it."""
@@ -163,11 +175,11 @@ def _closing(response: web.Response) -> web.Response:
 
 
 @contextlib.asynccontextmanager
-async def serving(settings: Settings) -> AsyncIterator[None]:
+async def serving(settings: Settings, metrics: FrontMetrics | None = None) -> AsyncIterator[None]:
     """Serve on `host:front_port` while the context is open; raises OSError if the port is taken."""
     async with Upstream(settings.api_port, settings.front) as upstream:
         server = Server(
-            Front(settings, upstream).handle,
+            Front(settings, upstream, metrics or FrontMetrics()).handle,
             handler_cancellation=True,  # a client that goes away must take its request to the API along
             access_log=None,
             auto_decompress=False,
@@ -193,7 +205,8 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with serving(settings):
+    metrics = FrontMetrics()
+    async with serving(settings, metrics), telling(metrics, settings):
         log.info("listening on %s:%d", settings.host, settings.front_port)
         await stop.wait()
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -49,6 +49,16 @@ class Sink(Protocol):
         """Append."""
 
 
+class Watch(Protocol):
+    """Who wants to know how the store fares."""
+
+    def store_call(self, operation: str) -> AbstractContextManager[None]:
+        """A call of it begins."""
+
+    def stored(self, operation: str, size: int) -> None:
+        """So many bytes went through it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
     """Objects by key. A key is a relative path of plain segments (letters, digits, `_.+=@-`, no leading dot)."""
@@ -56,9 +66,10 @@ class ObjectStore:
     store: LocalStore | S3Store
     root: Path | None
     """Folder of a store of files; None for S3."""
+    watch: Watch | None = None
 
     @classmethod
-    def open(cls, url: str, **options: Any) -> Self:
+    def open(cls, url: str, *, watch: Watch | None = None, **options: Any) -> Self:
         """Open `file:///path` (the folder is made) or `s3://bucket/prefix`.
 
         S3 takes address, keys and region from the usual `AWS_*` environment variables (`AWS_ENDPOINT_URL`,
@@ -71,9 +82,9 @@ class ObjectStore:
             with translated_errors(root):
                 root.mkdir(parents=True, exist_ok=True)
                 remove_abandoned(root)
-            return cls(LocalStore(root), root)
+            return cls(LocalStore(root), root, watch)
         if address.scheme == "s3" and address.netloc:
-            return cls(S3Store.from_url(url, **{"retry_config": RETRIES, **options}), None)
+            return cls(S3Store.from_url(url, **{"retry_config": RETRIES, **options}), None, watch)
         raise Invalid(f"PERDURE_OBJECT_STORE is {url!r}; it must be file:///path or s3://bucket/prefix.")
 
     async def put(
@@ -87,14 +98,16 @@ class ObjectStore:
         """
         size = crc32 = 0
         digest = hashlib.sha256()
-        async with self._sink(checked_key(key)) as sink:
-            async for chunk in _sliced(chunks):
-                size += len(chunk)
-                if limit is not None and size > limit:
-                    raise TooLarge(f"{key} has more than {limit} bytes, the limit set by {limit_set_by}.")
-                digest.update(chunk)
-                crc32 = zlib.crc32(chunk, crc32)
-                await sink.write(chunk)
+        with self._called("put"):
+            async with self._sink(checked_key(key)) as sink:
+                async for chunk in _sliced(chunks):
+                    size += len(chunk)
+                    if limit is not None and size > limit:
+                        raise TooLarge(f"{key} has more than {limit} bytes, the limit set by {limit_set_by}.")
+                    digest.update(chunk)
+                    crc32 = zlib.crc32(chunk, crc32)
+                    await sink.write(chunk)
+        self._passed("put", size)
         return Stored(size, digest.hexdigest(), crc32)
 
     async def read(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
@@ -107,7 +120,7 @@ class ObjectStore:
             return
         options: GetOptions = {"range": {"offset": start} if end is None else (start, end)}
         try:
-            with reading(key):
+            with self._called("read"), reading(key):
                 whole = start == 0 and end is None
                 result = await obstore.get_async(self.store, key, options=None if whole else options)
         except Unavailable:
@@ -121,6 +134,7 @@ class ObjectStore:
                 chunk = await anext(stream, None)
             if chunk is None:
                 return
+            self._passed("read", len(chunk))
             yield bytes(chunk)
 
     async def size(self, key: str) -> int:
@@ -131,7 +145,7 @@ class ObjectStore:
     async def delete(self, key: str) -> None:
         """Remove the object; one that is not there is no error."""
         try:
-            with reading(key):
+            with self._called("delete"), reading(key):
                 await obstore.delete_async(self.store, checked_key(key))
         except NotFound:
             return
@@ -156,6 +170,13 @@ class ObjectStore:
             return ""
         with reading(key):
             return str(await obstore.sign_async(self.store, "GET", checked_key(key), ADDRESS_LIFE))
+
+    def _called(self, operation: str) -> AbstractContextManager[None]:
+        return nullcontext() if self.watch is None else self.watch.store_call(operation)
+
+    def _passed(self, operation: str, size: int) -> None:
+        if self.watch is not None:
+            self.watch.stored(operation, size)
 
     def _sink(self, key: str) -> AbstractAsyncContextManager[Sink]:
         if self.root is not None:

@@ -57,6 +57,7 @@ class Server:
             "api_port": self.port,
             "external_url": self.url,
             "temporal_address": temporal,
+            "metrics_port": 0,
             **settings,
         }
         names = {f"PERDURE_{name.upper()}": str(value) for name, value in known.items()}

@@ -16,6 +16,7 @@ from temporalio.service import RPCError
 
 from domain.messages import Operation, PipelineFacts
 from domain.status import COMPLETE
+from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
 from models.repositories import pipelines, resource_groups, unfinished
@@ -42,8 +43,10 @@ class Reconciler:
         notifications: Notifications,
         clock: Clock,
         times: TimeLimits,
+        metrics: ServerMetrics | None = None,
     ) -> None:
         """Take what the composition root made."""
+        self._metrics = metrics or ServerMetrics()
         self._database = database
         self._workflows = workflows
         self._notifications = notifications
@@ -56,8 +59,9 @@ class Reconciler:
         while True:
             await asyncio.sleep(self._every)
             try:
-                await self.reconcile()
+                self._metrics.reconciliation("done", len(await self.reconcile()))
             except Exception:
+                self._metrics.reconciliation("failed")
                 log.exception("reconciling failed; the next round tries again")
 
     async def reconcile(self) -> list[int]:

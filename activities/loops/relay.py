@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from domain.errors import Unavailable
 from domain.messages import Operation, PipelineFacts
+from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, Notifications
@@ -50,8 +51,10 @@ class Relay:
         notifications: Notifications,
         clock: Clock,
         settings: Settings,
+        metrics: ServerMetrics | None = None,
     ) -> None:
         """Take what the composition root made."""
+        self._metrics = metrics or ServerMetrics()
         self._database = database
         self._workflows = workflows
         self._notifications = notifications
@@ -115,11 +118,18 @@ class Relay:
         verdicts = await self._verdicts(rows)
         looks = self._looks(rows)
         results = await asyncio.gather(*(self._send(row, facts, verdicts, looks) for row in rows))
+        self._count(rows, results)
         done = [row for row, taken in zip(rows, results, strict=True) if taken]
         if done:
             async with self._database.write() as connection:
                 await outbox.mark_sent(connection, done, self._clock())
         return len(done)
+
+    def _count(self, rows: Sequence[Record], taken: Sequence[bool]) -> None:
+        now = self._clock()
+        for row, is_taken in zip(rows, taken, strict=True):
+            age = (now - row.created_at).total_seconds()
+            self._metrics.sent(row.kind, "sent" if is_taken else "later", age)
 
     async def _take(self) -> Sequence[Record]:
         """Rows that nobody sends now; they fly from here on."""

@@ -6,6 +6,7 @@ those that wait for one; then it stops and raises an alarm (reference: reliabili
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
 from typing import TypeVar
 
 import structlog
@@ -13,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.status import Status
 from domain.verdict import RUNNER_LOST
+from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
 from models.columns import Record
@@ -27,18 +29,30 @@ log = structlog.get_logger()
 Item = TypeVar("Item")
 
 
+class Rule(StrEnum):
+    """What a sweep looks for; the metrics know the names, people read the values."""
+
+    NOT_TAKEN_UP = "hand-outs that nobody took up"
+    RUNNER_LOST = "runners that are silent"
+    OVERDUE = "jobs beyond their timeout"
+    NOT_STOPPED = "jobs that do not stop"
+    WAITED_IN_VAIN = "jobs that wait in vain"
+
+
 class Share:
     """How many jobs one sweep may still touch, of all the kinds that it counts together."""
 
-    def __init__(self, of: int) -> None:
+    def __init__(self, of: int, metrics: ServerMetrics) -> None:
         """Three jobs or five in a hundred of these, whichever is more."""
         self.left = max(3, of // 20)
+        self._metrics = metrics
 
-    def cut(self, found: Sequence[Item], what: str) -> Sequence[Item]:
+    def cut(self, found: Sequence[Item], rule: Rule) -> Sequence[Item]:
         """The first of these, as many as are left; an alarm if there are more."""
         within = found[: self.left]
         if len(found) > len(within):
-            log.error("more jobs than one sweep may end", what=what, found=len(found), most=len(within))
+            self._metrics.sweep_cut(rule.name.lower())
+            log.error("more jobs than one sweep may end", what=rule, found=len(found), most=len(within))
         self.left -= len(within)
         return within
 
@@ -53,8 +67,10 @@ class Sweeper:
         clock: Clock,
         times: TimeLimits,
         reachable: Callable[[], Awaitable[bool]],
+        metrics: ServerMetrics | None = None,
     ) -> None:
         """`reachable` tells whether the front reaches this API: without it a tick would be a lie."""
+        self._metrics = metrics or ServerMetrics()
         self._database = database
         self._notifications = notifications
         self._clock = clock
@@ -66,9 +82,11 @@ class Sweeper:
         while True:
             await asyncio.sleep(self._times.lease_tick)
             try:
-                if await self._reachable():
+                if is_reachable := await self._reachable():
                     await self.sweep()
+                self._metrics.swept("done" if is_reachable else "unreachable")
             except Exception:
+                self._metrics.swept("failed")
                 log.exception("a sweep failed; the next one tries again")
 
     async def sweep(self) -> None:
@@ -82,7 +100,7 @@ class Sweeper:
                 log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))
             is_calm = await leases.is_calm(connection)
             held = await leases.held(connection)
-        share = Share(held)
+        share = Share(held, self._metrics)
         if held:
             await self._put_back(share)
             await self._give_up(share)
@@ -102,12 +120,13 @@ class Sweeper:
         """Jobs handed out without any call for them go back to the queue."""
         async with self._database.read() as connection:
             found = await leases.silent(connection, self._ticks(self._times.hand_out_window), taken_up=False)
-        rows = share.cut([row for row in found if row.status == Status.RUNNING], "hand-outs that nobody took up")
+        rows = share.cut([row for row in found if row.status == Status.RUNNING], Rule.NOT_TAKEN_UP)
         if not rows:
             return
         async with self._database.write() as connection:
             back = await leases.put_back(connection, rows, self._clock())
         if back:
+            self._metrics.swept_jobs(Rule.NOT_TAKEN_UP.name.lower(), len(back))
             log.warning("nobody took up these jobs; they are pending again", jobs=back)
             await job_offers.tell(self._database, self._notifications, back)
 
@@ -116,49 +135,49 @@ class Sweeper:
         patience = self._ticks(self._times.runner_lost)
         async with self._database.read() as connection:
             found = await leases.silent(connection, patience, taken_up=True)
-        rows = share.cut(found, "runners that are silent")
+        rows = share.cut(found, Rule.RUNNER_LOST)
         if not rows:
             return
         async with self._database.write() as connection:
             lost = await leases.still_silent(connection, rows, patience)
             ended = await self._fail(connection, [row for row in rows if row.job_id in lost], RUNNER_LOST)
-        await self._tell(ended, "the runners of these jobs are lost")
+        await self._tell(ended, Rule.RUNNER_LOST, "the runners of these jobs are lost")
 
     async def _end_overdue(self, share: Share) -> None:
         """Jobs that run although their runner should have ended them long ago."""
         async with self._database.read() as connection:
             found = await leases.overdue(connection, self._times.lease_tick, self._times.timeout_grace)
-        rows = share.cut(found, "jobs beyond their timeout")
+        rows = share.cut(found, Rule.OVERDUE)
         if not rows:
             return
         async with self._database.write() as connection:
             ended = await self._fail(connection, rows, "job_execution_timeout")
-        await self._tell(ended, "these jobs ran beyond their timeout")
+        await self._tell(ended, Rule.OVERDUE, "these jobs ran beyond their timeout")
 
     async def _end_canceling(self, share: Share) -> None:
         """A runner that was asked to stop and never answered; also of an attempt that was retried meanwhile."""
         async with self._database.read() as connection:
             found = await stuck_canceling(connection, self._times.canceling)
-        rows = share.cut(found, "jobs that do not stop")
+        rows = share.cut(found, Rule.NOT_STOPPED)
         if not rows:
             return
         async with self._database.write() as connection:
             ended = await verdicts.end_jobs(connection, rows, Status.CANCELED, self._clock())
-        await self._tell(ended, "these jobs did not stop in time")
+        await self._tell(ended, Rule.NOT_STOPPED, "these jobs did not stop in time")
 
     async def _end_waiting(self) -> None:
         """Jobs that have waited for too long, above all those that no runner can take."""
         async with self._database.read() as connection:
             found = await waiting_jobs.overdue(connection, self._times)
-            share = Share(await waiting_jobs.count(connection) if found else 0)
-        rows = share.cut(found, "jobs that wait in vain")
+            share = Share(await waiting_jobs.count(connection) if found else 0, self._metrics)
+        rows = share.cut(found, Rule.WAITED_IN_VAIN)
         if not rows:
             return
         async with self._database.write() as connection:
             ended = await self._fail(connection, rows, "stuck_or_timeout_failure")
         for row in rows:
             log.warning("a job waited in vain", job=row.job_id, reason=row.reason or "every runner that fits was busy")
-        await self._tell(ended, "these jobs waited for too long")
+        await self._tell(ended, Rule.WAITED_IN_VAIN, "these jobs waited for too long")
 
     async def _fail(self, connection: AsyncConnection, rows: Sequence[Record], reason: str) -> list[int]:
         """End each job, unless it was handed out anew since it was looked at."""
@@ -169,7 +188,8 @@ class Sweeper:
             )
         return ended
 
-    async def _tell(self, ended: Sequence[int], text: str) -> None:
+    async def _tell(self, ended: Sequence[int], rule: Rule, text: str) -> None:
         if ended:
+            self._metrics.swept_jobs(rule.name.lower(), len(ended))
             log.warning(text, jobs=list(ended))
             await self._notifications.notify(OUTBOX)

@@ -175,6 +175,7 @@ class BridgeLoop:
             await outbox.put(connection, outbox.FOLLOW, wish.pipeline_id, now)
             return None
         made = await pipelines.create(connection, wish.request, wish.plan, now, wish.places)
+        self._services.metrics.created(wish.request.source, len(wish.plan.jobs))
         await bridges.begin(connection, bridge, made, now)
         return made
 

@@ -4,7 +4,7 @@ So a loaded server does not pay for each of them, and the fair order holds among
 cannot have is not the others' fault: whose client is gone leaves, and an error sends each of them on alone.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -114,9 +114,19 @@ async def _in_one_transaction(asked: list[Asking]) -> dict[Asking, Answer]:
         return {asked[0]: Found()}
     if jobs:
         services.queue.found_a_job()
+    _count(services, answers.values(), len(asked))
     if len(jobs) < len(asked):
         services.polls.found_nothing()
     return {**answers}
+
+
+def _count(services: Services, found: Iterable[Found], asked: int) -> None:
+    """For the metrics; jobs that failed on their way are nobody's."""
+    given = [one.rows.job for one in found if one.rows is not None and one.document is not None]
+    services.metrics.claimed(asked, len(given))
+    now = services.clock()
+    for job in given:
+        services.metrics.handed_out(job.tags, (now - job.queued_at).total_seconds() if job.queued_at else 0.0)
 
 
 @asynccontextmanager

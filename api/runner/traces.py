@@ -36,6 +36,7 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
         row = await _drop(services, claims)
     else:
         row = await services.trace_writer.append(chunk)
+        services.metrics.trace_bytes.inc(len(content))
     headers = {
         "Job-Status": row.status,
         "Range": f"0-{start + len(content)}",

@@ -107,6 +107,7 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
             await _record(connection, row, report, services, log_incomplete=not complete)
     if complete is None:
         raise TraceMismatch(f"412 Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
+    services.metrics.reported(report.status)
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)
     await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)

@@ -50,6 +50,11 @@ class WaitingPolls:
         notifications.listen(JOBS, self._told_of_jobs)
         notifications.listen(RUNNERS, self._told_of_a_change)
 
+    @property
+    def waiting(self) -> int:
+        """How many runners are held."""
+        return sum(map(len, self._rows.values()))
+
     def start(self) -> None:
         """Look by itself from now on."""
         self._spawn(self._keep_looking())

@@ -139,6 +139,7 @@ class TickLoop:
         now = self._services.clock()
         if isinstance(wish, Wanted):
             made = await pipelines.create(connection, wish.request, wish.plan, now, wish.places)
+            self._services.metrics.created(wish.request.source, len(wish.plan.jobs))
             outcome = Outcome.BY_HAND if tick.by_hand else Outcome.STARTED
             await schedule_ticks.settle(connection, tick.id, outcome, now, pipeline_id=made)
             return made

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 TEMPLATES = Path(__file__).resolve().parent
+METRICS = "metrics.conf"
 GROUP = "perdure_api"
 UPSTREAM = """upstream {group} {{
 {servers}
@@ -54,21 +55,23 @@ def values(listen: str, apis: Sequence[str], resolver: str | None, folder: Path)
 
 
 def main() -> None:
-    """Read the command line and write `nginx.conf` and `perdure.conf`."""
+    """Read the command line and write `nginx.conf`, `perdure.conf` and perhaps `metrics.conf`."""
     parser = argparse.ArgumentParser(description="Write an nginx configuration for the front of Perdure.")
     parser.add_argument("--listen", type=checked(LISTEN), default="8929", help="port or address:port")
     parser.add_argument(
         "--api", type=checked(ADDRESS), action="append", required=True, help="host:port; may be repeated"
     )
     parser.add_argument("--resolver", type=checked(RESOLVER), help="name server; then exactly one --api")
+    parser.add_argument("--metrics", type=checked(LISTEN), help="port or address:port for Prometheus; without it none")
     parser.add_argument("folder", type=checked(FOLDER), help="where configuration, logs and temporary files go")
     options = parser.parse_args()
     if options.resolver and len(options.api) != 1:
         parser.error("--resolver goes with exactly one --api, whose name stands for all of them")
     folder = Path(options.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    known = values(options.listen, options.api, options.resolver, folder)
-    for name in ("nginx.conf", "perdure.conf"):
+    known = {**values(options.listen, options.api, options.resolver, folder), "FRONT_METRICS": options.metrics or ""}
+    (folder / METRICS).unlink(missing_ok=True)
+    for name in ("nginx.conf", "perdure.conf", *((METRICS,) if options.metrics else ())):
         template = (TEMPLATES / f"{name}.template").read_text()
         (folder / name).write_text(PLACEHOLDER.sub(lambda found: known[found[1]], template))
 

@@ -42,10 +42,14 @@ class Stale(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The rows after a decision, and the kinds of outbox rows that it put: somebody can be woken to carry them out."""
+    """The rows after a decision, and the kinds of outbox rows that it put: somebody can be woken to carry them out.
+
+    `ended` says that the pipeline has ended by this decision.
+    """
 
     recorded: Recorded
     put: frozenset[str] = frozenset()
+    ended: bool = False
 
 
 async def record_or_read(database: Any, decision: Decision, now: datetime) -> Written:
@@ -95,7 +99,7 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
         answers=answered,
         slots=slots,
     )
-    return Written(recorded, frozenset(put))
+    return Written(recorded, frozenset(put), ended=status != before.status and status in COMPLETE)
 
 
 _jobs: Any = bindparam("b_jobs", expanding=True)

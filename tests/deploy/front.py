@@ -45,12 +45,17 @@ async def listening(port: int) -> None:
 
 
 @asynccontextmanager
-async def front(folder: Path, *apis: str, resolver: str = "") -> AsyncIterator[str]:
-    """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`."""
+async def front(folder: Path, *apis: str, resolver: str = "", metrics: int = 0) -> AsyncIterator[str]:
+    """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`.
+
+    With `metrics` it tells its own at that port.
+    """
     nginx, port = nginx_binary(), free_port()
     arguments = ["--listen", f"127.0.0.1:{port}"]
     for api in apis:
         arguments += ["--api", api]
+    if metrics:
+        arguments += ["--metrics", f"127.0.0.1:{metrics}"]
     if resolver:
         arguments += ["--resolver", resolver]
     render = await asyncio.create_subprocess_exec(sys.executable, str(RENDER), *arguments, str(folder))

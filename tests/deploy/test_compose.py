@@ -94,7 +94,8 @@ def test_the_two_roles_share_everything_but_their_role() -> None:
 
 def test_the_front_fills_every_placeholder_of_its_template() -> None:
     """A placeholder that stays would keep nginx from starting."""
-    template = (ROOT / "deploy" / "nginx" / "perdure.conf.template").read_text()
+    folder = ROOT / "deploy" / "nginx"
+    template = "".join((folder / f"{name}.conf.template").read_text() for name in ("perdure", "metrics"))
     environment = compose()["services"]["front"]["environment"]
     assert set(re.findall(r"\$\{(FRONT_[A-Z]+)\}", template)) == {name for name in environment if name[:6] == "FRONT_"}
     assert environment["FRONT_API"] == "api:" + compose()["services"]["api"]["environment"]["PERDURE_API_PORT"]

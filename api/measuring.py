@@ -1,0 +1,113 @@
+"""Figures from the database for whoever reads the metrics: read when they are asked for, and not too often."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+
+from metrics import names
+from metrics.labels import tag_set
+from metrics.sampled import Reading
+from metrics.server_metrics import ServerMetrics
+from models.repositories.measurements import Measurements, Waiting, measure
+from models.session import Database
+
+FRESH: Final = 10.0
+"""Seconds for which the figures are told again without another look."""
+LIMIT: Final = 2.0
+"""Seconds that a look may take; then the figures before it are told."""
+STALE: Final = 60.0
+"""Seconds after which they are told no more."""
+
+TOLD: Final = (
+    names.QUEUE_JOBS,
+    names.QUEUE_OLDEST,
+    names.UNFOLDED,
+    names.UNFOLDED_OLDEST,
+    names.PIPELINES,
+    names.JOBS,
+    names.OUTBOX_ROWS,
+    names.OUTBOX_OLDEST,
+    names.LEASES,
+    names.LEASE_SILENCE,
+    names.LEASE_TICK_AGE,
+    names.LOGS_TO_MOVE,
+    names.OBJECTS_TO_DELETE,
+    names.MEASURED_AT,
+)
+
+log = structlog.get_logger()
+
+
+class Measuring:
+    """The figures of one database, for the metrics of one process."""
+
+    def __init__(self, database: Database, metrics: ServerMetrics, *, fresh: float = FRESH) -> None:
+        """Nothing is read before somebody asks."""
+        self._database = database
+        self._metrics = metrics
+        self._fresh = fresh
+        self._reading: Reading = {}
+        self._read_at = float("-inf")
+        self._one_at_a_time = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read them anew unless they are fresh; never raises."""
+        async with self._one_at_a_time:
+            if time.monotonic() - self._read_at < self._fresh:
+                return
+            try:
+                async with asyncio.timeout(LIMIT), self._database.read() as connection:
+                    self._reading = self._readings(await measure(connection))
+                self._read_at = time.monotonic()
+            except Exception as error:  # noqa: BLE001  # whatever it is: the other metrics are told all the same
+                self._metrics.measure_failures.inc()
+                log.warning("the figures for the metrics could not be read", error=repr(error)[:200])
+
+    def now(self) -> Reading:
+        """The figures as they were read last; old ones would be taken for the truth."""
+        return self._reading if time.monotonic() - self._read_at < STALE else {}
+
+    def _readings(self, found: Measurements) -> Reading:
+        jobs, ages = self._by_tags(found.queue)
+        return {
+            names.QUEUE_JOBS: jobs,
+            names.QUEUE_OLDEST: ages,
+            names.UNFOLDED: {(): found.unfolded.number},
+            names.UNFOLDED_OLDEST: {(): found.unfolded.age},
+            names.PIPELINES: self._by_source(found.pipelines),
+            names.JOBS: _keyed(found.jobs),
+            names.OUTBOX_ROWS: {(kind,): waiting.number for kind, waiting in found.unsent.items()},
+            names.OUTBOX_OLDEST: {(kind,): waiting.age for kind, waiting in found.unsent.items()},
+            names.LEASES: {("taken_up" if taken else "handed_out",): rows for taken, rows in found.leases.items()},
+            names.LEASE_SILENCE: {(): found.longest_silence},
+            names.LEASE_TICK_AGE: {} if found.tick_age is None else {(): found.tick_age},
+            names.LOGS_TO_MOVE: {(): found.logs_to_move},
+            names.OBJECTS_TO_DELETE: {(): found.objects_to_delete},
+            names.MEASURED_AT: {(): found.at},
+        }
+
+    def _by_tags(
+        self, queue: Mapping[tuple[str, ...], Waiting]
+    ) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], float]]:
+        """Jobs and ages by the label of their tags; of those that share `other`, all and the oldest."""
+        jobs: dict[tuple[str, ...], float] = {}
+        ages: dict[tuple[str, ...], float] = {}
+        for tags, waiting in sorted(queue.items(), key=lambda item: -item[1].number):
+            label = (self._metrics.tag_sets.of(tag_set(tags)),)
+            jobs[label] = jobs.get(label, 0) + waiting.number
+            ages[label] = max(ages.get(label, 0), waiting.age)
+        return jobs, ages
+
+    def _by_source(self, pipelines: Mapping[tuple[str, str], int]) -> dict[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], float] = {}
+        for (status, source), rows in pipelines.items():
+            label = (status, self._metrics.sources.of(source))
+            found[label] = found.get(label, 0) + rows
+        return found
+
+
+def _keyed(values: Mapping[str, int]) -> dict[tuple[str, ...], float]:
+    return {(key,): value for key, value in values.items()}

@@ -1,0 +1,33 @@
+"""What every process tells of itself: its version, its processor time and memory, and the lag of its event loop."""
+
+import asyncio
+from importlib.metadata import version
+from typing import Final
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+
+from metrics import names
+
+LOOK_EVERY: Final = 1.0
+"""Seconds between two looks at the lag."""
+
+
+class ProcessMetrics:
+    """A registry, and what needs nothing but the process."""
+
+    def __init__(self, role: str) -> None:
+        """`role` is what the process does: `all`, `api`, `worker` or `front`."""
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        names.BUILD.gauge(self.registry).labels(version("perdure"), role).set(1)
+        self._lag = names.LOOP_LAG.histogram(self.registry)
+
+    async def watch_event_loop(self) -> None:
+        """Note for ever how late the event loop calls what is due."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + LOOK_EVERY
+            await asyncio.sleep(LOOK_EVERY)
+            self._lag.observe(max(0.0, loop.time() - due))

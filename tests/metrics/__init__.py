@@ -1,0 +1,1 @@
+"""Metrics: names, labels, the text that Prometheus reads, and what a busy installation feeds."""
