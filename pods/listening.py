@@ -74,6 +74,11 @@ def hand_on(sockets: Sequence[socket.socket]) -> dict[str, str]:
     return {HANDED: ",".join(str(one.fileno()) for one in sockets)} if sockets else {}
 
 
+def addresses(host: str, port: int) -> set[tuple[str, int]]:
+    """Where `opened` listens."""
+    return {(str(address[0]), port) for _, _, _, _, address in _resolved(host, port)}
+
+
 def address_of(sockets: Sequence[socket.socket]) -> set[tuple[str, int]]:
     """Where they listen."""
     return {one.getsockname()[:2] for one in sockets}
