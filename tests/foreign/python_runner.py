@@ -43,7 +43,7 @@ class PythonRunner(ForeignRunner):
             "--desc",
             self.name,
             "--tag",
-            "foreign",
+            site.tag,
         )
         assert code == 0, output
         taking = asyncio.create_task(_take_jobs(folder, site))
