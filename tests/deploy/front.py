@@ -45,14 +45,19 @@ async def listening(port: int) -> None:
 
 
 @asynccontextmanager
-async def front(folder: Path, *apis: str, resolver: str = "") -> AsyncIterator[str]:
-    """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`."""
-    nginx, port = nginx_binary(), free_port()
+async def front(folder: Path, *apis: str, resolver: str = "", holder: str = "", port: int = 0) -> AsyncIterator[str]:
+    """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`.
+
+    `holder` is host:port too, `port` that of nginx.
+    """
+    nginx, port = nginx_binary(), port or free_port()
     arguments = ["--listen", f"127.0.0.1:{port}"]
     for api in apis:
         arguments += ["--api", api]
     if resolver:
         arguments += ["--resolver", resolver]
+    if holder:
+        arguments += ["--holder", holder]
     render = await asyncio.create_subprocess_exec(sys.executable, str(RENDER), *arguments, str(folder))
     assert await render.wait() == 0
     process = await asyncio.create_subprocess_exec(
