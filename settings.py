@@ -185,6 +185,8 @@ class FrontLimits(BaseSettings):
     A runner waits 600 s for an answer to begin."""
     held: int = Field(default=4096, ge=0)
     """How many of them wait at once; half the files that the process may open, if that is less."""
+    held_memory: int = Field(default=256 * 1024 * 1024, ge=0)
+    """Bytes of their bodies that have come with them, at most; of each that is what came at once with its header."""
     probe_every: float = 0.25
     """How often the API is asked whether it is back while something waits for it."""
     apis: str = ""

@@ -137,7 +137,7 @@ class Front:
     async def _hold(self, body: RequestBody, patience: Patience, deadline: float) -> None:
         """Let a request wait until the API is back; raises Away."""
         with body.unread():
-            await self.holding.wait(patience, deadline)
+            await self.holding.wait(patience, deadline, body.here)
 
     async def _pass_on(self, request: web.BaseRequest, answer: ClientResponse, status: int) -> web.StreamResponse:
         """Send the answer to the client; raises Away if a small answer is cut before the client saw any of it."""

@@ -18,6 +18,7 @@ from aiohttp import web
 from pods.connection import HEADER_LIMIT, MOST_HEADERS, Server
 from pods.forwarding import Front
 from pods.listening import BACKLOG, address_of, handed, offered, opened
+from pods.request_body import SMALL
 from pods.upstream import Upstream
 from settings import Settings
 
@@ -75,6 +76,7 @@ async def serving(settings: Settings, sockets: Sequence[socket.socket] = ()) -> 
             auto_decompress=False,
             keepalive_timeout=settings.front.keepalive,
             header=settings.front.header,
+            read_bufsize=SMALL,
             lingering_time=LINGER,
             max_line_size=HEADER_LIMIT,
             max_field_size=HEADER_LIMIT,

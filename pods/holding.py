@@ -5,7 +5,7 @@ One probe asks for all of them whether the API is back. Their bodies are not rea
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
@@ -24,10 +24,11 @@ log = logging.getLogger("perdure.front")
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """One call that waits; `number` says when it came."""
+    """One call that waits; `number` says when it came, `size` how many bytes of its body have come with it."""
 
     patience: Patience
     number: int
+    size: int
     turn: "asyncio.Future[None]" = field(repr=False)
 
 
@@ -38,6 +39,7 @@ class Holding:
         """`most`: so many calls are held at once; `is_back` asks the API."""
         self._every = limits.probe_every
         self._most = most
+        self._memory = limits.held_memory
         self._is_back = is_back
         self._waiting: list[_Place] = []
         self._numbers = count()
@@ -49,11 +51,14 @@ class Holding:
         """How many wait."""
         return len(self._waiting)
 
-    async def wait(self, patience: Patience, deadline: float) -> None:
-        """Wait until the API is back; raises Away at `deadline` (of the loop's clock), or when there is no place."""
+    async def wait(self, patience: Patience, deadline: float, size: int = 0) -> None:
+        """Wait until the API is back; raises Away at `deadline` (of the loop's clock), or when there is no place.
+
+        `size`: bytes of the body that are here already.
+        """
         loop = asyncio.get_running_loop()
-        self._make_room(patience)
-        place = _Place(patience, next(self._numbers), loop.create_future())
+        self._make_room(patience, size)
+        place = _Place(patience, next(self._numbers), size, loop.create_future())
         self._waiting.append(place)
         if self._probing is None or self._probing.done():
             self._probing = asyncio.create_task(self._probe())
@@ -78,14 +83,19 @@ class Holding:
             self._probing.cancel()
             await asyncio.gather(self._probing, return_exceptions=True)
 
-    def _make_room(self, patience: Patience) -> None:
-        """Take the place of the oldest call of the least worth, if it is worth no more than the one that comes."""
-        if len(self._waiting) < self._most:
-            return
-        oldest = min(self._waiting, key=lambda place: (place.patience.worth, place.number), default=None)
+    def _make_room(self, patience: Patience, size: int) -> None:
+        """Take the places of the oldest calls of the least worth, if they are worth no more than the one that comes."""
+        while len(self._waiting) >= self._most:
+            self._replace(self._waiting, patience, f"{self._most} calls are held (PERDURE_FRONT_HELD)")
+        while size and sum(place.size for place in self._waiting) + size > self._memory:
+            large = [place for place in self._waiting if place.size]
+            self._replace(large, patience, f"bodies hold {self._memory} bytes (PERDURE_FRONT_HELD_MEMORY)")
+
+    def _replace(self, among: Sequence[_Place], patience: Patience, reason: str) -> None:
+        oldest = min(among, key=lambda place: (place.patience.worth, place.number), default=None)
         if oldest is None or oldest.patience.worth > patience.worth:
-            raise Away(f"{len(self._waiting)} calls are held already (PERDURE_FRONT_HELD)", unprocessed=True)
-        self._send_away(oldest, f"another call took its place: {self._most} are held (PERDURE_FRONT_HELD)")
+            raise Away(f"there is no place: {reason}", unprocessed=True)
+        self._send_away(oldest, f"another call took its place: {reason}")
 
     def _send_away(self, place: _Place, reason: str) -> None:
         self._waiting.remove(place)

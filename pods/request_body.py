@@ -54,6 +54,11 @@ class RequestBody:
         """Can the same bytes be sent once more?"""
         return self.empty or self.whole is not None or not self.touched
 
+    @property
+    def here(self) -> int:
+        """Bytes of it that have come and are kept."""
+        return len(self.whole) if self.whole is not None else self._request.content.total_bytes
+
     def payload(self) -> bytes | AsyncIterator[bytes] | None:
         """What the HTTP client shall send."""
         self.times += 1

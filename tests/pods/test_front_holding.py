@@ -98,7 +98,7 @@ async def test_the_body_of_a_held_call_is_not_read():
                     sent += SMALL
         assert sent < 16 * 1024 * 1024, "only what the two sockets hold"
         (connection,) = [one for one in running.server.connections if one._current_request]
-        assert connection._current_request.content.total_raw_bytes < 512 * 1024
+        assert connection._current_request.content.total_bytes < 512 * 1024
         writer.transport.abort()
 
 
@@ -203,6 +203,21 @@ async def test_who_gives_way_when_every_place_is_taken(client):
         assert len(running.front.holding) == 2
         async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
             assert [(await call).status for call in calls[-2:]] == [201, 201]
+
+
+async def test_memory_is_bounded_as_well(client):
+    settings = front_settings(held_memory=250_000, probe_every=0.02)
+    async with serving(settings) as running:
+        calls = []
+        for number in range(3):
+            body = in_parts("a" * 100_000)
+            calls.append(asyncio.create_task(client.post(f"{settings.url}/api/v4/jobs/{number}/artifacts", data=body)))
+            await until(lambda count=min(number + 1, 2): len(running.front.holding) == count)
+        assert (await calls[0]).status == 503, "the oldest of three that do not fit together"
+        calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7")))
+        await is_held(calls, running.front, 3)
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+            assert [(await call).status for call in calls[1:]] == [201] * 3
 
 
 async def test_what_is_worth_most_goes_on_first(client):
