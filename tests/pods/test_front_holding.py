@@ -1,7 +1,6 @@
 """What the front holds while the API is away, what it does with it afterwards, and who has to give way."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator
 
@@ -78,28 +77,26 @@ async def test_held_request_gets_503_when_its_time_is_up(client):
     assert time.monotonic() - started >= 0.3
 
 
-async def test_the_body_of_a_held_call_is_not_read():
-    """Once the API is known to be away, what a client sends stays in the system's buffers until it is back."""
+async def test_the_body_of_a_held_call_is_not_read(client):
+    """What a client sends meanwhile stays in the system's buffers, however much it is, until the API is back."""
     settings = front_settings(probe_every=0.02)
-    sent = 0
-    async with serving(settings) as running, aiohttp.ClientSession() as client:
-        async with client.post(f"{settings.url}/api/v4/jobs/request", json={}) as answer:
-            assert answer.status == 503
-        _reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
-        writer.transport.set_write_buffer_limits(high=0)
-        head = "POST /api/v4/jobs/7/artifacts HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n"
+    async with serving(settings) as running:
+        # The first one learns that the API is away.
+        call = asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7"))
+        await is_held([call], running.front, 1)
+        reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
+        head = "POST /api/v4/jobs/7/artifacts HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n"
         writer.write(head.encode())
-        await until(lambda: len(running.front.holding) == 1)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.5):
-                while True:
-                    writer.write(b"a" * SMALL)
-                    await writer.drain()
-                    sent += SMALL
-        assert sent < 16 * 1024 * 1024, "only what the two sockets hold"
-        (connection,) = [one for one in running.server.connections if one._current_request]
-        assert connection._current_request.content.total_bytes < 512 * 1024
-        writer.transport.abort()
+        await until(lambda: len(running.front.holding) == 2)
+        (request,) = [one._current_request for one in running.server.connections if one._current_request.content_length]
+        writer.write(b"a" * 1_000_000)
+        async with client.get(f"{settings.url}/api/v4/version") as answer:
+            assert answer.status == 503, "the front had every occasion to read"
+        assert request.content.total_bytes == 0
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+            assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 201 ")
+            assert (await call).status == 201
+        writer.close()
 
 
 @pytest.mark.parametrize("call", AGAIN)
@@ -203,6 +200,18 @@ async def test_who_gives_way_when_every_place_is_taken(client):
         assert len(running.front.holding) == 2
         async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
             assert [(await call).status for call in calls[-2:]] == [201, 201]
+
+
+async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client):
+    settings = front_settings(held=2, probe_every=0.02)
+    async with serving(settings) as running:
+        calls = []
+        for method, path in (BY_WORTH[-1], BY_WORTH[0], BY_WORTH[2]):
+            calls.append(asyncio.create_task(client.request(method, settings.url + path, data="0000")))
+            await until(lambda count=min(len(calls), 2): len(running.front.holding) == count)
+        assert (await calls[1]).status == 503
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+            assert [(await calls[number]).status for number in (0, 2)] == [201, 201]
 
 
 async def test_memory_is_bounded_as_well(client):

@@ -172,7 +172,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "pods/holding.py",
         "key=lambda place: (place.patience.worth, place.number), default=None)",
         "key=lambda place: place.number, default=None)",
-        "tests/pods/test_front_holding.py::test_who_gives_way_when_every_place_is_taken",
+        "tests/pods/test_front_holding.py::test_what_is_worth_more_keeps_its_place_although_it_is_older",
     ),
     Removal(
         "The front",
