@@ -34,7 +34,7 @@ up: setup ## start Perdure on this machine
 	@$(BIN)/perdure up
 
 down: ## stop it; its state in .perdure stays
-	@if test -x $(BIN)/perdure; then $(BIN)/perdure down; fi
+	@if test -x $(BIN)/perdure; then $(BIN)/perdure down --all; fi
 
 status: setup ## what of it runs
 	@$(BIN)/perdure status

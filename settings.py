@@ -182,10 +182,20 @@ class FrontLimits(BaseSettings):
     """`Retry-After` of a job's update."""
     retry_upload: int = Field(default=60, ge=0)
     """`Retry-After` of an artifact upload."""
-    hold: float = 300.0
-    """How long artifact downloads and git wait for the API to come back before they get a 503."""
+    hold: float = Field(default=590.0, ge=0)
+    """How long results of jobs, logs, uploads, downloads and git wait for the API to come back before they get a 503.
+    A runner waits 600 s for an answer to begin."""
+    held: int = Field(default=4096, ge=0)
+    """How many of them wait at once; half the files that the process may open, if that is less."""
+    held_memory: int = Field(default=256 * 1024 * 1024, ge=0)
+    """Bytes of their bodies that have come with them, at most; of each that is what came at once with its header."""
     probe_every: float = 0.25
-    """How often a held request is tried again."""
+    """How often the API is asked whether it is back while something waits for it."""
+    apis: str = ""
+    """`host:port` of the APIs, with commas between; empty means the one beside the front."""
+    behind: str = ""
+    """Addresses and networks, with commas between, of proxies before the front: what they say of a client's address and
+    scheme (`X-Forwarded-For`, `X-Forwarded-Proto`) is believed. Nobody else is."""
     connect: float = 5.0
     """How long a connection to the API may take."""
     answer: float = 600.0

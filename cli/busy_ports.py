@@ -11,9 +11,14 @@ from pods.process import MARK
 from pods.run_folder import RunFolder
 
 
-def refuse_busy_ports(children: Sequence[Child], folder: RunFolder) -> None:
-    """Raise Refused if a port is held by anything but a child of this home; the text names every such port."""
-    faults = [_fault(child, port, folder) for child in children for port in child.ports if _is_busy(port)]
+def refuse_busy_ports(children: Sequence[Child], folder: RunFolder, sockets: Sequence[socket.socket] = ()) -> None:
+    """Raise Refused if a port is held by anything but a child of this home; the text names every such port.
+
+    `sockets` listen for us already.
+    """
+    ours = {one.getsockname()[1] for one in sockets}
+    ports = [(child, port) for child in children for port in child.ports if port.number not in ours]
+    faults = [_fault(child, port, folder) for child, port in ports if _is_busy(port)]
     found = [fault for fault in faults if fault]
     if found:
         raise Refused("Perdure cannot start.\n" + "\n".join(found))

@@ -49,7 +49,7 @@ def demo(
             _stay()
     finally:
         if started:
-            down(settings)
+            down(settings, everything=True)
     raise typer.Exit(ExitCode.OK if pipeline["status"] == "success" else ExitCode.FAILED)
 
 

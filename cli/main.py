@@ -101,12 +101,17 @@ def up(
 
 
 @app.command()
-def down() -> None:
-    """Stop Perdure on this machine; its state stays."""
+def down(
+    everything: Annotated[
+        bool, typer.Option("--all", help="The front too. Without it the front holds callers for a restart.")
+    ] = False,
+) -> None:
+    """Stop Perdure on this machine; its state stays, and its front holds callers until it is up again."""
     from cli.down import down as run
+    from cli.down import tell
 
-    stopped = run(read_settings())
-    typer.echo("Perdure is down." if stopped else "Perdure was not up.", err=True)
+    settings = read_settings()
+    tell(settings, run(settings, everything=everything))
 
 
 @app.command()

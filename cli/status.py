@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cli.down import front_left
 from cli.exit_codes import ExitCode
 from cli.up import is_ready, supervisor_runs, temporal_ui
 from pods.child import Child
@@ -17,6 +18,9 @@ from pods.process import is_alive
 from pods.run_folder import RunFolder
 from pods.stack import stack
 from settings import Settings
+
+NO_SUPERVISOR = {True: "has no supervisor", False: "is down"}
+"""What is said, by whether a child lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,13 @@ def _look(child: Child, folder: RunFolder) -> ChildStatus:
 
 def _show(settings: Settings, running: bool, children: Sequence[ChildStatus]) -> None:
     console = Console()
-    word = "is up" if running else "is down" if not any(child.alive for child in children) else "has no supervisor"
+    lives = any(child.alive for child in children)
+    is_left = front_left(RunFolder(settings.home)) is not None
+    word = "is up" if running else "is down, but its front holds callers" if is_left else NO_SUPERVISOR[lives]
     console.print(f"Perdure {word}: {settings.url}", highlight=False, soft_wrap=True)
     if not running:
-        console.print("Next: `perdure up`", highlight=False)
+        ending = "; `perdure down --all` stops the front too" if is_left else ""
+        console.print(f"Next: `perdure up`{ending}", highlight=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     for heading in ("process", "state", "pid", "restarts", "since"):
         table.add_column(heading, no_wrap=True)

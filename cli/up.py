@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from cli.exit_codes import ExitCode, TimedOut
 from domain.errors import Refused, Unavailable
 from pods.child import Child
 from pods.environment import child_environment, variables
+from pods.listening import hand_on, handed
 from pods.process import is_alive
 from pods.restore_marker import refuse_half_restored
 from pods.run_folder import SUPERVISOR, RunFolder
@@ -43,8 +45,9 @@ def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
     _refuse_other_settings(settings, children, folder)
     if supervisor_runs(folder):
         raise Refused("Perdure is up already, in the background. Run `perdure down` first.")
-    refuse_busy_ports(children, folder)
-    process = _start_supervisor(settings, folder, foreground=True)
+    sockets = handed()
+    refuse_busy_ports(children, folder, sockets)
+    process = _start_supervisor(settings, folder, sockets, foreground=True)
 
     def come_up() -> None:
         _come_up(settings, children, folder, process)
@@ -79,13 +82,19 @@ def _come_up(settings: Settings, children: Sequence[Child], folder: RunFolder, p
     _wait(children, folder, process, deadline, settings.up_timeout)
 
 
-def _start_supervisor(settings: Settings, folder: RunFolder, *, foreground: bool) -> Process:
-    """In the background it leads a session of its own, so that closing the terminal does not end it."""
+def _start_supervisor(
+    settings: Settings, folder: RunFolder, sockets: Sequence[socket.socket] = (), *, foreground: bool
+) -> Process:
+    """In the background it leads a session of its own, so that closing the terminal does not end it.
+
+    `sockets` are listening ones that systemd has opened for us.
+    """
     output: IO[bytes] | None = None if foreground else folder.open_log(SUPERVISOR)
     try:
         return subprocess.Popen(
             (*PYTHON, "pods.supervisor"),
-            env=child_environment(settings, secrets=True),
+            env=child_environment(settings, secrets=True) | hand_on(sockets),
+            pass_fds=[one.fileno() for one in sockets],
             cwd=folder.home,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -123,7 +132,7 @@ def _refuse_other_settings(settings: Settings, children: Sequence[Child], folder
     """Raise Refused if something of this home runs with settings that differ from those given now."""
     for name in (SUPERVISOR, *(child.name for child in children)):
         record = folder.read(name)
-        if record is None or not is_alive(record.identity):
+        if record is None or record.is_left or not is_alive(record.identity):
             continue
         try:
             there = psutil.Process(record.pid).environ()

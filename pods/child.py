@@ -50,7 +50,8 @@ class Child:
     """One row of the table of children.
 
     `env` is the whole environment. `after` names children that shall be ready first. With `only_if` the child is
-    started as soon as that file exists.
+    started as soon as that file exists. The listening socket of `socket` belongs to the supervisor, which hands it to
+    the child: connections wait in it while the child is dead, and a second process can take over from a first one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Child:
     ports: tuple[Port, ...] = ()
     after: tuple[str, ...] = ()
     only_if: Path | None = None
+    socket: Port | None = None
 
     @property
     def wanted(self) -> bool:

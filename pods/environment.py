@@ -6,11 +6,16 @@ from pathlib import Path
 
 from pydantic_settings import BaseSettings
 
+from pods.listening import HANDED
 from pods.process import MARK
 from settings import Settings
 
 SECRET = frozenset({"PERDURE_SIGNING_KEY", "PERDURE_DATABASE_URL", "PERDURE_OBJECT_STORE"})
 """What only the API may know: a runner hands its environment to the jobs it runs."""
+
+
+OF_ONE_PROCESS = frozenset({MARK, HANDED, "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"})
+"""What speaks of the process that it was given to, and of no child."""
 
 
 def variables(settings: Settings) -> dict[str, str]:
@@ -20,7 +25,7 @@ def variables(settings: Settings) -> dict[str, str]:
 
 def child_environment(settings: Settings, *, secrets: bool) -> dict[str, str]:
     """The whole environment of a child; without `secrets` it cannot sign tokens nor reach database and store."""
-    own = {name for name, _ in _walk(settings)} | {MARK}
+    own = {name for name, _ in _walk(settings)} | OF_ONE_PROCESS
     inherited = {name: value for name, value in os.environ.items() if name not in own}
     chosen = variables(settings)
     return inherited | {name: text for name, text in chosen.items() if secrets or name not in SECRET}

@@ -1,214 +1,120 @@
 """The front: a small process that binds first, forwards everything to the API and never refuses a connection.
 
-It holds no state, so that the API behind it may be killed at any time while runners see 503 with `Retry-After` and
-nothing else (reference: reliability, section 1.1). Bodies pass through in both directions chunk by chunk.
+It holds no state, so that the API behind it may be killed at any time, and it itself as well: its listening socket
+belongs to the supervisor (`pods.listening`), and connections wait there for the next front.
 """
 
 import asyncio
 import contextlib
-import html
 import logging
 import resource
 import signal
-from collections.abc import AsyncIterator
-from http import HTTPStatus
-from urllib.parse import urlsplit
+import socket
+from collections.abc import AsyncIterator, Sequence
 
 import uvloop
-from aiohttp import ClientResponse, web
-from aiohttp.client_exceptions import ClientError
+from aiohttp import web
 
 from metrics.front_metrics import FrontMetrics
-from pods.connection import HEADER_LIMIT, MOST_HEADERS, Connection, Server
+from pods.connection import HEADER_LIMIT, MOST_HEADERS, Server
+from pods.forwarding import Front
 from pods.front_exposition import telling
-from pods.headers import request_headers, response_headers
-from pods.patience import SAFE, Patience, PatienceTable
-from pods.request_body import ClientGone, ClientTooSlow, RequestBody
-from pods.upstream import Away, Upstream, read_small
+from pods.listening import BACKLOG, address_of, handed, offered, opened
+from pods.request_body import SMALL
+from pods.upstream import Upstream
 from settings import Settings
 
-HEALTH = "/-/front/health"
-API_HEALTH = "/-/front/api"
-API_HEALTH_LIMIT = 5.0
-BACKLOG = 2048
 LINGER = 5.0
 """How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a reset."""
 STOP = 5.0
 """How long running requests may go on after SIGTERM."""
-WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
-
-AWAY = "The API of Perdure is away for a moment. Try again in {seconds} s."
-PAGE = (
-    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="{seconds}">'
-    "<title>Perdure is coming back</title><h1>Perdure is coming back</h1><p>{text}</p>"
-    "<p>This page loads itself again.</p></html>"
-)
+LOOK_EVERY = 0.1
 
 log = logging.getLogger("perdure.front")
 
 
-class Front:
-    """Answers every request: from the API when that is there, with 503 when it is away."""
+class Serving:
+    """A front that accepts connections, until it leaves the socket to another one or ends."""
 
-    def __init__(self, settings: Settings, upstream: Upstream, metrics: FrontMetrics) -> None:
-        """Take the settings and an open way to the API."""
-        self._metrics = metrics
-        self._limits = settings.front
-        self._proto = urlsplit(settings.url).scheme
-        self._patience = PatienceTable(settings)
-        self._upstream = upstream
+    def __init__(self, front: Front, server: Server, sockets: Sequence[socket.socket]) -> None:
+        """`sockets` listen already, and go on doing so for whoever else has them."""
+        self.front = front
+        self.server = server
+        self._sockets = sockets
+        self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=STOP)
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        patience = self._patience.of(request.method, request.rel_url.raw_path)
-        with self._metrics.passing(patience.name) as passage:
-            response = await self._answer(request, patience)
-            passage.status = str(response.status)
-            return response
+    async def start(self) -> None:
+        """Accept connections."""
+        await self._runner.setup()
+        for one in self._sockets:
+            await web.SockSite(self._runner, one, backlog=BACKLOG).start()
 
-    async def _answer(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
-        path = request.rel_url.raw_path
-        if not path.startswith("/"):
-            return _message(HTTPStatus.BAD_REQUEST, f"{request.method} {path} is not a path on this server.")
-        if path == HEALTH:
-            return _message(HTTPStatus.OK, "ok")
-        if path == API_HEALTH:
-            healthy = await self._upstream.healthy(API_HEALTH_LIMIT)
-            return _message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
-        try:
-            return await self._forward(request, patience)
-        except ClientTooSlow as error:
-            assert isinstance(request.protocol, Connection)
-            request.protocol.linger_no_more()
-            return _closing(_message(HTTPStatus.REQUEST_TIMEOUT, f"Request timed out: {error}."))
-        except ClientGone as error:
-            return _closing(_message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
+    async def leave(self, limit: float) -> None:
+        """Accept nothing more, serve what is connected to its end, held calls too; `limit` seconds at most."""
+        self.front.is_leaving = True
+        for site in self._runner.sites:
+            await site.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while self.server.connections:  # noqa: ASYNC110  # each ends by itself, and there is no event for all
+                    await asyncio.sleep(LOOK_EVERY)
 
-    async def _forward(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
-        body = RequestBody(request, self._limits)
-        await body.take_small()
-        try:
-            answer = await self._ask(request, body, patience)
-            try:
-                return await self._pass_on(request, answer)
-            finally:
-                # Only a connection whose answer was read to its end can carry another request.
-                if answer.content.at_eof():
-                    answer.release()
-                else:
-                    answer.close()
-        except Away as away:
-            if body.failure is not None:
-                raise body.failure from away
-            log.debug("%s %s: %s", request.method, request.rel_url.raw_path, away)
-            response = self._unavailable(request, patience.retry_after)
-            return response if request.content.is_eof() else _closing(response)
-
-    async def _ask(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> ClientResponse:
-        """The API's answer; a request that may be held is tried again until its time is up. Raises Away."""
-        headers = request_headers(request.headers, peer=request.remote or "", proto=self._proto)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + patience.hold
-        while True:
-            try:
-                return await self._upstream.send(request.method, request.rel_url, headers, body, patience)
-            except Away as away:
-                self._metrics.away(patience.name)
-                harmless = away.unprocessed or patience.repeatable or request.method in SAFE
-                if not (harmless and body.repeatable) or loop.time() >= deadline:
-                    raise
-            with self._metrics.holding(patience.name):
-                await asyncio.sleep(self._limits.probe_every)
-
-    async def _pass_on(self, request: web.BaseRequest, answer: ClientResponse) -> web.StreamResponse:
-        """Send the answer to the client; raises Away if a small answer is cut before the client saw any of it."""
-        headers = response_headers(answer.headers)
-        bodiless = request.method == "HEAD" or answer.status in WITHOUT_BODY
-        small = None if bodiless else await read_small(answer)
-        if small is not None:
-            headers.popall("Content-Length", None)
-            response: web.StreamResponse = web.Response(
-                status=answer.status, reason=answer.reason, headers=headers, body=small
-            )
-        else:
-            response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
-        if not request.content.is_eof():
-            response.force_close()
-        if small is None and not bodiless:
-            await self._stream(request, answer, response)
-        return response
-
-    async def _stream(self, request: web.BaseRequest, answer: ClientResponse, response: web.StreamResponse) -> None:
-        """Pass a large or endless body on. A cut is shown to the client as a cut, never as a short answer."""
-        try:
-            await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                async with asyncio.timeout(self._limits.client_idle):
-                    await response.write(chunk)
-        except (ClientError, OSError) as error:
-            log.info("%s %s broke off: %s", request.method, request.rel_url.raw_path, error)
-            if request.transport is not None:
-                request.transport.abort()
-
-    def _unavailable(self, request: web.BaseRequest, seconds: int) -> web.Response:
-        """A 503 with `Retry-After`: a page that loads itself again for browsers, plain text for git, else JSON."""
-        text = AWAY.format(seconds=seconds)
-        if "text/html" in request.headers.get("Accept", ""):
-            page = PAGE.format(seconds=max(seconds, 1), text=html.escape(text))
-            response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=page, content_type="text/html")
-        elif ".git/" in request.path:  # git shows its user nothing else
-            response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=f"{text}\n")
-        else:
-            response = _message(HTTPStatus.SERVICE_UNAVAILABLE, text)
-        response.headers["Retry-After"] = str(seconds)
-        response.headers["Cache-Control"] = "no-store"
-        return response
-
-
-def _message(status: HTTPStatus, text: str) -> web.Response:
-    return web.json_response({"message": text}, status=status)
-
-
-def _closing(response: web.Response) -> web.Response:
-    response.force_close()
-    return response
+    async def stop(self) -> None:
+        """End: held calls get their 503, others STOP seconds."""
+        await self.front.holding.close()
+        await self._runner.cleanup()
 
 
 @contextlib.asynccontextmanager
-async def serving(settings: Settings, metrics: FrontMetrics | None = None) -> AsyncIterator[None]:
-    """Serve on `host:front_port` while the context is open; raises OSError if the port is taken."""
+async def serving(
+    settings: Settings, sockets: Sequence[socket.socket] = (), metrics: FrontMetrics | None = None
+) -> AsyncIterator[Serving]:
+    """Serve on these sockets, or on `host:front_port`, while the context is open; OSError if the port is taken."""
+    sockets = sockets or opened(settings.host, settings.front_port)
     async with Upstream(settings.api_port, settings.front) as upstream:
+        front = Front(settings, upstream, metrics or FrontMetrics())
         server = Server(
-            Front(settings, upstream, metrics or FrontMetrics()).handle,
+            front.handle,
             handler_cancellation=True,  # a client that goes away must take its request to the API along
             access_log=None,
             auto_decompress=False,
             keepalive_timeout=settings.front.keepalive,
             header=settings.front.header,
+            read_bufsize=SMALL,
             lingering_time=LINGER,
             max_line_size=HEADER_LIMIT,
             max_field_size=HEADER_LIMIT,
             max_headers=MOST_HEADERS,
         )
-        runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=STOP)
-        await runner.setup()
+        running = Serving(front, server, sockets)
         try:
-            await web.TCPSite(runner, settings.host, settings.front_port, backlog=BACKLOG).start()
-            yield
+            await running.start()
+            yield running
         finally:
-            await runner.cleanup()
+            await running.stop()
 
 
 async def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT."""
-    stop = asyncio.Event()
+    """Serve until SIGTERM or SIGINT; at SIGQUIT leave the listening socket to others and serve what is connected."""
+    stop, leave = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    metrics = FrontMetrics()
-    async with serving(settings, metrics), telling(metrics, settings):
-        log.info("listening on %s:%d", settings.host, settings.front_port)
-        await stop.wait()
+    loop.add_signal_handler(signal.SIGQUIT, leave.set)
+    sockets, metrics = handed() or opened(settings.host, settings.front_port), FrontMetrics()
+    async with (
+        serving(settings, sockets, metrics) as running,
+        offered(sockets, settings.home),
+        telling(metrics, settings),
+    ):
+        log.info("listening on %s", ", ".join(f"{host}:{port}" for host, port in address_of(sockets)))
+        stopping = asyncio.create_task(stop.wait())
+        leaving = asyncio.create_task(leave.wait())
+        await asyncio.wait((stopping, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not stop.is_set():
+            log.info("leaving the listening socket to another front")
+            going = asyncio.create_task(running.leave(settings.front.hold + settings.front.keepalive))
+            await asyncio.wait((stopping, going), return_when=asyncio.FIRST_COMPLETED)
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Which headers a proxy hands on, and which it writes itself."""
 
 from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
@@ -21,6 +22,22 @@ HOP_BY_HOP = frozenset(
 
 CLAIMS = frozenset({"forwarded", "x-real-ip"})
 """What a client might say about its own origin; like every `X-Forwarded-*` it is never believed."""
+
+
+class Proxies:
+    """Proxies before the front, whose word about a client is believed."""
+
+    def __init__(self, text: str) -> None:
+        """Addresses and networks with commas between; raises ValueError."""
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        self._networks: list[IPv4Network | IPv6Network] = [ip_network(part, strict=False) for part in parts]
+
+    def origin(self, received: CIMultiDictProxy[str], peer: str, proto: str) -> tuple[str, str]:
+        """Address and scheme of the client that `peer` speaks for; its own, and ours, if it is no such proxy."""
+        if not self._networks or not any(ip_address(peer) in network for network in self._networks):
+            return peer, proto
+        client = received.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        return client or peer, received.get("X-Forwarded-Proto") or proto
 
 
 def request_headers(received: CIMultiDictProxy[str], *, peer: str, proto: str) -> CIMultiDict[str]:

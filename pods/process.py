@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import psutil
@@ -54,9 +55,14 @@ def is_marked(identity: Identity, mark: str) -> bool:
         return False
 
 
-def find_marked(mark: str, argv: tuple[str, ...]) -> Identity | None:
-    """The living process that was started as `argv` with `MARK` set to `mark`, leading a session of its own."""
+def find_marked(mark: str, argv: tuple[str, ...], but: Collection[int] = ()) -> Identity | None:
+    """The living process that was started as `argv` with `MARK` set to `mark`, leading a session of its own.
+
+    `but`: not the processes with these pids.
+    """
     for process in psutil.process_iter():
+        if process.pid in but:
+            continue
         with contextlib.suppress(psutil.Error, OSError):
             # Descendants inherit the mark, so the mark alone would find a job's daemon as well.
             leads = os.getsid(process.pid) == process.pid
@@ -121,9 +127,9 @@ def end_group(identity: Identity, mark: str) -> None:
                 process.kill()
 
 
-async def end(identity: Identity, grace: float) -> None:
-    """End the process: SIGTERM, and SIGKILL if it still runs after `grace` seconds. Returns when it has ended."""
-    if not send(identity, signal.SIGTERM):
+async def end(identity: Identity, grace: float, ask: signal.Signals = signal.SIGTERM) -> None:
+    """End the process: `ask`, and SIGKILL if it still runs after `grace` seconds. Returns when it has ended."""
+    if not send(identity, ask):
         return
     try:
         async with asyncio.timeout(grace):

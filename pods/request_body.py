@@ -36,6 +36,8 @@ class RequestBody:
         self.empty = not request.can_read_body
         self.whole: bytes | None = None
         self.touched = False
+        self.times = 0
+        """So often it was sent on."""
         self.failure: Exception | None = None
 
     async def take_small(self) -> None:
@@ -52,8 +54,14 @@ class RequestBody:
         """Can the same bytes be sent once more?"""
         return self.empty or self.whole is not None or not self.touched
 
+    @property
+    def here(self) -> int:
+        """Bytes of it that have come and are kept."""
+        return len(self.whole) if self.whole is not None else self._request.content.total_bytes
+
     def payload(self) -> bytes | AsyncIterator[bytes] | None:
         """What the HTTP client shall send."""
+        self.times += 1
         if self.empty:
             return None
         return self.whole if self.whole is not None else self._chunks()
@@ -77,6 +85,18 @@ class RequestBody:
             earned = len(chunk) / self._limits.body_rate - (clock() - begun)
             self._credit = min(self._credit + earned, self._limits.client_idle)
             yield chunk
+
+    @contextlib.contextmanager
+    def unread(self) -> Iterator[None]:
+        """Take nothing more of the body from the client meanwhile: what it sends stays in the system's buffers."""
+        if self._request.content.is_eof():
+            yield
+            return
+        self._request.protocol.pause_reading()
+        try:
+            yield
+        finally:
+            self._request.protocol.resume_reading()
 
     async def _invite(self) -> None:
         """Tell a client that waits for `100 Continue` to go on."""

@@ -20,13 +20,17 @@ LOG_LIMIT = 10 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A process that was started: who it is, the command it was started by, how often it had to be started again."""
+    """A process that was started: who it is, the command it was started by, how often it had to be started again.
+
+    `is_left`: `perdure down` left it to hold callers for a restart.
+    """
 
     name: str
     pid: int
     create_time: float
     argv: tuple[str, ...]
     restarts: int = 0
+    is_left: bool = False
 
     @property
     def identity(self) -> Identity:
@@ -60,6 +64,7 @@ class RunFolder:
                 create_time=float(data["create_time"]),
                 argv=tuple(str(word) for word in data["argv"]),
                 restarts=int(data["restarts"]),
+                is_left=bool(data.get("is_left", False)),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -67,6 +72,15 @@ class RunFolder:
     def write(self, record: RunRecord) -> None:
         """Replace the record of a process as a whole; raises OSError."""
         write_atomically(self.run / f"{record.name}.json", json.dumps(asdict(record)) + "\n")
+
+    def leaving(self, name: str) -> str:
+        """What begins the names of the records of those that left their socket to the `name` of now."""
+        return f"{name}-"
+
+    def all(self) -> list[RunRecord]:
+        """Every record, whether its process lives or not."""
+        records = [self.read(path.stem) for path in sorted(self.run.glob("*.json"))]
+        return [record for record in records if record]
 
     def forget(self, name: str) -> None:
         """Remove a record."""

@@ -11,6 +11,7 @@ from settings import Settings
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})
+FRONT = "front"
 PYTHON = (sys.executable, "-P", "-m")
 """`-P`: the folder that the user happens to be in may hold a `settings.py` of its own."""
 
@@ -56,12 +57,14 @@ def temporal_command() -> str:
 
 
 def _front(settings: Settings) -> Child:
+    port = Port(settings.host, settings.front_port, "PERDURE_FRONT_PORT")
     return Child(
-        name="front",
+        name=FRONT,
         argv=(*PYTHON, "pods.front"),
         env=child_environment(settings, secrets=False),
         ready=Ready(near(settings), settings.front_port, "/-/front/health"),
-        ports=(Port(settings.host, settings.front_port, "PERDURE_FRONT_PORT"),),
+        ports=(port,),
+        socket=port,
     )
 
 
@@ -90,7 +93,7 @@ def _temporal(settings: Settings) -> Child:
         env=child_environment(settings, secrets=False),
         ready=Ready(host, settings.temporal_port),
         ports=tuple(Port(host, number, setting) for number, setting in ports.values()),
-        after=("front",),
+        after=(FRONT,),
     )
 
 
@@ -101,7 +104,7 @@ def _api(settings: Settings) -> Child:
         env=child_environment(settings, secrets=True),
         ready=Ready(LOOPBACK, settings.api_port, "/-/ready"),
         ports=(Port(LOOPBACK, settings.api_port, "PERDURE_API_PORT"),),
-        after=("front",),
+        after=(FRONT,),
     )
 
 

@@ -2,6 +2,7 @@
 
 Children lead sessions of their own and do not notice when the supervisor dies; the next supervisor of the same home
 adopts those that live. Dead ones are started again, at first at once, then ever more slowly, and never given up.
+The front's listening socket belongs to the supervisor (`pods.sockets`), so that a dead front refuses nobody.
 """
 
 import asyncio
@@ -11,12 +12,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import psutil
 
+from pods.back_off import BackOff
 from pods.child import Child
-from pods.process import MARK, Identity, end, end_group, exited, find_marked, identity_of, is_marked
+from pods.listening import hand_on, offer_of
+from pods.process import MARK, Identity, end, end_group, exited, find_marked, identity_of, is_alive, is_marked, send
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
+from pods.sockets import Sockets
 from pods.stack import stack
 from settings import Settings
 
@@ -29,23 +34,6 @@ LOOK_EVERY = 0.25
 log = logging.getLogger("perdure.supervisor")
 
 
-class BackOff:
-    """How long to wait before a child is started again: 0, 1, 2, 4 ... 30 s; 0 again after 30 s of life."""
-
-    def __init__(self, first: float = 1.0, most: float = 30.0, reset_after: float = 30.0) -> None:
-        """All in seconds."""
-        self._first = first
-        self._most = most
-        self._reset_after = reset_after
-        self._next = 0.0
-
-    def after(self, life: float) -> float:
-        """The pause after a life of so many seconds."""
-        pause = 0.0 if life >= self._reset_after else self._next
-        self._next = min(max(self._first, 2 * pause), self._most)
-        return pause
-
-
 class Supervisor:
     """Starts, adopts, watches, restarts and stops the children of one home."""
 
@@ -54,18 +42,27 @@ class Supervisor:
         self._children = tuple(children)
         self._folder = folder
         self._grace = grace
+        self._sockets = Sockets(folder.home)
         self._living: dict[str, Identity] = {}
+        self._farewells: set[asyncio.Task[None]] = set()
         self._own: dict[str, subprocess.Popen[bytes]] = {}
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep all children alive until `stop` is set, then stop them in reverse order."""
+    async def run(self, stop: asyncio.Event, leave: asyncio.Event) -> None:
+        """Keep all children alive until `stop` or `leave` is set, then stop them in reverse order.
+
+        With `leave` those that have a listening socket are left to hold callers for a restart.
+        """
         keepers = [asyncio.create_task(self._keep(child)) for child in self._children]
-        await stop.wait()
-        for keeper in keepers:
-            keeper.cancel()
-        await asyncio.gather(*keepers, return_exceptions=True)
+        endings = [asyncio.create_task(event.wait()) for event in (stop, leave)]
+        await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
+        for task in (*endings, *keepers, *self._farewells):
+            task.cancel()
+        await asyncio.gather(*endings, *keepers, *self._farewells, return_exceptions=True)
         for child in reversed(self._children):
-            await self._stop(child)
+            if leave.is_set() and child.socket:
+                self._leave(child)
+            else:
+                await self._stop(child)
 
     async def _keep(self, child: Child) -> None:
         """Watch one child for ever; a fault of our own costs a second, never the watch."""
@@ -115,25 +112,61 @@ class Supervisor:
         record = self._folder.read(child.name)
         if record is None or not is_marked(record.identity, mark):
             # A supervisor that was killed between start and record leaves a process without one.
-            orphan = find_marked(mark, child.argv)
+            prefix = self._folder.leaving(child.name)
+            known = {other.pid for other in self._folder.all() if other.name.startswith(prefix)}
+            orphan = find_marked(mark, child.argv, known)
             if orphan is None:
                 return None
             record = RunRecord(child.name, orphan.pid, orphan.create_time, child.argv)
-        if record.argv != child.argv:
-            log.info("%s (pid %d) was started with other arguments; it is replaced", child.name, record.pid)
-            await end(record.identity, self._grace)
-            return None
+        if child.socket:
+            await asyncio.to_thread(self._sockets.take_over, child.socket, record.pid)
+        if record.argv != child.argv or record.is_left:
+            return await self._replace(child, record)
         log.info("%s (pid %d) lives and is adopted", child.name, record.pid)
         self._remember(record)
         return record
 
+    async def _replace(self, child: Child, old: RunRecord) -> RunRecord | None:
+        """The process in the place of one that was left, or started with other arguments; None if none runs yet.
+
+        With a listening socket the new one serves before the old one stops accepting: nobody is refused, and what the
+        old one holds it holds to the end.
+        """
+        if not child.socket or not self._sockets.has(child.socket):
+            log.info("%s (pid %d) was started in another way; it is replaced", child.name, old.pid)
+            await end(old.identity, self._grace)
+            return None
+        former = replace(old, name=f"{self._folder.leaving(child.name)}{old.pid}", is_left=False)
+        self._remember(former)
+        new = self._start(child, old.restarts)
+        task = asyncio.create_task(self._farewell(child, former))
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)
+        return new
+
+    async def _farewell(self, child: Child, former: RunRecord) -> None:
+        """Let a process go once another one serves in its place; it serves what is connected to it, and ends."""
+        while not self._serves(child) and is_alive(former.identity):  # noqa: ASYNC110  # another process
+            await asyncio.sleep(LOOK_EVERY / 5)
+        log.info("%s (pid %d) has given its place to another and serves its last callers", child.name, former.pid)
+        send(former.identity, signal.SIGQUIT)
+        await exited(former.identity)
+        self._folder.forget(former.name)
+
+    def _serves(self, child: Child) -> bool:
+        """Does the process of now offer its listening socket? It does so once it accepts connections."""
+        identity = self._living.get(child.name)
+        return identity is not None and offer_of(self._folder.home, identity.pid).exists()
+
     def _start(self, child: Child, restarts: int) -> RunRecord | None:
         """Start it; None if that is not possible now, with the reason in the log."""
         try:
+            sockets = self._sockets.of(child.socket) if child.socket else []
             with self._folder.open_log(child.name) as output:
                 process = subprocess.Popen(
                     child.argv,
-                    env={**child.env, MARK: self._folder.mark(child.name)},
+                    env={**child.env, **hand_on(sockets), MARK: self._folder.mark(child.name)},
+                    pass_fds=[one.fileno() for one in sockets],
                     cwd=self._folder.home,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -168,6 +201,7 @@ class Supervisor:
             process.wait()
         if identity:
             end_group(identity, self._folder.mark(child.name))
+            offer_of(self._folder.home, identity.pid).unlink(missing_ok=True)
 
     async def _stop(self, child: Child) -> None:
         identity = self._living.get(child.name)
@@ -176,19 +210,34 @@ class Supervisor:
             await end(identity, self._grace)
             self._bury(child)
         self._folder.forget(child.name)
+        prefix = self._folder.leaving(child.name)
+        for record in self._folder.all():
+            if child.socket and record.name.startswith(prefix):
+                await end(record.identity, self._grace)
+                self._folder.forget(record.name)
+
+    def _leave(self, child: Child) -> None:
+        record = self._folder.read(child.name)
+        if record:
+            log.info("%s (pid %d) is left to hold callers", child.name, record.pid)
+            self._remember(replace(record, is_left=True))
 
 
 async def supervise(children: Sequence[Child], folder: RunFolder) -> None:
-    """Be the supervisor of a home until SIGTERM or SIGINT; raises Refused if there is one already."""
+    """Be the supervisor of a home until SIGTERM or SIGINT; raises Refused if there is one already.
+
+    SIGQUIT ends it too, but leaves what has a listening socket to hold callers for a restart.
+    """
     with folder.sole_supervisor():
-        stop = asyncio.Event()
+        stop, leave = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(signal.SIGQUIT, leave.set)
         own = psutil.Process()
         folder.write(RunRecord(SUPERVISOR, own.pid, own.create_time(), tuple(own.cmdline())))
         try:
-            await Supervisor(children, folder).run(stop)
+            await Supervisor(children, folder).run(stop, leave)
         finally:
             folder.forget(SUPERVISOR)
 

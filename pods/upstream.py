@@ -1,7 +1,8 @@
 """The front's way to the API: one pool of connections, and one error for every way in which the API can be away."""
 
-import socket
+import contextlib
 from http import HTTPStatus
+from itertools import count
 from types import TracebackType
 from typing import Self
 
@@ -52,19 +53,18 @@ class AwayClientError(aiohttp.ClientError):
 
 
 class Upstream:
-    """The API at `LOOPBACK:port`; an async context manager that owns the pool."""
+    """The API beside the front, or those that `limits` name; an async context manager that owns the pool."""
 
     def __init__(self, port: int, limits: FrontLimits) -> None:
-        """Remember where the API is; nothing is opened yet."""
-        self._port = port
+        """Remember where the API is; nothing is opened yet. Raises ValueError for an address without a port."""
+        self._addresses = _addresses(limits.apis) or [(LOOPBACK, port)]
+        self._turns = count()
         self._limits = limits
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         """Open the pool."""
-        connector = aiohttp.TCPConnector(
-            limit=0, keepalive_timeout=self._limits.api_keepalive, family=socket.AF_INET, use_dns_cache=False
-        )
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=self._limits.api_keepalive, use_dns_cache=False)
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -88,24 +88,41 @@ class Upstream:
     ) -> ClientResponse:
         """Hand one request on and return the answer as soon as its header is there; raises Away.
 
-        A safe request without a body is sent once more if a pooled connection turned out to be stale.
+        A safe request without a body is sent once more if a pooled connection turned out to be stale. Of several APIs
+        the next one is asked if one certainly saw nothing of it.
         """
-        try:
-            return await self._once(method, target, headers, body, patience.answer)
-        except Away as away:
-            if away.unprocessed or not body.empty or method not in SAFE:
-                raise
-        return await self._once(method, target, headers, body, patience.answer)
+        turn = next(self._turns)
+        others = len(self._addresses) - 1
+        while True:
+            address = self._addresses[turn % len(self._addresses)]
+            try:
+                return await self._once(address, method, target, headers, body, patience.answer)
+            except Away as away:
+                if away.unprocessed:
+                    if not others or body.touched:
+                        raise
+                    turn, others = turn + 1, others - 1
+                elif not body.empty or method not in SAFE:
+                    raise
+                else:
+                    break
+        return await self._once(address, method, target, headers, body, patience.answer)
 
     async def _once(
-        self, method: str, target: URL, headers: CIMultiDict[str], body: RequestBody, answer: float
+        self,
+        address: tuple[str, int],
+        method: str,
+        target: URL,
+        headers: CIMultiDict[str],
+        body: RequestBody,
+        answer: float,
     ) -> ClientResponse:
         assert self._session is not None
         # URL.build with encoded=True keeps the target byte by byte: `%2F`, `//` and `..` mean something to the API.
         url = URL.build(
             scheme="http",
-            host=LOOPBACK,
-            port=self._port,
+            host=address[0],
+            port=address[1],
             path=target.raw_path,
             query_string=target.raw_query_string,
             encoded=True,
@@ -119,14 +136,29 @@ class Upstream:
             raise error.away from error
 
     async def healthy(self, limit: float) -> bool:
-        """Does the API answer `/-/health` with 200 within `limit` seconds?"""
+        """Does an API answer `/-/health` with 200 within `limit` seconds?"""
+        return await self._health(limit) == HTTPStatus.OK
+
+    async def is_back(self) -> bool:
+        """Does an API answer, and not say that it cannot do anything (5xx)?"""
+        status = await self._health(self._limits.connect)
+        return status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
+
+    async def _health(self, limit: float) -> int | None:
+        """What the first API that answers says of its health; None if none does within `limit` seconds each."""
         assert self._session is not None
-        url = URL.build(scheme="http", host=LOOPBACK, port=self._port, path="/-/health")
-        try:
-            async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=limit)) as answer:
-                return answer.status == HTTPStatus.OK
-        except (aiohttp.ClientError, TimeoutError):
-            return False
+        for host, port in self._addresses:
+            url = URL.build(scheme="http", host=host, port=port, path="/-/health")
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+                async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=limit)) as answer:
+                    return answer.status
+        return None
+
+
+def _addresses(text: str) -> list[tuple[str, int]]:
+    """`host:port` with commas between; raises ValueError."""
+    found = [part.strip().rpartition(":") for part in text.split(",") if part.strip()]
+    return [(host.strip("[]"), int(port)) for host, _, port in found]
 
 
 async def read_small(answer: ClientResponse) -> bytes | None:

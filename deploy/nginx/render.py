@@ -1,6 +1,7 @@
 """Writes a complete nginx configuration into a folder, for a front that runs without containers.
 
-    python deploy/nginx/render.py --listen 8929 --api 10.0.0.5:8930 --api 10.0.0.6:8930 /srv/perdure-front
+    python deploy/nginx/render.py --listen 8929 --api 10.0.0.5:8930 --api 10.0.0.6:8930 --holder 127.0.0.1:8935 \\
+        /srv/perdure-front
     nginx -e /srv/perdure-front/error.log -c /srv/perdure-front/nginx.conf
 
 Only the standard library is used, so that any Python 3.11 will do.
@@ -19,7 +20,15 @@ UPSTREAM = """upstream {group} {{
     keepalive 64;
     keepalive_timeout 4s;
 }}"""
+HOLDER = "perdure_holder"
+HOLDERS = """upstream {holder} {{
+    server {address} max_fails=1 fail_timeout=2s;
+{servers}
+    keepalive 64;
+    keepalive_timeout 60s;
+}}"""
 SERVER = "    server {address} max_fails=1 fail_timeout=2s;"
+BEHIND_HOLDER = "    server {address} backup;"
 ADDRESS = re.compile(r"[A-Za-z0-9.\-]+:\d{1,5}|\[[0-9A-Fa-f:]+\]:\d{1,5}")
 LISTEN = re.compile(r"\d{1,5}|" + ADDRESS.pattern)
 PLACEHOLDER = re.compile(r"\$\{(FRONT_[A-Z]+)\}")
@@ -38,20 +47,32 @@ def checked(pattern: re.Pattern[str]) -> Callable[[str], str]:
     return check
 
 
-def values(listen: str, apis: Sequence[str], resolver: str | None, folder: Path) -> Mapping[str, str]:
+def values(
+    listen: str, apis: Sequence[str], resolver: str | None, holder: str | None, folder: Path
+) -> Mapping[str, str]:
     """What each placeholder stands for.
 
     With a resolver there is one API name, looked up as requests come; without, the addresses form a group that nginx
-    looks up at its start.
+    looks up at its start. Then the APIs also stand in for a holder that is dead.
     """
-    servers = "\n".join(SERVER.format(address=address) for address in apis)
+    api = apis[0] if resolver else GROUP
+    groups = [] if resolver else [UPSTREAM.format(group=GROUP, servers=_servers(SERVER, apis))]
+    if holder and not resolver:
+        groups.append(HOLDERS.format(holder=HOLDER, address=holder, servers=_servers(BEHIND_HOLDER, apis)))
     return {
         "FRONT_LISTEN": listen,
-        "FRONT_API": apis[0] if resolver else GROUP,
-        "FRONT_UPSTREAM": "" if resolver else UPSTREAM.format(group=GROUP, servers=servers),
+        "FRONT_API": api,
+        "FRONT_HOLDER": api if not holder else holder if resolver else HOLDER,
+        "FRONT_BODIES": "off" if holder else "on",
+        "FRONT_NEXT": "error" if holder and not resolver else "off",
+        "FRONT_UPSTREAM": "\n\n".join(groups),
         "FRONT_RESOLVER": f"resolver {resolver} valid=5s;" if resolver else "",
         "FRONT_FOLDER": str(folder),
     }
+
+
+def _servers(line: str, apis: Sequence[str]) -> str:
+    return "\n".join(line.format(address=address) for address in apis)
 
 
 def main() -> None:
@@ -61,6 +82,11 @@ def main() -> None:
     parser.add_argument(
         "--api", type=checked(ADDRESS), action="append", required=True, help="host:port; may be repeated"
     )
+    parser.add_argument(
+        "--holder",
+        type=checked(ADDRESS),
+        help="host:port of a `python -m pods.front` that holds what runners would lose while no API answers",
+    )
     parser.add_argument("--resolver", type=checked(RESOLVER), help="name server; then exactly one --api")
     parser.add_argument("--metrics", type=checked(LISTEN), help="port or address:port for Prometheus; without it none")
     parser.add_argument("folder", type=checked(FOLDER), help="where configuration, logs and temporary files go")
@@ -69,7 +95,8 @@ def main() -> None:
         parser.error("--resolver goes with exactly one --api, whose name stands for all of them")
     folder = Path(options.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    known = {**values(options.listen, options.api, options.resolver, folder), "FRONT_METRICS": options.metrics or ""}
+    known = values(options.listen, options.api, options.resolver, options.holder, folder)
+    known["FRONT_METRICS"] = options.metrics or ""
     (folder / METRICS).unlink(missing_ok=True)
     for name in ("nginx.conf", "perdure.conf", *((METRICS,) if options.metrics else ())):
         template = (TEMPLATES / f"{name}.template").read_text()

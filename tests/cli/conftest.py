@@ -49,5 +49,5 @@ def perdure(tmp_path: Path) -> Iterator[Perdure]:
     command = Perdure(tmp_path / "home")
     yield command
     if command.home.exists():
-        stopped = command("down")
+        stopped = command("down", "--all")
         assert stopped.returncode == 0, stopped.stderr

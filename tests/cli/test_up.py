@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import urllib.request
 
 import pytest
@@ -66,10 +67,63 @@ def test_up_status_kill_up_down(perdure):
     assert adopter is not None
     os.kill(adopter.pid, signal.SIGKILL)
     records = [folder.read(name) for name in before]
-    assert perdure("down").returncode == 0
+    assert perdure("down", "--all").returncode == 0
     assert [is_alive(record.identity) for record in records if record] == [False] * 3
     assert (perdure.home / "credentials.json").exists()
     assert perdure("status").returncode == 1
+
+
+def test_down_leaves_the_front_to_hold_callers_until_up_takes_it_over(perdure):
+    """It costs two starts of everything: what is shown is that nothing is refused between them."""
+    assert perdure("up").returncode == 0
+    before = pids(perdure)
+    stopped = perdure("down")
+    assert stopped.returncode == 0
+    for word in (f"pid {before['front']}", perdure.url, "590 s", "perdure up", "perdure down --all"):
+        assert word in stopped.stderr
+    assert pids(perdure) == {"front": before["front"]}
+    status = perdure("status")
+    assert status.returncode == 1
+    assert "its front holds callers" in status.stdout
+    again = perdure("down")
+    assert "was not up" in again.stderr
+    assert "--all" in again.stderr
+
+    # Another setting than before is no hindrance: the front of now takes over from the one that was left.
+    body = b"{}"
+    with socket.create_connection(("127.0.0.1", perdure.front_port)) as held:
+        head = f"POST /api/v4/jobs/7/artifacts HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+        held.sendall(head.encode() + body)
+        assert perdure("up", PERDURE_LONG_POLL="20").returncode == 0
+        assert held.recv(64).startswith(b"HTTP/1.1 204 ")
+    assert pids(perdure).keys() == {"front", "api", "runner"}
+    assert pids(perdure)["front"] != before["front"]
+    assert perdure("down", "--all").returncode == 0
+    assert pids(perdure) == {}
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", perdure.front_port))
+
+
+def test_systemd_may_open_the_socket(perdure):
+    """A stack of its own: who connects before it is started waits for it, and nobody calls the port busy."""
+    shim = (
+        "import os, sys; os.dup2(int(sys.argv[1]), 3); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()));"
+        " os.execv(sys.argv[2], sys.argv[2:])"
+    )
+    with socket.create_server(("127.0.0.1", perdure.front_port)) as listener:
+        with socket.create_connection(("127.0.0.1", perdure.front_port)) as early:
+            early.sendall(b"GET /-/front/health HTTP/1.1\r\nHost: h\r\n\r\n")
+            argv = [sys.executable, "-c", shim, str(listener.fileno()), *perdure.command("up", "--foreground")]
+            process = subprocess.Popen(
+                argv, env=perdure.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=[listener.fileno()]
+            )
+            assert process.stdout is not None
+            assert perdure.url in process.stdout.readline().decode()
+            assert early.recv(64).startswith(b"HTTP/1.1 200 ")
+        process.terminate()
+        process.communicate(timeout=30)
+        assert process.returncode == 0
+    assert pids(perdure) == {}
 
 
 def test_busy_port_is_named_with_its_holder_and_its_setting(perdure):

@@ -45,12 +45,14 @@ async def listening(port: int) -> None:
 
 
 @asynccontextmanager
-async def front(folder: Path, *apis: str, resolver: str = "", metrics: int = 0) -> AsyncIterator[str]:
+async def front(
+    folder: Path, *apis: str, resolver: str = "", holder: str = "", port: int = 0, metrics: int = 0
+) -> AsyncIterator[str]:
     """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`.
 
-    With `metrics` it tells its own at that port.
+    `holder` is host:port too, `port` that of nginx. With `metrics` it tells its own at that port.
     """
-    nginx, port = nginx_binary(), free_port()
+    nginx, port = nginx_binary(), port or free_port()
     arguments = ["--listen", f"127.0.0.1:{port}"]
     for api in apis:
         arguments += ["--api", api]
@@ -58,6 +60,8 @@ async def front(folder: Path, *apis: str, resolver: str = "", metrics: int = 0) 
         arguments += ["--metrics", f"127.0.0.1:{metrics}"]
     if resolver:
         arguments += ["--resolver", resolver]
+    if holder:
+        arguments += ["--holder", holder]
     render = await asyncio.create_subprocess_exec(sys.executable, str(RENDER), *arguments, str(folder))
     assert await render.wait() == 0
     process = await asyncio.create_subprocess_exec(

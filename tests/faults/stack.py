@@ -60,17 +60,17 @@ class Stack:
         self._run("up", check=True)
 
     def down(self) -> None:
-        """`perdure down`."""
+        """`perdure down --all`."""
         for client in self._clients:
             client.close()
-        self._run("down", check=False)
+        self._run("down", "--all", check=False)
 
-    def _run(self, command: str, *, check: bool) -> None:
-        argv = [sys.executable, "-m", "cli.main", command]
+    def _run(self, *words: str, check: bool) -> None:
+        argv = [sys.executable, "-m", "cli.main", *words]
         environment = {**os.environ, **self._environment}
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
         if check and done.returncode:
-            raise AssertionError(f"perdure {command} ended with {done.returncode}:\n{done.stderr}\n{self.logs()}")
+            raise AssertionError(f"perdure {words[0]} ended with {done.returncode}:\n{done.stderr}\n{self.logs()}")
 
     def logs(self) -> str:
         """The end of every log, for a failing test."""

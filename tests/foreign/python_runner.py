@@ -19,8 +19,9 @@ from tests.program import ROOT, Program, environment
 
 REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
 HOME: Final = ROOT / ".perdure" / "venvs" / "foreign-runner"
-ONE_JOB: Final = 120.0
-"""Seconds that one job may take; the runner itself would sleep for 40 s when there is none."""
+ONE_JOB: Final = 600.0
+"""Seconds that one job may take, an outage of the server among them; the runner itself would sleep for 40 s when there
+is none."""
 
 
 class PythonRunner(ForeignRunner):
@@ -43,7 +44,7 @@ class PythonRunner(ForeignRunner):
             "--desc",
             self.name,
             "--tag",
-            "foreign",
+            site.tag,
         )
         assert code == 0, output
         taking = asyncio.create_task(_take_jobs(folder, site))

@@ -11,13 +11,14 @@ from pathlib import Path
 class Site:
     """A server for a runner: `url` is the address that it is to use, `direct` one where nobody writes down its calls.
 
-    `pending` returns as soon as a job waits for a runner.
+    `pending` returns as soon as a job waits for a runner. `tag` is that of the jobs that it is to take.
     """
 
     url: str
     direct: str
     registration_token: str
     pending: Callable[[], Awaitable[None]]
+    tag: str = "foreign"
 
 
 @dataclass(frozen=True)
@@ -45,4 +46,4 @@ class ForeignRunner(ABC):
 
     @abstractmethod
     def serving(self, site: Site, folder: Path) -> AbstractAsyncContextManager[None]:
-        """Take the jobs with the tag `foreign`; `folder` is empty."""
+        """Take the jobs with the tag of the site; `folder` is empty."""

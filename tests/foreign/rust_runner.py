@@ -49,8 +49,8 @@ class RustRunner(ForeignRunner):
 
 
 async def register(site: Site, description: str) -> str:
-    """Make a runner with the tag `foreign`, without the runner's help; its token."""
-    wish = {"token": site.registration_token, "description": description, "tag_list": "foreign", "run_untagged": False}
+    """Make a runner with the tag of the site, without the runner's help; its token."""
+    wish = {"token": site.registration_token, "description": description, "tag_list": site.tag, "run_untagged": False}
     async with httpx.AsyncClient(trust_env=False) as client:
         answer = await client.post(f"{site.direct}/api/v4/runners", json=wish)
     assert answer.status_code == httpx.codes.CREATED, answer.text

@@ -22,7 +22,7 @@ def total(metrics: FrontMetrics, one: Definition, **labels: str) -> float:
 
 async def test_a_held_request_is_seen_while_it_waits_and_counted_when_it_is_answered() -> None:
     settings, metrics = front_settings(hold=20, probe_every=0.05), FrontMetrics()
-    async with serving(settings, metrics), aiohttp.ClientSession() as client:
+    async with serving(settings, metrics=metrics), aiohttp.ClientSession() as client:
         fetching = asyncio.create_task(client.get(f"{settings.url}/group/tool.git/info/refs"))
 
         async def is_held() -> bool:
@@ -41,7 +41,7 @@ async def test_a_held_request_is_seen_while_it_waits_and_counted_when_it_is_answ
 async def test_a_refused_poll_is_counted_as_such() -> None:
     settings, metrics = front_settings(), FrontMetrics()
     async with (
-        serving(settings, metrics),
+        serving(settings, metrics=metrics),
         aiohttp.ClientSession() as client,
         client.post(f"{settings.url}/api/v4/jobs/request", data=b"x") as answer,
     ):
@@ -53,7 +53,7 @@ async def test_the_front_tells_them_on_their_own_port_only() -> None:
     port = free_port()
     settings = front_settings().model_copy(update={"front_metrics_port": port})
     metrics = FrontMetrics()
-    async with serving(settings, metrics), telling(metrics, settings), aiohttp.ClientSession() as client:
+    async with serving(settings, metrics=metrics), telling(metrics, settings), aiohttp.ClientSession() as client:
 
         async def answers() -> str:
             try:

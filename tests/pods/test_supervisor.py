@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pods.back_off import BackOff
 from pods.process import identity_of, is_alive
 from pods.run_folder import RunFolder, RunRecord
-from pods.supervisor import BackOff
 from tests.pods.upstreams import free_port
 
 FOREVER = "import signal; print('up'); signal.pause()"
@@ -66,7 +66,7 @@ class Home:
         for row in self.table:
             record = self.folder.read(str(row["name"]))
             if record and is_alive(record.identity):
-                os.kill(record.pid, signal.SIGKILL)
+                os.killpg(record.pid, signal.SIGKILL)  # it leads a session, and may have made more processes
 
 
 @pytest.fixture

@@ -1,0 +1,209 @@
+"""What the front does with one request: forward it, hold it while the API is away, or say when to come back.
+
+What a runner would lose waits until the API is back, its body unread (`pods.patience`, `pods.holding`); everything else
+gets 503 with `Retry-After`. Bodies pass through in both directions chunk by chunk.
+"""
+
+import asyncio
+import html
+import logging
+import resource
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from aiohttp import ClientResponse, web
+from aiohttp.client_exceptions import ClientError
+
+from metrics.front_metrics import FrontMetrics
+from pods.connection import Connection
+from pods.headers import Proxies, request_headers, response_headers
+from pods.holding import Holding
+from pods.patience import SAFE, Patience, PatienceTable
+from pods.request_body import ClientGone, ClientTooSlow, RequestBody
+from pods.upstream import Away, Upstream, read_small
+from settings import Settings
+
+HEALTH = "/-/front/health"
+API_HEALTH = "/-/front/api"
+API_HEALTH_LIMIT = 5.0
+AGAIN = 5.0
+"""The longest pause of a call that is sent again and again to an API that answers, but not to this call."""
+WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+AWAY = "The API of Perdure is away for a moment. Try again in {seconds} s."
+PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="{seconds}">'
+    "<title>Perdure is coming back</title><h1>Perdure is coming back</h1><p>{text}</p>"
+    "<p>This page loads itself again.</p></html>"
+)
+
+log = logging.getLogger("perdure.front")
+
+
+class Front:
+    """Answers every request: from the API when that is there, with 503 when it is away."""
+
+    def __init__(self, settings: Settings, upstream: Upstream, metrics: FrontMetrics) -> None:
+        """Take the settings and an open way to the API."""
+        self._metrics = metrics
+        self._limits = settings.front
+        self._proto = urlsplit(settings.url).scheme
+        self._proxies = Proxies(settings.front.behind)
+        self._patience = PatienceTable(settings)
+        self._upstream = upstream
+        most = min(settings.front.held, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        self.holding = Holding(settings.front, most, upstream.is_back)
+        self.is_leaving = False
+        """Another front has the listening socket: each answer ends its connection."""
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        patience = self._patience.of(request.method, request.rel_url.raw_path)
+        with self._metrics.passing(patience.name) as passage:
+            response = await self._answer(request, patience)
+            passage.status = str(response.status)
+        if self.is_leaving and not response.prepared:
+            response.force_close()
+        return response
+
+    async def _answer(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
+        path = request.rel_url.raw_path
+        if not path.startswith("/"):
+            return _message(HTTPStatus.BAD_REQUEST, f"{request.method} {path} is not a path on this server.")
+        if path == HEALTH:
+            return _message(HTTPStatus.OK, "ok")
+        if path == API_HEALTH:
+            healthy = await self._upstream.healthy(API_HEALTH_LIMIT)
+            return _message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
+        try:
+            return await self._forward(request, patience)
+        except ClientTooSlow as error:
+            assert isinstance(request.protocol, Connection)
+            request.protocol.linger_no_more()
+            return _closing(_message(HTTPStatus.REQUEST_TIMEOUT, f"Request timed out: {error}."))
+        except ClientGone as error:
+            return _closing(_message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
+
+    async def _forward(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
+        body = RequestBody(request, self._limits)
+        deadline = asyncio.get_running_loop().time() + patience.hold
+        try:
+            if patience.hold and self.holding.is_away:
+                await self._hold(body, patience, deadline)
+            await body.take_small()
+            answer = await self._ask(request, body, patience, deadline)
+            try:
+                return await self._pass_on(request, answer, _status(request, body, answer))
+            finally:
+                # Only a connection whose answer was read to its end can carry another request.
+                if answer.content.at_eof():
+                    answer.release()
+                else:
+                    answer.close()
+        except Away as away:
+            if body.failure is not None:
+                raise body.failure from away
+            log.debug("%s %s: %s", request.method, request.rel_url.raw_path, away)
+            response = self._unavailable(request, patience.retry_after)
+            return response if request.content.is_eof() else _closing(response)
+
+    async def _ask(
+        self, request: web.BaseRequest, body: RequestBody, patience: Patience, deadline: float
+    ) -> ClientResponse:
+        """The API's answer; a request that may be held is tried again until its time is up. Raises Away."""
+        peer, proto = self._proxies.origin(request.headers, request.remote or "", self._proto)
+        headers = request_headers(request.headers, peer=peer, proto=proto)
+        loop = asyncio.get_running_loop()
+        pause = 0.0
+        while True:
+            try:
+                answer = await self._upstream.send(request.method, request.rel_url, headers, body, patience)
+                self.holding.is_away = False
+                if answer.status != HTTPStatus.SERVICE_UNAVAILABLE or not self._may_hold(request, body, patience):
+                    return answer
+                # It answers and can do nothing, for example because its database is away.
+                answer.close()
+                away = Away("the API answered 503", unprocessed=False)
+            except Away as error:
+                self._metrics.away(patience.name)
+                away = error
+                self.holding.is_away = self.holding.is_away or away.unprocessed
+                if not ((away.unprocessed and body.repeatable) or self._may_hold(request, body, patience)):
+                    raise
+            if loop.time() + pause >= deadline:
+                raise away
+            await asyncio.sleep(pause)
+            pause = min(max(2 * pause, self._limits.probe_every), AGAIN)
+            await self._hold(body, patience, deadline)
+
+    def _may_hold(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> bool:
+        """Does it do no harm to send this request again, and can we?"""
+        return bool(patience.hold) and body.repeatable and (patience.repeatable or request.method in SAFE)
+
+    async def _hold(self, body: RequestBody, patience: Patience, deadline: float) -> None:
+        """Let a request wait until the API is back; raises Away."""
+        with body.unread(), self._metrics.holding(patience.name):
+            await self.holding.wait(patience, deadline, body.here)
+
+    async def _pass_on(self, request: web.BaseRequest, answer: ClientResponse, status: int) -> web.StreamResponse:
+        """Send the answer to the client; raises Away if a small answer is cut before the client saw any of it."""
+        headers = response_headers(answer.headers)
+        bodiless = request.method == "HEAD" or status in WITHOUT_BODY
+        reason = answer.reason if status == answer.status else None
+        small = None if bodiless else await read_small(answer)
+        if small is not None:
+            headers.popall("Content-Length", None)
+            response: web.StreamResponse = web.Response(status=status, reason=reason, headers=headers, body=small)
+        else:
+            response = web.StreamResponse(status=status, reason=reason, headers=headers)
+        if self.is_leaving or not request.content.is_eof():
+            response.force_close()
+        if small is None and not bodiless:
+            await self._stream(request, answer, response)
+        return response
+
+    async def _stream(self, request: web.BaseRequest, answer: ClientResponse, response: web.StreamResponse) -> None:
+        """Pass a large or endless body on. A cut is shown to the client as a cut, never as a short answer."""
+        try:
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                async with asyncio.timeout(self._limits.client_idle):
+                    await response.write(chunk)
+        except (ClientError, OSError) as error:
+            log.info("%s %s broke off: %s", request.method, request.rel_url.raw_path, error)
+            if request.transport is not None:
+                request.transport.abort()
+
+    def _unavailable(self, request: web.BaseRequest, seconds: int) -> web.Response:
+        """A 503 with `Retry-After`: a page that loads itself again for browsers, plain text for git, else JSON."""
+        text = AWAY.format(seconds=seconds)
+        if "text/html" in request.headers.get("Accept", ""):
+            page = PAGE.format(seconds=max(seconds, 1), text=html.escape(text))
+            response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=page, content_type="text/html")
+        elif ".git/" in request.path:  # git shows its user nothing else
+            response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=f"{text}\n")
+        else:
+            response = _message(HTTPStatus.SERVICE_UNAVAILABLE, text)
+        response.headers["Retry-After"] = str(seconds)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+def _status(request: web.BaseRequest, body: RequestBody, answer: ClientResponse) -> int:
+    """What the client is told: a piece of log that we sent twice, and that was taken the first time, was taken."""
+    if answer.status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or body.whole is None or body.times < 2:
+        return answer.status
+    start = request.headers.get("Content-Range", "").partition("-")[0]
+    if not (start.isascii() and start.isdigit()):
+        return answer.status
+    is_stored = answer.headers.get("Range") == f"0-{int(start) + len(body.whole)}"
+    return HTTPStatus.ACCEPTED if is_stored else answer.status
+
+
+def _message(status: HTTPStatus, text: str) -> web.Response:
+    return web.json_response({"message": text}, status=status)
+
+
+def _closing(response: web.Response) -> web.Response:
+    response.force_close()
+    return response
