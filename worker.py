@@ -9,6 +9,7 @@ import gc
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
 
 import httpx
 import structlog
@@ -201,7 +202,8 @@ class Process:
         services.temporal.connected = services.holders.pipelines = pipelines
         parts: list[Awaitable[None]] = []
         if settings.api_role in {"all", "worker"}:
-            activities = PipelineActivities(services.database, services.notifications, services.clock)
+            window = timedelta(seconds=settings.times.retry_window)
+            activities = PipelineActivities(services.database, services.notifications, services.clock, window)
             relay = Relay(services.database, pipelines, services.notifications, services.clock, settings)
             reconciler = Reconciler(
                 services.database, pipelines, services.notifications, services.clock, settings.times

@@ -1,8 +1,12 @@
 """The activities of pipeline workflows: SQL behind `workflows.ports.PipelinePort`."""
 
-from temporalio import activity
+from datetime import timedelta
+from typing import Final
 
-from domain.messages import AwaitJob, Decision, Load, Page, Recorded
+from temporalio import activity
+from temporalio.service import RPCError, RPCStatusCode
+
+from domain.messages import AskWindow, AwaitJob, Decision, Load, Page, Recorded, RetryWindow
 from domain.verdict import Verdict
 from models import job_offers
 from models.clock import Clock
@@ -11,15 +15,20 @@ from models.repositories import decisions, loading, outbox
 from models.session import Database
 from workflows.ports import PipelinePort
 
+CANCEL_RPC: Final = timedelta(seconds=5)
+
 
 class PipelineActivities(PipelinePort):
     """Reads and records pipelines in SQL."""
 
-    def __init__(self, database: Database, notifications: Notifications, clock: Clock) -> None:
-        """Take what the composition root made."""
+    def __init__(
+        self, database: Database, notifications: Notifications, clock: Clock, retry_window: timedelta = timedelta(0)
+    ) -> None:
+        """Take what the composition root made; `retry_window` counts from the end of a pipeline."""
         self._database = database
         self._notifications = notifications
         self._clock = clock
+        self._retry_window = retry_window
 
     @activity.defn(name="load")
     async def load(self, order: Load) -> Page:
@@ -49,3 +58,22 @@ class PipelineActivities(PipelinePort):
     async def await_job(self, order: AwaitJob) -> Verdict:  # noqa: ARG002
         """Leave the job to the runners; losing this worker loses nothing."""
         activity.raise_complete_async()
+
+    @activity.defn(name="retry_window")
+    async def retry_window(self, order: AskWindow) -> RetryWindow:
+        """Count from the end that SQL has, so that a later run of the workflow has the same window."""
+        async with self._database.read() as connection:
+            ended = (await loading.head(connection, order.pipeline_id)).finished_at
+        return RetryWindow((ended or self._clock()) + self._retry_window)
+
+    @activity.defn(name="request_cancellation")
+    async def request_cancellation(self) -> None:
+        """Ask for this very run; one that is closed by now needs it no more."""
+        info = activity.info()
+        assert info.workflow_id is not None
+        handle = activity.client().get_workflow_handle(info.workflow_id, run_id=info.workflow_run_id)
+        try:
+            await handle.cancel(rpc_timeout=CANCEL_RPC)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise

@@ -142,6 +142,8 @@ def make_worker(
             activities.apply,
             activities.offer_jobs,
             activities.await_job,
+            activities.retry_window,
+            activities.request_cancellation,
             groups.choose_next,
             *telling,
             schedules.carry_out_tick,

@@ -5,6 +5,8 @@ Scripts, variables of the configuration, secrets and logs never appear here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from domain.operations import Attempt
 from domain.packing import Packed, unpack
@@ -16,9 +18,15 @@ from domain.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class PipelineInput:
-    """The only argument of workflow `Pipeline`; everything else is loaded from SQL."""
+    """The only argument of workflow `Pipeline`; everything else is loaded from SQL.
+
+    `do` is a command that whoever starts the workflow by hand gives along: `{"name": "retry_pipeline"}`, or the name
+    alone; further fields are those of `Operation`. It is kept as it was written, since input that does not decode
+    would fail the workflow's task again and again (`domain.operation_input.read_do`).
+    """
 
     pipeline_id: int
+    do: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +182,20 @@ def joined(pages: Sequence[Page]) -> Loaded:
         leaving=first.leaving,
         number=(first.run, first.tick),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AskWindow:
+    """Argument of activity `retry_window`: a pipeline that ended without success."""
+
+    pipeline_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetryWindow:
+    """Until when the workflow of a pipeline that did not succeed waits for commands."""
+
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

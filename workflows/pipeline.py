@@ -35,6 +35,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.operations import Operations
     from workflows.ports import RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
     from workflows.queries import Queries
+    from workflows.retry_window import RetryWindow, raise_end
 
 MOST_VERDICTS = 200
 """So many verdicts are folded in one turn; the others wait for the next."""
@@ -42,7 +43,7 @@ MOST_VERDICTS = 200
 
 @workflow.defn(name="Pipeline")
 class PipelineWorkflow(Operations, Queries):
-    """One pipeline, from its first job until nothing more can happen without a command."""
+    """One pipeline, from its first job until nothing more can happen, and the window for retries is over."""
 
     @workflow.init
     def __init__(self, order: PipelineInput) -> None:
@@ -57,14 +58,17 @@ class PipelineWorkflow(Operations, Queries):
         self._leaving: set[int] = set()
         self._waits = JobWaits(order.pipeline_id, self._arrived, self._note_change)
         self._changed = False
+        self._window = RetryWindow(self._is_asked)
         workflow.register_random_seed_callback(self._was_reset)
 
     @workflow.run
     async def run(self, order: PipelineInput) -> str:
         """Loop until the pipeline is complete; the result is its status.
 
-        Temporal's own Cancel cancels the pipeline, as if somebody had asked for it: the loop itself goes on.
+        One that failed fails, one that was canceled is canceled. Temporal's own Cancel cancels the pipeline, as if
+        somebody had asked for it: the loop itself goes on. One that has ended stops waiting for a retry.
         """
+        self._obey_start(order.do, f"start-{workflow.info().first_execution_run_id}")
         loop = asyncio.create_task(self._loop())
         while True:
             try:
@@ -72,22 +76,32 @@ class PipelineWorkflow(Operations, Queries):
             except asyncio.CancelledError:
                 if loop.cancelled():
                     raise
-                self._queue("cancel_pipeline", Operation(reason="Canceled in Temporal."))
+                if not self._window.cancel():
+                    self._queue("cancel_pipeline", Operation(reason="Canceled in Temporal."))
                 continue
             if status is None:
-                workflow.continue_as_new(order)
+                workflow.continue_as_new(
+                    PipelineInput(order.pipeline_id), initial_versioning_behavior=self._window.versioning
+                )
+            raise_end(self._state)
             return status
 
     async def _loop(self) -> str | None:
-        """The status in the end, or None when the run has become too long and another one shall go on."""
+        """The status in the end, or None when another run shall go on.
+
+        That is when this one has become too long, or when a newer build of the workers shall have what only waits.
+        """
         await self._load()
         while True:
             while await self._turn():
                 if workflow.info().is_continue_as_new_suggested():
                     break  # verdicts may come faster than they are folded, for thousands of jobs
-            if self._is_over() and await self._is_quiet():
+            if not self._is_over():
+                self._window.leave()
+            elif await self._is_quiet() and await self._window.is_over(self._state):
                 return str(self._state.status)
-            if workflow.info().is_continue_as_new_suggested() and await self._may_leave():
+            is_too_long = workflow.info().is_continue_as_new_suggested()
+            if (is_too_long or self._window.is_outdated()) and await self._may_leave():
                 return None
             await self._wait()
 
@@ -238,10 +252,8 @@ class PipelineWorkflow(Operations, Queries):
     def _publish(self, recorded: Recorded) -> None:
         for answer in recorded.answers:
             self._answers[answer.key] = answer
-        shown = workflow.info().typed_search_attributes.get(search_attributes.STATUS)
-        status = search_attributes.shown_status(recorded.status)
-        if shown != status:
-            workflow.upsert_search_attributes([search_attributes.STATUS.value_set(status)])
+            self._window.note(answer)
+        search_attributes.show(recorded.status)
 
     def _is_over(self) -> bool:
         state = self._state
@@ -271,11 +283,12 @@ class PipelineWorkflow(Operations, Queries):
     async def _wait(self) -> None:
         due = next_due(self._state, workflow.now())
         timeout = None if due is None else max(due - workflow.now(), timedelta(0))
+        text = None if due is None else "until the next delayed job is due"
+        if self._window.is_open:
+            timeout, text = self._window.left(), "until the workflow closes unless somebody retries the pipeline"
         try:
             await workflow.wait_condition(
-                self._is_asked,
-                timeout=timeout,
-                timeout_summary=None if due is None else "until the next delayed job is due",
+                lambda: self._is_asked() or self._window.is_waived, timeout=timeout, timeout_summary=text
             )
         except TimeoutError:
             return

@@ -10,7 +10,19 @@ from typing import Final
 from temporalio import activity
 from temporalio.common import RetryPolicy
 
-from domain.messages import AwaitJob, ChooseNext, Chosen, Decision, DeliverHook, Load, Page, Recorded, ReportCommit
+from domain.messages import (
+    AskWindow,
+    AwaitJob,
+    ChooseNext,
+    Chosen,
+    Decision,
+    DeliverHook,
+    Load,
+    Page,
+    Recorded,
+    ReportCommit,
+    RetryWindow,
+)
 from domain.schedules import Tick, TickResult
 from domain.verdict import Verdict
 
@@ -21,8 +33,12 @@ SENT_LIMIT: Final = timedelta(seconds=10)
 
 An attempt that was only slow, and is made again, changes nothing.
 """
-RECORD_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
-"""Database work: tried until the database answers."""
+RECORD_RETRY: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=0.2),
+    maximum_interval=timedelta(seconds=10),
+    non_retryable_error_types=["NotFound"],
+)
+"""Database work: tried until the database answers. A pipeline that was removed meanwhile will not come back."""
 
 HEARD_WITHIN: Final = timedelta(seconds=10)
 """So long may an activity that beats be silent: its process is gone, or never got it."""
@@ -55,6 +71,16 @@ class PipelinePort(ABC):
     @abstractmethod
     async def await_job(self, order: AwaitJob) -> Verdict:
         """Wait for a runner: ends without a result; the outbox relay completes it by its id."""
+
+    @activity.defn(name="retry_window")
+    @abstractmethod
+    async def retry_window(self, order: AskWindow) -> RetryWindow:
+        """Until when a pipeline that did not succeed waits for commands."""
+
+    @activity.defn(name="request_cancellation")
+    @abstractmethod
+    async def request_cancellation(self) -> None:
+        """Ask Temporal to cancel the workflow that calls this: only one that was asked may close as canceled."""
 
 
 class GroupPort(ABC):
