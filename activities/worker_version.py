@@ -1,9 +1,12 @@
 """Which build of the workers new pipelines go to, where worker versions are used (`PERDURE_WORKER_DEPLOYMENT`).
 
 A pipeline stays with the build that began it; only new ones go to the current build, so somebody has to say which one
-that is. Source: Temporal's API, `SetWorkerDeploymentCurrentVersion`.
+that is. Source: Temporal's API, `SetWorkerDeploymentCurrentVersion`. One that has ended and whose workflow only waits
+for a retry goes there too: it is told to look, and continues there as a new run, so that no old worker has to be kept
+for it.
 """
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -15,9 +18,12 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from workflows.handles import Pipelines
+
 UNNAMED: Final = "unnamed"
 """The build of workers that were given none."""
 _RPC: Final = timedelta(seconds=10)
+_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +53,27 @@ async def make_current(client: Client, deployment: str, build: str) -> None:
         namespace=client.namespace, deployment_name=deployment, build_id=build, identity="perdure upgrade"
     )
     await client.workflow_service.set_worker_deployment_current_version(request, timeout=_RPC)
+
+
+async def move_windows(client: Client, task_queue: str, deployment: str, build: str) -> int:
+    """Let workflows that only wait for a retry on another build look which one is current; how many were told.
+
+    Their workers must still run: a workflow leaves a build by its own last step there.
+    """
+    pipelines = Pipelines(client, task_queue)
+    waiting = sorted(await pipelines.runs.in_window(not_on=f"{deployment}:{build}"))
+    told = 0
+    for start in range(0, len(waiting), _AT_ONCE):
+        batch = waiting[start : start + _AT_ONCE]
+        told += sum(await asyncio.gather(*(_is_told(pipelines, pipeline_id) for pipeline_id in batch)))
+    return told
+
+
+async def _is_told(pipelines: Pipelines, pipeline_id: int) -> bool:
+    try:
+        await pipelines.handle(pipeline_id).signal("reconcile", rpc_timeout=_RPC)
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return False  # it has closed since it was listed
+    return True

@@ -16,7 +16,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.temporal_worker import connect, missing_attributes, prepare_namespace
-from activities.worker_version import UNNAMED, builds_of, make_current
+from activities.worker_version import UNNAMED, builds_of, make_current, move_windows
 from cli.exit_codes import ExitCode
 from cli.main import JsonOption, read_settings
 from domain.errors import Unavailable
@@ -115,13 +115,23 @@ class _Upgrade:
         client = await self._client()
         builds = await builds_of(client, deployment)
         if builds.current == build:
-            return Step(name, f"{build} is current.")
+            return Step(name, f"{build} is current.{await self._moved(client)}")
         if build not in builds.known:
             return Step(name, f"No worker of {build} has polled: start some, then run this again.", is_due=True)
         if self._check:
             return Step(name, f"{builds.current or 'none'} -> {build}.", is_due=True)
         await make_current(client, deployment, build)
-        return Step(name, f"{builds.current or 'none'} -> {build}: new pipelines go there.")
+        said = f"{builds.current or 'none'} -> {build}: new pipelines go there."
+        return Step(name, said + await self._moved(client))
+
+    async def _moved(self, client: Client) -> str:
+        """What is said of pipelines that only wait for a retry, on workers of another build."""
+        if self._check:
+            return ""
+        settings = self._settings
+        build = settings.worker_build or UNNAMED
+        moved = await move_windows(client, settings.task_queue, settings.worker_deployment, build)
+        return f" {moved} that wait for a retry were sent there." if moved else ""
 
     async def _client(self) -> Client:
         try:

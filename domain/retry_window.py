@@ -42,10 +42,10 @@ def what_happened(pipeline: Pipeline) -> str:
 
 
 def what_may_be_done(pipeline: Pipeline, until: datetime, refused: str = "") -> str:
-    """What failed, what may be sent and until when. `refused` is why the last command did nothing."""
+    """What failed, what may be sent and until when. `refused` says why the last command did nothing."""
     lines = [f"**{what_happened(pipeline)}**", ""]
     if refused:
-        lines += [f"The last command was refused: {refused}", ""]
+        lines += [refused, ""]
     lines += [f"Until {until:%Y-%m-%d %H:%M:%S} UTC this workflow takes signals and updates:", ""]
     lines += [f"- `{hint.name}` {hint.effect}{_example(pipeline, hint)}" for hint in _HINTS if _fits(pipeline, hint)]
     start = f'{{"pipeline_id": {pipeline.id}, "do": {{"name": "retry_pipeline"}}}}'

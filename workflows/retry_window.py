@@ -88,19 +88,23 @@ class RetryWindow:
     async def is_over(self, pipeline: Pipeline) -> bool:
         """Whether the workflow of a pipeline that is over may close now; nothing may have come in meanwhile."""
         if not _has_window(pipeline.status):
+            workflow.set_current_details(self._refusal())
             return True
         if self._until is None:
             self._until = await self._ask(pipeline.id)
             search_attributes.show(pipeline.status)
-        workflow.set_current_details(what_may_be_done(pipeline, self._until, self._refused))
+        workflow.set_current_details(what_may_be_done(pipeline, self._until, self._refusal()))
         if self.left() and not self._is_waived:
             return False
         if pipeline.status is Status.CANCELED and not self.is_cancel_requested:
             await self._request_cancellation()
         if self._is_asked():
             return False
-        workflow.set_current_details("\n\n".join(filter(None, [what_happened(pipeline), self._refused])))
+        workflow.set_current_details("\n\n".join(filter(None, [what_happened(pipeline), self._refusal()])))
         return True
+
+    def _refusal(self) -> str:
+        return f"The last command was refused: {self._refused}" if self._refused else ""
 
     async def _ask(self, pipeline_id: int) -> datetime:
         window = await workflow.execute_local_activity_method(

@@ -241,7 +241,7 @@ class Pod:
         """
 
         async def is_listed() -> bool:
-            return pipeline_id in await self.pipelines.runs.running()
+            return pipeline_id in await self.pipelines.runs.at_work()
 
         async def is_gone() -> bool:
             return not await is_listed()
@@ -259,11 +259,18 @@ class Pod:
 
 
 @asynccontextmanager
-async def running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
-    """A pod on the Temporal server at `address`, its database in `home`."""
+async def running_pod(address: str, home: Path, **times: float) -> AsyncIterator[Pod]:
+    """A pod on the Temporal server at `address`, its database in `home`; `times` are fields of `TimeLimits`.
+
+    Without `retry_window` the workflow of a pipeline closes when its pipeline has ended.
+    """
     number = next(NUMBERS)
     settings = Settings(
-        home=home, temporal_address=address, task_queue=f"pipelines-{number}", times=SHORT, workflow_sandbox=True
+        home=home,
+        temporal_address=address,
+        task_queue=f"pipelines-{number}",
+        times=SHORT.model_copy(update=times),
+        workflow_sandbox=True,
     )
     async with migrated(Database(settings.database)) as database:
         async with database.write() as connection:
