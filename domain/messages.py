@@ -141,7 +141,8 @@ class Page:
 
     (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.packing`). `verdicts` are those of
     the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is the
-    position to go on after, None on the last page.
+    position to go on after, None on the last page. `has_window` says that whoever read it knows of the window for
+    retries: histories of before do not have it.
     """
 
     pipeline_id: int
@@ -156,6 +157,7 @@ class Page:
     leaving: tuple[Leaving, ...] = ()
     answers: tuple[Answer, ...] = ()
     following: int | None = None
+    has_window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ class Loaded:
     answers: tuple[Answer, ...] = ()
     leaving: tuple[Leaving, ...] = ()
     number: tuple[int, int] = (0, 0)
+    has_window: bool = False
 
 
 def joined(pages: Sequence[Page]) -> Loaded:
@@ -181,6 +184,7 @@ def joined(pages: Sequence[Page]) -> Loaded:
         answers=first.answers,
         leaving=first.leaving,
         number=(first.run, first.tick),
+        has_window=first.has_window,
     )
 
 

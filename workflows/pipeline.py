@@ -35,7 +35,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.operations import Operations
     from workflows.ports import RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
     from workflows.queries import Queries
-    from workflows.retry_window import RetryWindow, raise_end
+    from workflows.retry_window import RetryWindow
 
 MOST_VERDICTS = 200
 """So many verdicts are folded in one turn; the others wait for the next."""
@@ -83,7 +83,7 @@ class PipelineWorkflow(Operations, Queries):
                 workflow.continue_as_new(
                     PipelineInput(order.pipeline_id), initial_versioning_behavior=self._window.versioning
                 )
-            raise_end(self._state)
+            self._window.raise_end(self._state)
             return status
 
     async def _loop(self) -> str | None:
@@ -124,6 +124,7 @@ class PipelineWorkflow(Operations, Queries):
             await self._take_in(homeless)
             loaded = await self._read()
         self._pipeline = loaded.pipeline
+        self._window.is_known = loaded.has_window
         self._leaving = {leaving.job_id for leaving in loaded.leaving}
         for verdict in loaded.verdicts:
             self._folded.discard(verdict.job_id)

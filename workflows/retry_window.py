@@ -23,17 +23,21 @@ with workflow.unsafe.imports_passed_through():
     from workflows import search_attributes
     from workflows.ports import RECORD_LIMIT, RECORD_RETRY, PipelinePort
 
-PATCH = "retry-window"
-"""Workflows of before completed whatever had become of their pipeline."""
 _SETTLED = timedelta(minutes=1)
 
 
 class RetryWindow:
-    """The window of one run of a pipeline's workflow."""
+    """The window of one run of a pipeline's workflow.
+
+    `is_known` is what `load` has said: workflows whose history is of before complete whatever became of their pipeline.
+    It is no patch, since the SDK may look for a patch's marker before the workflow task that wrote it, if local
+    activities come first.
+    """
 
     def __init__(self, is_asked: Callable[[], bool]) -> None:
         """`is_asked` says whether something has come in that the loop has to look at first."""
         self._is_asked = is_asked
+        self.is_known = False
         self._until: datetime | None = None
         self._refused = ""
         self._is_waived = False
@@ -85,9 +89,22 @@ class RetryWindow:
             self._until, self._is_waived, self._refused = None, False, ""
             workflow.set_current_details("")
 
+    def raise_end(self, pipeline: Pipeline) -> None:
+        """Close as what became of the pipeline: benign, since a pipeline that fails is no fault of the server's."""
+        if not self._applies(pipeline.status):
+            return
+        if pipeline.status is Status.CANCELED:
+            raise asyncio.CancelledError(what_happened(pipeline))
+        raise ApplicationError(
+            what_happened(pipeline), type="PipelineFailed", non_retryable=True, category=ApplicationErrorCategory.BENIGN
+        )
+
+    def _applies(self, status: Status) -> bool:
+        return self.is_known and status in UNSUCCESSFUL
+
     async def is_over(self, pipeline: Pipeline) -> bool:
         """Whether the workflow of a pipeline that is over may close now; nothing may have come in meanwhile."""
-        if not _has_window(pipeline.status):
+        if not self._applies(pipeline.status):
             workflow.set_current_details(self._refusal())
             return True
         if self._until is None:
@@ -125,18 +142,3 @@ class RetryWindow:
             summary="close as canceled",
         )
         await workflow.wait_condition(lambda: self.is_cancel_requested or self._is_asked())
-
-
-def raise_end(pipeline: Pipeline) -> None:
-    """Close as what became of the pipeline: benign, since a pipeline that fails is no fault of the server's."""
-    if not _has_window(pipeline.status):
-        return
-    if pipeline.status is Status.CANCELED:
-        raise asyncio.CancelledError(what_happened(pipeline))
-    raise ApplicationError(
-        what_happened(pipeline), type="PipelineFailed", non_retryable=True, category=ApplicationErrorCategory.BENIGN
-    )
-
-
-def _has_window(status: Status) -> bool:
-    return status in UNSUCCESSFUL and workflow.patched(PATCH)

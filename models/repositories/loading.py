@@ -90,6 +90,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         leaving=tuple(Leaving(row.id, row.room) for row in earlier if row.status in OPEN),
         answers=await answers(connection, order.pipeline_id) if is_first else (),
         following=following,
+        has_window=True,
     )
 
 
