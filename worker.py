@@ -34,7 +34,7 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
 from activities.schedules import ScheduleActivities
-from activities.temporal_worker import connect, make_worker, prepare_namespace
+from activities.temporal_worker import connect, make_telling_worker, make_worker, prepare_namespace
 from api.app import create_app
 from api.bridges.loop import BridgeLoop
 from api.hooks.loop import PullRequestLoop
@@ -218,10 +218,10 @@ class Process:
                 services.clock,
                 settings.times,
             )
-            worker = make_worker(
-                client, activities, settings, groups, ticks, self._hook_activities(), self._report_activities()
-            )
-            parts = [worker.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
+            hooks, reports = self._hook_activities(), self._report_activities()
+            worker = make_worker(client, activities, settings, groups, ticks, hooks, reports)
+            teller = make_telling_worker(client, settings, hooks, reports)
+            parts = [worker.run(), teller.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))
         log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
         if not parts:

@@ -25,6 +25,8 @@ GRACE = 10.0
 DEPENDENCY = 10.0
 """How long a child waits for those it is started after; then it is started anyway and copes."""
 LOOK_EVERY = 0.25
+TRIM_EVERY = 30.0
+"""How often logs are looked at that may have become too long."""
 
 log = logging.getLogger("perdure.supervisor")
 
@@ -60,12 +62,23 @@ class Supervisor:
     async def run(self, stop: asyncio.Event) -> None:
         """Keep all children alive until `stop` is set, then stop them in reverse order."""
         keepers = [asyncio.create_task(self._keep(child)) for child in self._children]
+        keepers.append(asyncio.create_task(self._trim_logs()))
         await stop.wait()
         for keeper in keepers:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
         for child in reversed(self._children):
             await self._stop(child)
+
+    async def _trim_logs(self) -> None:
+        """Keep the logs of processes that run for months from filling the disk."""
+        while True:
+            for name in (SUPERVISOR, *(child.name for child in self._children)):
+                try:
+                    await asyncio.to_thread(self._folder.trim_log, name)
+                except OSError as error:
+                    log.error("the log of %s cannot be put aside: %s", name, error)  # noqa: TRY400
+            await asyncio.sleep(TRIM_EVERY)
 
     async def _keep(self, child: Child) -> None:
         """Watch one child for ever; a fault of our own costs a second, never the watch."""

@@ -44,6 +44,11 @@ def summary(facts: PipelineFacts) -> str:
     return line.encode()[:390].decode(errors="ignore")
 
 
+def telling_queue(task_queue: str) -> str:
+    """The task queue of what webhooks and forges are told, beside that of pipelines."""
+    return f"{task_queue}-telling"
+
+
 class Pipelines:
     """Pipeline workflows of one Temporal namespace."""
 
@@ -136,7 +141,7 @@ class Pipelines:
             HookDeliveryWorkflow.run,
             DeliverHook(delivery_id),
             id=delivery_workflow_id(delivery_id),
-            task_queue=self._queue,
+            task_queue=telling_queue(self._queue),
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             rpc_timeout=RPC,
@@ -148,7 +153,7 @@ class Pipelines:
             StatusReportWorkflow.run,
             ReportCommit(report_id),
             id=report_workflow_id(report_id),
-            task_queue=self._queue,
+            task_queue=telling_queue(self._queue),
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             start_signal="look",

@@ -314,4 +314,4 @@ def _summary(decision: Decision, pipeline: Pipeline) -> str:
         parts.append(f"{len(decision.verdicts)} ended")
     parts += [answer.name for answer in decision.answers[:5]]
     parts += [f"{attempt.job_id} again" for attempt in decision.attempts[:5]]
-    return ("; ".join(parts) or "record")[:200]
+    return ("; ".join(parts) or "record what follows")[:200]
