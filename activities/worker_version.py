@@ -24,6 +24,7 @@ UNNAMED: Final = "unnamed"
 """The build of workers that were given none."""
 _RPC: Final = timedelta(seconds=10)
 _AT_ONCE: Final = 20
+_LOOK_EVERY: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +56,37 @@ async def make_current(client: Client, deployment: str, build: str) -> None:
     await client.workflow_service.set_worker_deployment_current_version(request, timeout=_RPC)
 
 
-async def move_windows(client: Client, task_queue: str, deployment: str, build: str) -> int:
-    """Let workflows that only wait for a retry on another build look which one is current; how many were told.
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How many pipelines that only wait for a retry have left other builds, and how many are still there."""
 
-    Their workers must still run: a workflow leaves a build by its own last step there.
+    gone: int
+    left: int
+
+
+async def move_windows(client: Client, task_queue: str, deployment: str, build: str, patience: float) -> Moved:
+    """Let workflows that only wait for a retry go to the current build, for `patience` seconds at most; 0 only counts.
+
+    Their workers must still run: a workflow leaves a build by its own last step there. They are told again and again,
+    since Temporal takes a moment until it tells a workflow that another build is current.
     """
     pipelines = Pipelines(client, task_queue)
-    waiting = sorted(await pipelines.runs.in_window(not_on=f"{deployment}:{build}"))
-    told = 0
-    for start in range(0, len(waiting), _AT_ONCE):
-        batch = waiting[start : start + _AT_ONCE]
-        told += sum(await asyncio.gather(*(_is_told(pipelines, pipeline_id) for pipeline_id in batch)))
-    return told
+    deadline = asyncio.get_running_loop().time() + patience
+    seen: set[int] = set()
+    while True:
+        waiting = await pipelines.runs.in_window(not_on=f"{deployment}:{build}")
+        seen |= waiting
+        if not waiting or asyncio.get_running_loop().time() >= deadline:
+            return Moved(len(seen - waiting), len(waiting))
+        told = sorted(waiting)
+        for start in range(0, len(told), _AT_ONCE):
+            await asyncio.gather(*(_tell(pipelines, pipeline_id) for pipeline_id in told[start : start + _AT_ONCE]))
+        await asyncio.sleep(_LOOK_EVERY)
 
 
-async def _is_told(pipelines: Pipelines, pipeline_id: int) -> bool:
+async def _tell(pipelines: Pipelines, pipeline_id: int) -> None:
     try:
         await pipelines.handle(pipeline_id).signal("reconcile", rpc_timeout=_RPC)
     except RPCError as error:
         if error.status is not RPCStatusCode.NOT_FOUND:
-            raise
-        return False  # it has closed since it was listed
-    return True
+            raise  # one that is not found has closed since it was listed

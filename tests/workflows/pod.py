@@ -108,6 +108,13 @@ class Pod:
             await worker.shutdown()
             await task
 
+    def detach_worker(self) -> Worker:
+        """Leave the worker running beside the next one; whoever calls this ends it."""
+        assert self._worker is not None
+        worker, _ = self._worker
+        self._worker = None
+        return worker
+
     def start_relay(self) -> None:
         """Send outbox rows."""
         self._sending = asyncio.create_task(self.relay.run())
