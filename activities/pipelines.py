@@ -47,6 +47,16 @@ class PipelineActivities(PipelinePort):
             await self._notifications.notify(BRIDGES)
         return written.recorded
 
+    @activity.defn(name="read the pipeline")
+    async def read_pipeline(self, order: Load) -> Page:
+        """`load` under the name that people see in Temporal."""
+        return await self.load(order)
+
+    @activity.defn(name="record what follows")
+    async def record(self, decision: Decision) -> Recorded:
+        """`apply` under the name that people see in Temporal."""
+        return await self.apply(decision)
+
     @activity.defn(name="offer_jobs")
     async def offer_jobs(self, decision: Decision) -> Recorded:
         """Record a decision and wake as many runners as it offers jobs: one notification for the batch."""
@@ -59,14 +69,14 @@ class PipelineActivities(PipelinePort):
         """Leave the job to the runners; losing this worker loses nothing."""
         activity.raise_complete_async()
 
-    @activity.defn(name="retry_window")
+    @activity.defn(name="ask until when it may be retried")
     async def retry_window(self, order: AskWindow) -> RetryWindow:
         """Count from the end that SQL has, so that a later run of the workflow has the same window."""
         async with self._database.read() as connection:
             ended = (await loading.head(connection, order.pipeline_id)).finished_at
         return RetryWindow((ended or self._clock()) + self._retry_window)
 
-    @activity.defn(name="request_cancellation")
+    @activity.defn(name="close as canceled")
     async def request_cancellation(self) -> None:
         """Ask for this very run; one that is closed by now needs it no more."""
         info = activity.info()

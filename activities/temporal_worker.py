@@ -142,6 +142,8 @@ def make_worker(
         activities=[
             activities.load,
             activities.apply,
+            activities.read_pipeline,
+            activities.record,
             activities.offer_jobs,
             activities.await_job,
             activities.retry_window,

@@ -23,10 +23,14 @@ class PipelineInput:
     `do` is a command that whoever starts the workflow by hand gives along: `{"name": "retry_pipeline"}`, or the name
     alone; further fields are those of `Operation`. It is kept as it was written, since input that does not decode
     would fail the workflow's task again and again (`domain.operation_input.read_do`).
+
+    `names` says by which names the workflow calls its local activities (`workflows.ports.NAMES`): Temporal's pages show
+    nothing else of them. It is 0 in histories of before, and where somebody has written the input by hand.
     """
 
     pipeline_id: int
     do: Any = None
+    names: int = 0
 
 
 @dataclass(frozen=True, slots=True)

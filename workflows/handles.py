@@ -18,6 +18,7 @@ from workflows import search_attributes
 from workflows.await_job import activity_id, workflow_id
 from workflows.hook_delivery import HookDeliveryWorkflow, delivery_workflow_id
 from workflows.pipeline import PipelineWorkflow
+from workflows.ports import NEWEST_NAMES
 from workflows.resource_group import ResourceGroupWorkflow, group_workflow_id
 from workflows.runs import Runs
 from workflows.status_report import StatusReportWorkflow, report_workflow_id
@@ -66,7 +67,7 @@ class Pipelines:
         """Start a pipeline once. Raises `WorkflowAlreadyStartedError` when it was started before."""
         await self._client.start_workflow(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
@@ -79,7 +80,7 @@ class Pipelines:
         """Start a pipeline whatever Temporal knows of it: a run that is open is ended first."""
         await self._client.start_workflow(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -93,7 +94,7 @@ class Pipelines:
         """Send a signal; a pipeline whose workflow is closed or unknown is started again with it."""
         await self._client.start_workflow(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -109,7 +110,7 @@ class Pipelines:
         """Send an update and wait for its answer; starts a closed pipeline again."""
         start = WithStartWorkflowOperation(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,

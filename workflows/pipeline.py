@@ -33,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows import search_attributes
     from workflows.job_waits import JobWaits, OpenJob, in_rooms
     from workflows.operations import Operations
-    from workflows.ports import RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
+    from workflows.ports import NAMES, NEWEST_NAMES, RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
     from workflows.queries import Queries
     from workflows.retry_window import RetryWindow
 
@@ -50,6 +50,7 @@ class PipelineWorkflow(Operations, Queries):
         """Exist before the first message arrives."""
         super().__init__()
         self._order = order
+        self._names = NAMES[min(max(order.names, 0), NEWEST_NAMES)]
         self._run = int(workflow.info().start_time.timestamp() * 1_000_000)
         self._tick = 0
         self._pipeline: Pipeline | None = None
@@ -80,9 +81,7 @@ class PipelineWorkflow(Operations, Queries):
                     self._queue("cancel_pipeline", Operation(reason="Canceled in Temporal."))
                 continue
             if status is None:
-                workflow.continue_as_new(
-                    PipelineInput(order.pipeline_id), initial_versioning_behavior=self._window.versioning
-                )
+                workflow.continue_as_new(replace(order, do=None), initial_versioning_behavior=self._window.versioning)
             self._window.raise_end(self._state)
             return status
 
@@ -139,7 +138,7 @@ class PipelineWorkflow(Operations, Queries):
         after: int | None = -1
         while after is not None:
             page = await workflow.execute_local_activity_method(
-                PipelinePort.load,
+                self._names.load,
                 Load(self._order.pipeline_id, after),
                 start_to_close_timeout=RECORD_LIMIT,
                 retry_policy=RECORD_RETRY,
@@ -223,7 +222,7 @@ class PipelineWorkflow(Operations, Queries):
         """
         self._tick += 1
         numbered = replace(decision, run=self._run, tick=self._tick)
-        method = PipelinePort.offer_jobs if decision.offers() else PipelinePort.apply
+        method = PipelinePort.offer_jobs if decision.offers() else self._names.apply
         summary = _summary(decision, self._state)
         if is_local:
             return await workflow.execute_local_activity_method(
