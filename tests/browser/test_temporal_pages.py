@@ -62,7 +62,7 @@ async def test_a_failed_pipeline_is_retried_by_mouse(pod: Pod, temporal: Tempora
         await page.goto(f"{temporal.pages}/namespaces/default/workflows?query=WorkflowType%3D%22Pipeline%22")
         await page.get_by_role("link", name=f"pipeline-{pipeline_id}", exact=True).first.click()
         for name in ("read the pipeline", "record what follows", "ask until when it may be retried"):
-            await expect(page.get_by_role("button", name=name, exact=True).first).to_be_visible()
+            await expect(page.get_by_role("button", name=f"Event {name}").first).to_be_visible()
         await page.get_by_role("tab", name="User Metadata").click()
         details = page.locator("iframe").last.content_frame  # markdown of workflows is kept apart from the page
         await expect(details.get_by_text(f"Pipeline {pipeline_id} failed: test: flaky (job {first}).")).to_be_visible()

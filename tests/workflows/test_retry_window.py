@@ -66,6 +66,11 @@ async def open_pipeline(pod: Pod) -> int:
     await pod.run("good")
     await pod.run("bad", Status.FAILED)
     await pod.until(pipeline_id, good="success", bad="failed", gate="manual", later="scheduled")
+
+    async def is_told() -> bool:
+        return not (await pod.handle(pipeline_id).describe()).raw_description.pending_activities
+
+    await eventually(is_told, "the workflow knows how both have ended")
     return pipeline_id
 
 
