@@ -6,8 +6,10 @@ while nothing happens, and how long a retry among them takes to be offered.
 """
 
 import asyncio
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,11 +17,14 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError
 
 from bench.engine import WORKER, warm_up
 from bench.options import Options
 from bench.rows import Row, Side
 from bench.servers import Servers, running
+from domain.messages import PipelineFacts
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Job, Pipeline, Stage
@@ -29,7 +34,7 @@ from settings import TimeLimits
 from workflows.handles import Pipelines
 
 NUMBER: Final = 10_000
-AT_ONCE: Final = 50
+AT_ONCE: Final = 20
 IDLE: Final = 30.0
 """Seconds in which nothing happens, and processor time is taken."""
 RETRIES: Final = 20
@@ -154,15 +159,31 @@ async def _start(database: Database, workflows: Pipelines, ids: Sequence[int]) -
         batch = ids[first : first + AT_ONCE]
         async with database.read() as connection:
             facts = await pipelines.facts_of(connection, batch)
-        await asyncio.gather(*(workflows.start(facts[each]) for each in batch))
+        await asyncio.gather(*(_begin(workflows, facts[each]) for each in batch))
+        if first % 1_000 == 0:
+            print(f"windows: {first + len(batch)} of {len(ids)}", file=sys.stderr)
+
+
+async def _begin(workflows: Pipelines, facts: PipelineFacts) -> None:
+    """As the relay does it: until Temporal has taken it."""
+    while True:
+        try:
+            await workflows.start(facts)
+        except WorkflowAlreadyStartedError:
+            return
+        except RPCError:
+            await asyncio.sleep(1)
+        else:
+            return
 
 
 async def _until_open(client: Client) -> None:
     query = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running" AND CiStatus = "failed"'
     async with asyncio.timeout(_PATIENCE):
         while True:
-            if (await client.count_workflows(query)).count >= NUMBER:
-                return
+            with suppress(RPCError):  # busy
+                if (await client.count_workflows(query)).count >= NUMBER:
+                    return
             await asyncio.sleep(0.5)
 
 
