@@ -62,6 +62,9 @@ class TimeLimits(BaseSettings):
     """How often unfinished pipelines are compared with Temporal."""
     tick_patience: float = 60.0
     """How long Temporal has to start a tick of a schedule before the tick is accounted for without it."""
+    retry_window: float = Field(default=86400.0, ge=0)
+    """How long the workflow of a pipeline that failed or was canceled stays open for signals and updates in Temporal.
+    0: it closes at once."""
     outbox_not_found: float = 60.0
     """How long an outcome is offered again to a workflow that does not know its activity, before it is reconciled."""
     hook_timeout: float = 10.0

@@ -9,6 +9,7 @@ import gc
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
 
 import httpx
 import structlog
@@ -35,7 +36,7 @@ from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
 from activities.schedules import ScheduleActivities
 from activities.temporal_runtime import counting_runtime
-from activities.temporal_worker import connect, make_worker, prepare_namespace
+from activities.temporal_worker import connect, make_telling_worker, make_worker, prepare_namespace
 from api.app import create_app
 from api.bridges.loop import BridgeLoop
 from api.exposing import tell_metrics
@@ -226,8 +227,8 @@ class Process:
         services.temporal.connected = services.holders.pipelines = pipelines
         parts: list[Awaitable[None]] = []
         if settings.api_role in {"all", "worker"}:
-            metrics = services.metrics
-            activities = PipelineActivities(services.database, services.notifications, services.clock, metrics)
+            metrics, window = services.metrics, timedelta(seconds=settings.times.retry_window)
+            activities = PipelineActivities(services.database, services.notifications, services.clock, window, metrics)
             relay = Relay(services.database, pipelines, services.notifications, services.clock, settings, metrics)
             reconciler = Reconciler(
                 services.database, pipelines, services.notifications, services.clock, settings.times, metrics
@@ -242,10 +243,10 @@ class Process:
                 services.clock,
                 settings.times,
             )
-            worker = make_worker(
-                client, activities, settings, groups, ticks, self._hook_activities(), self._report_activities()
-            )
-            parts = [worker.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
+            hooks, reports = self._hook_activities(), self._report_activities()
+            worker = make_worker(client, activities, settings, groups, ticks, hooks, reports)
+            teller = make_telling_worker(client, settings, hooks, reports)
+            parts = [worker.run(), teller.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))
         services.metrics.temporal_connected.set(1)
         log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)

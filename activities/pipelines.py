@@ -1,10 +1,12 @@
 """The activities of pipeline workflows: SQL behind `workflows.ports.PipelinePort`."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from temporalio import activity
+from temporalio.service import RPCError, RPCStatusCode
 
-from domain.messages import AwaitJob, Decision, Load, Page, Recorded
+from domain.messages import AskWindow, AwaitJob, Decision, Load, Page, Recorded, RetryWindow
 from domain.verdict import Verdict
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
@@ -13,6 +15,8 @@ from models.notifications import BRIDGES, OUTBOX, Notifications, pipeline_topic
 from models.repositories import decisions, loading, outbox
 from models.session import Database
 from workflows.ports import PipelinePort
+
+CANCEL_RPC: Final = timedelta(seconds=5)
 
 
 def _since_scheduled() -> float | None:
@@ -26,13 +30,19 @@ class PipelineActivities(PipelinePort):
     """Reads and records pipelines in SQL."""
 
     def __init__(
-        self, database: Database, notifications: Notifications, clock: Clock, metrics: ServerMetrics | None = None
+        self,
+        database: Database,
+        notifications: Notifications,
+        clock: Clock,
+        retry_window: timedelta = timedelta(0),
+        metrics: ServerMetrics | None = None,
     ) -> None:
-        """Take what the composition root made."""
+        """Take what the composition root made; `retry_window` counts from the end of a pipeline."""
         self._metrics = metrics or ServerMetrics()
         self._database = database
         self._notifications = notifications
         self._clock = clock
+        self._retry_window = retry_window
 
     @activity.defn(name="load")
     async def load(self, order: Load) -> Page:
@@ -51,6 +61,16 @@ class PipelineActivities(PipelinePort):
         if not written.put.isdisjoint(outbox.TO_BRIDGES):
             await self._notifications.notify(BRIDGES)
         return written.recorded
+
+    @activity.defn(name="read the pipeline")
+    async def read_pipeline(self, order: Load) -> Page:
+        """`load` under the name that people see in Temporal."""
+        return await self.load(order)
+
+    @activity.defn(name="record what follows")
+    async def record(self, decision: Decision) -> Recorded:
+        """`apply` under the name that people see in Temporal."""
+        return await self.apply(decision)
 
     @activity.defn(name="offer_jobs")
     async def offer_jobs(self, decision: Decision) -> Recorded:
@@ -75,3 +95,22 @@ class PipelineActivities(PipelinePort):
     async def await_job(self, order: AwaitJob) -> Verdict:  # noqa: ARG002
         """Leave the job to the runners; losing this worker loses nothing."""
         activity.raise_complete_async()
+
+    @activity.defn(name="ask until when it may be retried")
+    async def retry_window(self, order: AskWindow) -> RetryWindow:
+        """Count from the end that SQL has, so that a later run of the workflow has the same window."""
+        async with self._database.read() as connection:
+            ended = (await loading.head(connection, order.pipeline_id)).finished_at
+        return RetryWindow((ended or self._clock()) + self._retry_window)
+
+    @activity.defn(name="close as canceled")
+    async def request_cancellation(self) -> None:
+        """Ask for this very run; one that is closed by now needs it no more."""
+        info = activity.info()
+        assert info.workflow_id is not None
+        handle = activity.client().get_workflow_handle(info.workflow_id, run_id=info.workflow_run_id)
+        try:
+            await handle.cancel(rpc_timeout=CANCEL_RPC)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise

@@ -1,6 +1,6 @@
 """The Temporal side of a process: a client with the right converter, and a worker for pipelines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -31,6 +31,7 @@ from activities.worker_version import UNNAMED
 from domain.errors import Invalid
 from settings import Settings
 from workflows import search_attributes
+from workflows.handles import telling_queue
 from workflows.hook_delivery import HookDeliveryWorkflow
 from workflows.pipeline import PipelineWorkflow
 from workflows.resource_group import ResourceGroupWorkflow
@@ -40,6 +41,9 @@ from workflows.waiting_room import WaitingRoomWorkflow
 
 OUR_MODULES: Final = ("domain", "workflows")
 """Passed through the sandbox: they are deterministic, and loading them again for each workflow costs 20 ms."""
+
+_TELLING: Final[Sequence[type]] = (HookDeliveryWorkflow, StatusReportWorkflow)
+"""The workflows of what webhooks and forges are told."""
 
 _INSTALLATION: Final = "perdure_installation"
 _TYPES: Final = {
@@ -67,17 +71,24 @@ async def missing_attributes(client: Client) -> list[str]:
 
 
 async def prepare_namespace(client: Client, installation_id: str) -> None:
-    """Add our search attributes and mark the namespace as ours. Raises `Invalid` if it is another installation's."""
-    types = {
-        key.name: _TYPES["Int" if key is search_attributes.PIPELINE_ID else "Keyword"] for key in search_attributes.ALL
-    }
+    """Add our search attributes and mark the namespace as ours. Raises `Invalid` if it is another installation's.
+
+    Only those that are missing are added: the server logs a warning for each that is there.
+    """
+    missing = await missing_attributes(client)
+    if missing:
+        await _add(client, missing)
+    await _mark(client, installation_id)
+
+
+async def _add(client: Client, names: Sequence[str]) -> None:
+    types = {name: _TYPES["Int" if name == search_attributes.PIPELINE_ID.name else "Keyword"] for name in names}
     request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=types)
     try:
         await client.operator_service.add_search_attributes(request)
     except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:
+        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # another process was quicker
             raise
-    await _mark(client, installation_id)
 
 
 async def _mark(client: Client, installation_id: str) -> None:
@@ -119,17 +130,9 @@ def make_worker(
 ) -> Worker:
     """A worker for all that a pod's workflows do; it is pinned to its build when a deployment is named.
 
-    Without `hooks` and `reports` nobody outside is told anything.
+    `hooks` and `reports` are for those workflows that an older version has put on this queue.
     """
-    telling: list[Callable[..., Any]] = [] if hooks is None else [hooks.deliver_hook]
-    telling += [] if reports is None else [reports.report_commit]
-    deployment = None
-    if settings.worker_deployment:
-        deployment = WorkerDeploymentConfig(
-            version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build or UNNAMED),
-            use_worker_versioning=True,
-            default_versioning_behavior=VersioningBehavior.PINNED,
-        )
+    telling = _telling(hooks, reports)
     return Worker(
         client,
         task_queue=settings.task_queue,
@@ -137,15 +140,18 @@ def make_worker(
             PipelineWorkflow,
             WaitingRoomWorkflow,
             ResourceGroupWorkflow,
-            HookDeliveryWorkflow,
-            StatusReportWorkflow,
+            *_TELLING,
             ScheduledPipelineWorkflow,
         ],
         activities=[
             activities.load,
             activities.apply,
+            activities.read_pipeline,
+            activities.record,
             activities.offer_jobs,
             activities.await_job,
+            activities.retry_window,
+            activities.request_cancellation,
             groups.choose_next,
             *telling,
             schedules.carry_out_tick,
@@ -156,5 +162,40 @@ def make_worker(
         max_concurrent_workflow_tasks=20,
         max_cached_workflows=2_000,
         graceful_shutdown_timeout=timedelta(seconds=5),
-        deployment_config=deployment,
+        deployment_config=_deployment(settings),
+    )
+
+
+def make_telling_worker(client: Client, settings: Settings, hooks: HookActivities, reports: ReportActivities) -> Worker:
+    """A worker for what webhooks and forges are told.
+
+    It has a queue of its own: a receiver that is slow or gone, and all that waits for it, delays no pipeline.
+    """
+    return Worker(
+        client,
+        task_queue=telling_queue(settings.task_queue),
+        workflows=_TELLING,
+        activities=_telling(hooks, reports),
+        workflow_runner=workflow_runner(settings),
+        workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
+        activity_task_poller_behavior=PollerBehaviorAutoscaling(),
+        max_concurrent_workflow_tasks=5,
+        max_cached_workflows=200,
+        graceful_shutdown_timeout=timedelta(seconds=5),
+        deployment_config=_deployment(settings),
+    )
+
+
+def _telling(hooks: HookActivities | None, reports: ReportActivities | None) -> list[Callable[..., Any]]:
+    found: list[Callable[..., Any]] = [] if hooks is None else [hooks.deliver_hook]
+    return found if reports is None else [*found, reports.report_commit]
+
+
+def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
+    if not settings.worker_deployment:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build or UNNAMED),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
     )

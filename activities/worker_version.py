@@ -1,9 +1,12 @@
 """Which build of the workers new pipelines go to, where worker versions are used (`PERDURE_WORKER_DEPLOYMENT`).
 
 A pipeline stays with the build that began it; only new ones go to the current build, so somebody has to say which one
-that is. Source: Temporal's API, `SetWorkerDeploymentCurrentVersion`.
+that is. Source: Temporal's API, `SetWorkerDeploymentCurrentVersion`. One that has ended and whose workflow only waits
+for a retry goes there too: it is told to look, and continues there as a new run, so that no old worker has to be kept
+for it.
 """
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -15,9 +18,13 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from workflows.handles import Pipelines
+
 UNNAMED: Final = "unnamed"
 """The build of workers that were given none."""
 _RPC: Final = timedelta(seconds=10)
+_AT_ONCE: Final = 20
+_LOOK_EVERY: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +54,39 @@ async def make_current(client: Client, deployment: str, build: str) -> None:
         namespace=client.namespace, deployment_name=deployment, build_id=build, identity="perdure upgrade"
     )
     await client.workflow_service.set_worker_deployment_current_version(request, timeout=_RPC)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How many pipelines that only wait for a retry have left other builds, and how many are still there."""
+
+    gone: int
+    left: int
+
+
+async def move_windows(client: Client, task_queue: str, deployment: str, build: str, patience: float) -> Moved:
+    """Let workflows that only wait for a retry go to the current build, for `patience` seconds at most; 0 only counts.
+
+    Their workers must still run: a workflow leaves a build by its own last step there. They are told again and again,
+    since Temporal takes a moment until it tells a workflow that another build is current.
+    """
+    pipelines = Pipelines(client, task_queue)
+    deadline = asyncio.get_running_loop().time() + patience
+    seen: set[int] = set()
+    while True:
+        waiting = await pipelines.runs.in_window(not_on=f"{deployment}:{build}")
+        seen |= waiting
+        if not waiting or asyncio.get_running_loop().time() >= deadline:
+            return Moved(len(seen - waiting), len(waiting))
+        told = sorted(waiting)
+        for start in range(0, len(told), _AT_ONCE):
+            await asyncio.gather(*(_tell(pipelines, pipeline_id) for pipeline_id in told[start : start + _AT_ONCE]))
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+async def _tell(pipelines: Pipelines, pipeline_id: int) -> None:
+    try:
+        await pipelines.handle(pipeline_id).signal("reconcile", rpc_timeout=_RPC)
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise  # one that is not found has closed since it was listed

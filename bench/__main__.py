@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, logs, push, queue, whole
+from bench import engine, latency, logs, push, queue, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -25,6 +25,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "push": push.rows,
     "queue": queue.rows,
     "whole": whole.rows,
+    "windows": windows.rows,
 }
 """Name to measurement; a further one is a module with `rows()`."""
 

@@ -95,7 +95,7 @@ async def _running(settings: Settings) -> set[int] | None:
 
     try:
         async with asyncio.timeout(10):
-            return await Runs(await connect(settings)).running()
+            return await Runs(await connect(settings)).opened()
     except (RPCError, RuntimeError, TimeoutError):
         return None
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
+from urllib.parse import quote
 
 import psutil
 import typer
@@ -27,6 +28,8 @@ from pods.stack import PYTHON, near, stack
 from settings import Settings
 
 LOOK_EVERY = 0.1
+PIPELINES = 'WorkflowType="Pipeline"'
+"""The workflows under `pipelines_view`: neither deliveries of webhooks nor reports to forges nor waiting rooms."""
 Process = subprocess.Popen[bytes]
 
 
@@ -183,7 +186,12 @@ def _who_is_missing(waiting: Sequence[Child], folder: RunFolder, limit: float) -
 
 
 def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
-    places = {"url": settings.url, "temporal_ui": temporal_ui(settings), "logs": str(folder.logs)}
+    places = {
+        "url": settings.url,
+        "temporal_ui": temporal_ui(settings),
+        "temporal_pipelines": pipelines_view(settings),
+        "logs": str(folder.logs),
+    }
     if as_json:
         typer.echo(json.dumps(places))
         return
@@ -191,6 +199,7 @@ def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
     lines = [
         ("Perdure", places["url"]),
         ("Temporal Web UI", places["temporal_ui"]),
+        ("Pipelines there", places["temporal_pipelines"]),
         ("Logs", places["logs"]),
         ("Sign-in and token", str(credentials) if credentials.exists() else None),
     ]
@@ -203,3 +212,10 @@ def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
 def temporal_ui(settings: Settings) -> str | None:
     """Address of the embedded Temporal's pages; None if Temporal is somebody else's."""
     return None if settings.temporal_address else f"http://{near(settings)}:{settings.temporal_ui_port}"
+
+
+def pipelines_view(settings: Settings) -> str | None:
+    """Address of the list of pipelines in the embedded Temporal's pages; None if Temporal is somebody else's."""
+    page = temporal_ui(settings)
+    query = quote(PIPELINES, safe="")
+    return f"{page}/namespaces/{settings.temporal_namespace}/workflows?query={query}" if page else None

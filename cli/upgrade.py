@@ -16,7 +16,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.temporal_worker import connect, missing_attributes, prepare_namespace
-from activities.worker_version import UNNAMED, builds_of, make_current
+from activities.worker_version import UNNAMED, builds_of, make_current, move_windows
 from cli.exit_codes import ExitCode
 from cli.main import JsonOption, read_settings
 from domain.errors import Unavailable
@@ -26,6 +26,8 @@ from models.session import Database
 from pods.restore_marker import refuse_half_restored
 from settings import Settings
 
+MOVED_WITHIN: Final = 30.0
+"""Seconds in which pipelines that only wait for a retry leave an older build."""
 BACKUP_FIRST: Final = "Make a backup first: `perdure backup`. A schema does not go back."
 
 
@@ -115,13 +117,25 @@ class _Upgrade:
         client = await self._client()
         builds = await builds_of(client, deployment)
         if builds.current == build:
-            return Step(name, f"{build} is current.")
+            return await self._moved(client, Step(name, f"{build} is current."))
         if build not in builds.known:
             return Step(name, f"No worker of {build} has polled: start some, then run this again.", is_due=True)
         if self._check:
             return Step(name, f"{builds.current or 'none'} -> {build}.", is_due=True)
         await make_current(client, deployment, build)
-        return Step(name, f"{builds.current or 'none'} -> {build}: new pipelines go there.")
+        said = f"{builds.current or 'none'} -> {build}: new pipelines go there."
+        return await self._moved(client, Step(name, said))
+
+    async def _moved(self, client: Client, step: Step) -> Step:
+        """Send along what only waits for a retry, on workers of another build."""
+        settings = self._settings
+        build = settings.worker_build or UNNAMED
+        patience = 0.0 if self._check else MOVED_WITHIN
+        moved = await move_windows(client, settings.task_queue, settings.worker_deployment, build, patience)
+        text = f" {moved.gone} that wait for a retry went there." if moved.gone else ""
+        if moved.left:
+            text += f" {moved.left} wait for a retry on another build: let its workers run, and run this again."
+        return Step(step.name, step.text + text, is_due=bool(moved.left))
 
     async def _client(self) -> Client:
         try:

@@ -5,6 +5,8 @@ Scripts, variables of the configuration, secrets and logs never appear here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from domain.operations import Attempt
 from domain.packing import Packed, unpack
@@ -16,9 +18,19 @@ from domain.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class PipelineInput:
-    """The only argument of workflow `Pipeline`; everything else is loaded from SQL."""
+    """The only argument of workflow `Pipeline`; everything else is loaded from SQL.
+
+    `do` is a command that whoever starts the workflow by hand gives along: `{"name": "retry_pipeline"}`, or the name
+    alone; further fields are those of `Operation`. It is kept as it was written, since input that does not decode
+    would fail the workflow's task again and again (`domain.operation_input.read_do`).
+
+    `names` says by which names the workflow calls its local activities (`workflows.ports.NAMES`): Temporal's pages show
+    nothing else of them. It is 0 in histories of before, and where somebody has written the input by hand.
+    """
 
     pipeline_id: int
+    do: Any = None
+    names: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +145,8 @@ class Page:
 
     (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.packing`). `verdicts` are those of
     the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is the
-    position to go on after, None on the last page.
+    position to go on after, None on the last page. `has_window` says that whoever read it knows of the window for
+    retries: histories of before do not have it.
 
     `shown` are the statuses of the stages as SQL has them. None is in histories of versions that did not look at them.
     """
@@ -151,6 +164,7 @@ class Page:
     answers: tuple[Answer, ...] = ()
     following: int | None = None
     shown: tuple[Status, ...] | None = None
+    has_window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +180,7 @@ class Loaded:
     leaving: tuple[Leaving, ...] = ()
     number: tuple[int, int] = (0, 0)
     shown: tuple[Status, ...] | None = None
+    has_window: bool = False
 
     @property
     def is_owed(self) -> bool:
@@ -194,7 +209,22 @@ def joined(pages: Sequence[Page]) -> Loaded:
         leaving=first.leaving,
         number=(first.run, first.tick),
         shown=first.shown,
+        has_window=first.has_window,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AskWindow:
+    """Argument of activity `retry_window`: a pipeline that ended without success."""
+
+    pipeline_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetryWindow:
+    """Until when the workflow of a pipeline that did not succeed waits for commands."""
+
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,10 @@ LONGEST_REASON: Final = 1_000
 MOST_VARIABLES: Final = 32 * 1024
 """Characters of all variables together, names and values."""
 
+BY_PEOPLE: Final = ("cancel_pipeline", "retry_pipeline", "cancel_job", "retry_job", "play_job", "unschedule_job")
+"""What people ask for; everything else is sent by Perdure itself."""
+
+_WRITE_DO: Final = 'Write "do": {"name": "retry_pipeline"} or "do": {"name": "retry_job", "job_id": 42}.'
 _FIELDS: Final = ("key", "job_id", "variables", "reason")
 _OF_A_JOB: Final = frozenset(
     {"cancel_job", "retry_job", "play_job", "unschedule_job", "mirror_downstream", "revive_bridge", "resource_granted"}
@@ -45,6 +49,21 @@ def read_operation(name: str, given: Sequence[Any]) -> Operation:
     if operation.variables and name not in _WITH_VARIABLES:
         raise Invalid(f"{name} takes no variables; only play_job does. {_write(name)}")
     return operation
+
+
+def read_do(given: Any) -> tuple[str, Operation]:
+    """The command that was given with the start of a workflow: its name, or an object that holds it as `name`.
+
+    Raises `Invalid` with what is wrong and what to write instead.
+    """
+    fields = {"name": given} if isinstance(given, str) else given
+    if not isinstance(fields, Mapping):
+        raise Invalid(f"do takes an object, not {_shown(fields)}. {_WRITE_DO}")
+    name = fields.get("name")
+    if name not in BY_PEOPLE:
+        what = "has no name" if name in _NOTHING else f"does not know {_shown(name)}"
+        raise Invalid(f"do {what}; it knows {', '.join(BY_PEOPLE)}. {_WRITE_DO}")
+    return str(name), read_operation(str(name), [{key: value for key, value in fields.items() if key != "name"}])
 
 
 def _check_job(name: str, operation: Operation) -> None:

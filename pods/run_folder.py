@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from pods.process import Identity
 
 SUPERVISOR = "supervisor"
 LOG_LIMIT = 10 * 1024 * 1024
-"""A log that is longer when its process starts is put aside; the one before it is dropped."""
+"""A log that is longer is put aside; the one before it is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,19 @@ class RunFolder:
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
         return path.open("ab")
+
+    def trim_log(self, name: str) -> bool:
+        """Put a long log aside while its process writes; whether that was needed. Raises OSError.
+
+        The process keeps the file that it has: what is in it is copied, then it is cut. It writes at the end wherever
+        that is (`open_log`), so only what comes between the two is lost.
+        """
+        path = self.log_path(name)
+        if not path.exists() or path.stat().st_size <= LOG_LIMIT:
+            return False
+        shutil.copyfile(path, path.with_suffix(".log.1"))
+        os.truncate(path, 0)
+        return True
 
     def log_tail(self, name: str, lines: int = 15) -> str:
         """The last lines of a log, for an error message."""

@@ -30,6 +30,8 @@ GRACE = 10.0
 DEPENDENCY = 10.0
 """How long a child waits for those it is started after; then it is started anyway and copes."""
 LOOK_EVERY = 0.25
+TRIM_EVERY = 30.0
+"""How often logs are looked at that may have become too long."""
 
 log = logging.getLogger("perdure.supervisor")
 
@@ -53,6 +55,7 @@ class Supervisor:
         With `leave` those that have a listening socket are left to hold callers for a restart.
         """
         keepers = [asyncio.create_task(self._keep(child)) for child in self._children]
+        keepers.append(asyncio.create_task(self._trim_logs()))
         endings = [asyncio.create_task(event.wait()) for event in (stop, leave)]
         await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
         for task in (*endings, *keepers, *self._farewells):
@@ -63,6 +66,16 @@ class Supervisor:
                 self._leave(child)
             else:
                 await self._stop(child)
+
+    async def _trim_logs(self) -> None:
+        """Keep the logs of processes that run for months from filling the disk."""
+        while True:
+            for name in (SUPERVISOR, *(child.name for child in self._children)):
+                try:
+                    await asyncio.to_thread(self._folder.trim_log, name)
+                except OSError as error:
+                    log.error("the log of %s cannot be put aside: %s", name, error)  # noqa: TRY400
+            await asyncio.sleep(TRIM_EVERY)
 
     async def _keep(self, child: Child) -> None:
         """Watch one child for ever; a fault of our own costs a second, never the watch."""

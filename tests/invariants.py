@@ -21,7 +21,7 @@ async def broken(database: Database, runs: Runs | None = None) -> list[Broken]:
         found = await invariants.broken(connection, now, at_rest=True)
         live = await invariants.live(connection, now + timedelta(hours=1))
     if runs is not None:
-        running = await runs.running()
+        running = await runs.opened()
         async with database.read() as connection:
             known = await invariants.statuses(connection, sorted(running))
         may_wait = {number for number, status in known.items() if status != "success"}

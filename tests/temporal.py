@@ -24,11 +24,15 @@ _ANSWER = timedelta(seconds=2)
 class TemporalServer:
     """A server that can be killed and started again with what it had stored. `address` is `host:port`."""
 
-    def __init__(self, folder: Path, dynamic: Mapping[str, int] | None = None) -> None:
-        """`folder` takes its database and its log; `dynamic` are values of the server's dynamic configuration."""
+    def __init__(self, folder: Path, dynamic: Mapping[str, int] | None = None, *, pages: bool = False) -> None:
+        """`folder` takes its database and its log; `dynamic` are values of the server's dynamic configuration.
+
+        With `pages` it serves its Web UI there.
+        """
         port = free_port()
         self.address = f"{LOCAL}:{port}"
         ports = {"--port": port, "--http-port": free_port(), "--metrics-port": free_port(), "--ui-port": free_port()}
+        self.pages = f"http://{LOCAL}:{ports['--ui-port']}"
         database: list[str | Path] = ["--db-filename", folder / "temporal.db"]
         for pragma in ("journal_mode=wal", "synchronous=1"):
             database += ["--sqlite-pragma", pragma]
@@ -36,7 +40,16 @@ class TemporalServer:
             database += ["--dynamic-config-value", f"{name}={value}"]
         self._program = Program(
             [
-                *(_command(), "server", "start-dev", "--headless", "--ip", LOCAL, "--log-level", "error"),
+                *(
+                    _command(),
+                    "server",
+                    "start-dev",
+                    *(() if pages else ("--headless",)),
+                    "--ip",
+                    LOCAL,
+                    "--log-level",
+                    "error",
+                ),
                 *(str(word) for pair in ports.items() for word in pair),
                 *database,
             ],

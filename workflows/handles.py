@@ -18,6 +18,7 @@ from workflows import search_attributes
 from workflows.await_job import activity_id, workflow_id
 from workflows.hook_delivery import HookDeliveryWorkflow, delivery_workflow_id
 from workflows.pipeline import PipelineWorkflow
+from workflows.ports import NEWEST_NAMES
 from workflows.resource_group import ResourceGroupWorkflow, group_workflow_id
 from workflows.runs import Runs
 from workflows.status_report import StatusReportWorkflow, report_workflow_id
@@ -44,6 +45,11 @@ def summary(facts: PipelineFacts) -> str:
     return line.encode()[:390].decode(errors="ignore")
 
 
+def telling_queue(task_queue: str) -> str:
+    """The task queue of what webhooks and forges are told, beside that of pipelines."""
+    return f"{task_queue}-telling"
+
+
 class Pipelines:
     """Pipeline workflows of one Temporal namespace."""
 
@@ -61,7 +67,7 @@ class Pipelines:
         """Start a pipeline once. Raises `WorkflowAlreadyStartedError` when it was started before."""
         await self._client.start_workflow(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
@@ -74,7 +80,7 @@ class Pipelines:
         """Start a pipeline whatever Temporal knows of it: a run that is open is ended first."""
         await self._client.start_workflow(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -88,7 +94,7 @@ class Pipelines:
         """Send a signal; a pipeline whose workflow is closed or unknown is started again with it."""
         await self._client.start_workflow(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -104,7 +110,7 @@ class Pipelines:
         """Send an update and wait for its answer; starts a closed pipeline again."""
         start = WithStartWorkflowOperation(
             PipelineWorkflow.run,
-            PipelineInput(facts.pipeline_id),
+            PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
             id=workflow_id(facts.pipeline_id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -136,7 +142,7 @@ class Pipelines:
             HookDeliveryWorkflow.run,
             DeliverHook(delivery_id),
             id=delivery_workflow_id(delivery_id),
-            task_queue=self._queue,
+            task_queue=telling_queue(self._queue),
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             rpc_timeout=RPC,
@@ -148,7 +154,7 @@ class Pipelines:
             StatusReportWorkflow.run,
             ReportCommit(report_id),
             id=report_workflow_id(report_id),
-            task_queue=self._queue,
+            task_queue=telling_queue(self._queue),
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             start_signal="look",

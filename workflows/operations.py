@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 with workflow.unsafe.imports_passed_through():
     from domain.errors import Invalid
     from domain.messages import Answer, Command, Operation
-    from domain.operation_input import read_operation
+    from domain.operation_input import read_do, read_operation
 
 OPERATIONS: Final = {
     "cancel_pipeline": 'Cancel every job that has not ended: {} or {"reason": "why"}.',
@@ -69,6 +69,21 @@ class Inbox:
                 Command(name, key, operation.job_id, dict(operation.variables), reason=operation.reason)
             )
         return key
+
+    def _obey_start(self, given: Any, default_key: str) -> None:
+        """Queue the command that was given with the start of the workflow. Raises `ApplicationError` for a wrong one.
+
+        It is carried out once, however often the run is reset or continued: its key is that of the first run.
+        """
+        if given is None:
+            return
+        try:
+            name, operation = read_do(given)
+        except Invalid as error:
+            raise ApplicationError(
+                str(error), type="Invalid", non_retryable=True, category=ApplicationErrorCategory.BENIGN
+            ) from error
+        self._queue(name, operation, default_key)
 
     async def _obey(self, name: str, given: tuple[Any, ...]) -> Answer:
         """Queue a command and wait for its answer; without a key, the id of the update serves as one."""

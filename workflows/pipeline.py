@@ -33,8 +33,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows import search_attributes
     from workflows.job_waits import JobWaits, OpenJob, in_rooms
     from workflows.operations import Operations
-    from workflows.ports import RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
+    from workflows.ports import NAMES, NEWEST_NAMES, RECORD_LIMIT, RECORD_RETRY, SENT_LIMIT, PipelinePort
     from workflows.queries import Queries
+    from workflows.retry_window import RetryWindow
 
 MOST_VERDICTS = 200
 """So many verdicts are folded in one turn; the others wait for the next."""
@@ -42,13 +43,14 @@ MOST_VERDICTS = 200
 
 @workflow.defn(name="Pipeline")
 class PipelineWorkflow(Operations, Queries):
-    """One pipeline, from its first job until nothing more can happen without a command."""
+    """One pipeline, from its first job until nothing more can happen, and the window for retries is over."""
 
     @workflow.init
     def __init__(self, order: PipelineInput) -> None:
         """Exist before the first message arrives."""
         super().__init__()
         self._order = order
+        self._names = NAMES[min(max(order.names, 0), NEWEST_NAMES)]
         self._run = int(workflow.info().start_time.timestamp() * 1_000_000)
         self._tick = 0
         self._pipeline: Pipeline | None = None
@@ -59,14 +61,17 @@ class PipelineWorkflow(Operations, Queries):
         self._changed = False
         self._is_owed = False
         self._is_new = True
+        self._window = RetryWindow(self._is_asked)
         workflow.register_random_seed_callback(self._was_reset)
 
     @workflow.run
     async def run(self, order: PipelineInput) -> str:
         """Loop until the pipeline is complete; the result is its status.
 
-        Temporal's own Cancel cancels the pipeline, as if somebody had asked for it: the loop itself goes on.
+        One that failed fails, one that was canceled is canceled. Temporal's own Cancel cancels the pipeline, as if
+        somebody had asked for it: the loop itself goes on. One that has ended stops waiting for a retry.
         """
+        self._obey_start(order.do, f"start-{workflow.info().first_execution_run_id}")
         loop = asyncio.create_task(self._loop())
         while True:
             try:
@@ -74,22 +79,30 @@ class PipelineWorkflow(Operations, Queries):
             except asyncio.CancelledError:
                 if loop.cancelled():
                     raise
-                self._queue("cancel_pipeline", Operation(reason="Canceled in Temporal."))
+                if not self._window.cancel():
+                    self._queue("cancel_pipeline", Operation(reason="Canceled in Temporal."))
                 continue
             if status is None:
-                workflow.continue_as_new(order)
+                workflow.continue_as_new(replace(order, do=None), initial_versioning_behavior=self._window.versioning)
+            self._window.raise_end(self._state)
             return status
 
     async def _loop(self) -> str | None:
-        """The status in the end, or None when the run has become too long and another one shall go on."""
+        """The status in the end, or None when another run shall go on.
+
+        That is when this one has become too long, or when a newer build of the workers shall have what only waits.
+        """
         await self._load()
         while True:
             while await self._turn():
                 if workflow.info().is_continue_as_new_suggested():
                     break  # verdicts may come faster than they are folded, for thousands of jobs
-            if self._is_over() and await self._is_quiet():
+            if not self._is_over():
+                self._window.leave()
+            elif await self._is_quiet() and await self._window.is_over(self._state):
                 return str(self._state.status)
-            if workflow.info().is_continue_as_new_suggested() and await self._may_leave():
+            is_too_long = workflow.info().is_continue_as_new_suggested()
+            if (is_too_long or self._window.is_outdated()) and await self._may_leave():
                 return None
             await self._wait()
 
@@ -112,6 +125,7 @@ class PipelineWorkflow(Operations, Queries):
             await self._take_in(homeless)
             loaded = await self._read()
         self._pipeline = loaded.pipeline
+        self._window.is_known = loaded.has_window
         self._leaving = {leaving.job_id for leaving in loaded.leaving}
         self._is_new, self._is_owed = loaded.shown is not None, loaded.is_owed
         for verdict in loaded.verdicts:
@@ -127,7 +141,7 @@ class PipelineWorkflow(Operations, Queries):
         after: int | None = -1
         while after is not None:
             page = await workflow.execute_local_activity_method(
-                PipelinePort.load,
+                self._names.load,
                 Load(self._order.pipeline_id, after),
                 start_to_close_timeout=RECORD_LIMIT,
                 retry_policy=RECORD_RETRY,
@@ -217,7 +231,7 @@ class PipelineWorkflow(Operations, Queries):
         """
         self._tick += 1
         numbered = replace(decision, run=self._run, tick=self._tick)
-        method = PipelinePort.offer_jobs if decision.offers() else PipelinePort.apply
+        method = PipelinePort.offer_jobs if decision.offers() else self._names.apply
         summary = _summary(decision, self._state)
         if is_local:
             return await workflow.execute_local_activity_method(
@@ -247,10 +261,8 @@ class PipelineWorkflow(Operations, Queries):
     def _publish(self, recorded: Recorded) -> None:
         for answer in recorded.answers:
             self._answers[answer.key] = answer
-        shown = workflow.info().typed_search_attributes.get(search_attributes.STATUS)
-        status = search_attributes.shown_status(recorded.status)
-        if shown != status:
-            workflow.upsert_search_attributes([search_attributes.STATUS.value_set(status)])
+            self._window.note(answer)
+        search_attributes.show(recorded.status)
 
     def _is_over(self) -> bool:
         state = self._state
@@ -280,11 +292,12 @@ class PipelineWorkflow(Operations, Queries):
     async def _wait(self) -> None:
         due = next_due(self._state, workflow.now())
         timeout = None if due is None else max(due - workflow.now(), timedelta(0))
+        text = None if due is None else "until the next delayed job is due"
+        if self._window.is_open:
+            timeout, text = self._window.left(), "until the workflow closes unless somebody retries the pipeline"
         try:
             await workflow.wait_condition(
-                self._is_asked,
-                timeout=timeout,
-                timeout_summary=None if due is None else "until the next delayed job is due",
+                lambda: self._is_asked() or self._window.is_waived, timeout=timeout, timeout_summary=text
             )
         except TimeoutError:
             return
@@ -309,4 +322,4 @@ def _summary(decision: Decision, pipeline: Pipeline) -> str:
         parts.append(f"{len(decision.verdicts)} ended")
     parts += [answer.name for answer in decision.answers[:5]]
     parts += [f"{attempt.job_id} again" for attempt in decision.attempts[:5]]
-    return ("; ".join(parts) or "record")[:200]
+    return ("; ".join(parts) or "record what follows")[:200]

@@ -4,13 +4,27 @@ The concrete method must carry `@activity.defn` again: an undecorated one has no
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from temporalio import activity
 from temporalio.common import RetryPolicy
 
-from domain.messages import AwaitJob, ChooseNext, Chosen, Decision, DeliverHook, Load, Page, Recorded, ReportCommit
+from domain.messages import (
+    AskWindow,
+    AwaitJob,
+    ChooseNext,
+    Chosen,
+    Decision,
+    DeliverHook,
+    Load,
+    Page,
+    Recorded,
+    ReportCommit,
+    RetryWindow,
+)
 from domain.schedules import Tick, TickResult
 from domain.verdict import Verdict
 
@@ -21,8 +35,12 @@ SENT_LIMIT: Final = timedelta(seconds=10)
 
 An attempt that was only slow, and is made again, changes nothing.
 """
-RECORD_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_interval=timedelta(seconds=10))
-"""Database work: tried until the database answers."""
+RECORD_RETRY: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=0.2),
+    maximum_interval=timedelta(seconds=10),
+    non_retryable_error_types=["NotFound"],
+)
+"""Database work: tried until the database answers. A pipeline that was removed meanwhile will not come back."""
 
 HEARD_WITHIN: Final = timedelta(seconds=10)
 """So long may an activity that beats be silent: its process is gone, or never got it."""
@@ -46,6 +64,16 @@ class PipelinePort(ABC):
     async def apply(self, decision: Decision) -> Recorded:
         """Record a decision; give back the rows as they are now."""
 
+    @activity.defn(name="read the pipeline")
+    @abstractmethod
+    async def read_pipeline(self, order: Load) -> Page:
+        """The same as `load`, under the name that people see in Temporal."""
+
+    @activity.defn(name="record what follows")
+    @abstractmethod
+    async def record(self, decision: Decision) -> Recorded:
+        """The same as `apply`, under the name that people see in Temporal."""
+
     @activity.defn(name="offer_jobs")
     @abstractmethod
     async def offer_jobs(self, decision: Decision) -> Recorded:
@@ -55,6 +83,32 @@ class PipelinePort(ABC):
     @abstractmethod
     async def await_job(self, order: AwaitJob) -> Verdict:
         """Wait for a runner: ends without a result; the outbox relay completes it by its id."""
+
+    @activity.defn(name="ask until when it may be retried")
+    @abstractmethod
+    async def retry_window(self, order: AskWindow) -> RetryWindow:
+        """Until when a pipeline that did not succeed waits for commands."""
+
+    @activity.defn(name="close as canceled")
+    @abstractmethod
+    async def request_cancellation(self) -> None:
+        """Ask Temporal to cancel the workflow that calls this: only one that was asked may close as canceled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The activities that are called as local ones."""
+
+    load: Callable[[PipelinePort, Load], Awaitable[Page]]
+    apply: Callable[[PipelinePort, Decision], Awaitable[Recorded]]
+
+
+NAMES: Final = (
+    Names(PipelinePort.load, PipelinePort.apply),
+    Names(PipelinePort.read_pipeline, PipelinePort.record),
+)
+"""By `PipelineInput.names`. The name of an activity is part of a history, so an old one keeps those it has."""
+NEWEST_NAMES: Final = len(NAMES) - 1
 
 
 class GroupPort(ABC):

@@ -1,5 +1,6 @@
 """What Temporal says of the runs of pipeline workflows, for the reconciler. Nothing else may rest on it."""
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -15,13 +16,18 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from domain.retry_window import UNSUCCESSFUL
 from workflows.await_job import workflow_id
+from workflows.search_attributes import STATUS
 
 PAGE: Final = 1_000
 """Temporal gives no more workflows at once."""
 RPC: Final = timedelta(seconds=5)
 
-_RUNNING: Final = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running"'
+_OPEN_PIPELINES: Final = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running"'
+_ENDED: Final = ", ".join(f'"{status}"' for status in sorted(UNSUCCESSFUL))
+_AT_WORK: Final = f"{_OPEN_PIPELINES} AND ({STATUS.name} IS NULL OR {STATUS.name} NOT IN ({_ENDED}))"
+_IN_WINDOW: Final = f"{_OPEN_PIPELINES} AND {STATUS.name} IN ({_ENDED})"
 _OURS: Final = (
     'WorkflowType IN ("Pipeline", "WaitingRoom", "ResourceGroup", "ScheduledPipeline", "HookDelivery", "StatusReport") '
     'AND ExecutionStatus = "Running"'
@@ -38,11 +44,15 @@ _OPEN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The latest run of a pipeline's workflow. `status` is Temporal's word in small letters, such as `timed_out`."""
+    """The latest run of a pipeline's workflow. `status` is Temporal's word in small letters, such as `timed_out`.
+
+    `in_window` says that it takes its pipeline to be over, and waits for nothing but a retry.
+    """
 
     id: str
     status: str
     is_open: bool
+    in_window: bool = False
 
     @property
     def is_terminated(self) -> bool:
@@ -58,13 +68,30 @@ class Runs:
         self._service = client.workflow_service
         self._namespace = client.namespace
 
-    async def running(self) -> set[int]:
-        """The pipelines whose workflow runs, as visibility has it: a hint that may be some seconds old."""
+    async def opened(self) -> set[int]:
+        """The pipelines whose workflow is open, also those that only wait for a retry; as visibility has it."""
+        return await self._listed(_OPEN_PIPELINES)
+
+    async def at_work(self) -> set[int]:
+        """The pipelines whose workflow runs and does not only wait for a retry.
+
+        As visibility has it: a hint that may be some seconds old.
+        """
+        return await self._listed(_AT_WORK)
+
+    async def in_window(self, *, not_on: str) -> set[int]:
+        """The pipelines whose workflow waits for nothing but a retry, on another build of the workers than `not_on`.
+
+        As visibility has it. A build is written `deployment:build`, as Temporal does.
+        """
+        return await self._listed(f'{_IN_WINDOW} AND TemporalWorkerDeploymentVersion != "{not_on}"')
+
+    async def _listed(self, query: str) -> set[int]:
         found: set[int] = set()
         token = b""
         while True:
             request = ListWorkflowExecutionsRequest(
-                namespace=self._namespace, query=_RUNNING, page_size=PAGE, next_page_token=token
+                namespace=self._namespace, query=query, page_size=PAGE, next_page_token=token
             )
             page = await self._service.list_workflow_executions(request, timeout=RPC)
             names = (item.execution.workflow_id.removeprefix(_PREFIX) for item in page.executions)
@@ -110,7 +137,9 @@ class Runs:
                 return None
             raise
         name = WorkflowExecutionStatus.Name(info.status).removeprefix("WORKFLOW_EXECUTION_STATUS_")
-        return Run(info.execution.run_id, name.lower(), info.status in _OPEN)
+        shown = info.search_attributes.indexed_fields.get(STATUS.name)
+        in_window = info.status in _OPEN and shown is not None and json.loads(shown.data) in UNSUCCESSFUL
+        return Run(info.execution.run_id, name.lower(), info.status in _OPEN, in_window)
 
     async def termination(self, pipeline_id: int, run_id: str) -> str:
         """Who has terminated a run, and why: the words that its pipeline shows. Without them if they are not known."""

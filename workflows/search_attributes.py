@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from temporalio import workflow
 from temporalio.common import SearchAttributeKey
 
 from domain.status import Status
@@ -20,3 +21,10 @@ _ON_ITS_WAY: Final = frozenset({Status.CREATED, Status.PREPARING, Status.PENDING
 def shown_status(status: Status) -> str:
     """What `CiStatus` says: `running` for all that is on its way, since each change costs Temporal a write."""
     return str(Status.RUNNING if status in _ON_ITS_WAY else status)
+
+
+def show(status: Status) -> None:
+    """Have the workflow that calls this found by the status of its pipeline; costs nothing if it is so already."""
+    wanted = shown_status(status)
+    if workflow.info().typed_search_attributes.get(STATUS) != wanted:
+        workflow.upsert_search_attributes([STATUS.value_set(wanted)])

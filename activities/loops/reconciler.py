@@ -1,6 +1,7 @@
 """The reconciler: compares unfinished pipelines in SQL with what Temporal runs, and mends the difference.
 
-SQL alone rebuilds an empty Temporal. A workflow that was terminated by hand is settled as canceled instead.
+SQL alone rebuilds an empty Temporal. A workflow that was terminated by hand is settled as canceled instead. One that is
+open although its pipeline has ended waits for a retry and is left alone; it is told only if SQL says otherwise.
 
 One look costs a call or two as long as all is well: visibility lists the workflows that run. It may be some seconds
 behind, so it is only a hint; whatever is not in its list is described before anything is done.
@@ -80,7 +81,7 @@ class Reconciler:
         mended: list[int] = []
         last = 0
         while page := await self._page(old_enough, last):
-            running = await self._workflows.runs.running() if running is None else running
+            running = await self._workflows.runs.at_work() if running is None else running
             suspects = [pipeline_id for pipeline_id in page if pipeline_id not in running or pipeline_id in news]
             mended += await self._mend_all(suspects, news)
             looked_at.update(page)
@@ -121,7 +122,7 @@ class Reconciler:
 
     async def _mend(self, pipeline_id: int, has_unfolded: bool) -> bool:
         run = await self._workflows.runs.latest(pipeline_id)
-        if run is not None and run.is_open and not has_unfolded:
+        if run is not None and run.is_open and not run.in_window and not has_unfolded:
             return False
         async with self._database.read() as connection:
             facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
@@ -132,6 +133,7 @@ class Reconciler:
             await self._settle(facts, run)
         else:
             state = "unknown" if run is None else run.status
+            state = "waits for a retry" if run is not None and run.in_window else state
             log.warning("the pipeline is reconciled with SQL", pipeline=pipeline_id, workflow=state)
             await self._workflows.signal(facts, "reconcile", Operation())
         await self._notifications.notify(OUTBOX)

@@ -35,6 +35,7 @@ _HEAD: Final = select(
     pipeline.c.tick,
     pipeline.c.auto_cancel,
     pipeline.c.updated_at,
+    pipeline.c.finished_at,
     happenings.OF_PIPELINE,
 ).where(pipeline.c.id == bindparam("b_pipeline"))
 _STAGES: Final = (
@@ -65,7 +66,7 @@ _ANSWERS_TO: Final = _ANSWERS.where(operation_key.c.key.in_(bindparam("b_keys", 
 
 
 async def head(connection: AsyncConnection, pipeline_id: int) -> Record:
-    """Status and number of the last decision. Raises `NotFound`."""
+    """Status, end and number of the last decision. Raises `NotFound`."""
     row = (await connection.execute(_HEAD, {"b_pipeline": pipeline_id})).first()
     if row is None:
         raise NotFound(f"Pipeline {pipeline_id} does not exist.")
@@ -94,6 +95,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         answers=await answers(connection, order.pipeline_id) if is_first else (),
         following=following,
         shown=tuple(Status(row.status) for row in stages) if is_first else None,
+        has_window=True,
     )
 
 

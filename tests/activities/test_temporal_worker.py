@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 from temporalio.client import Client
 
-from activities.temporal_worker import prepare_namespace
+from activities.temporal_worker import missing_attributes, prepare_namespace
 from domain.errors import Invalid
 from tests.temporal import new_namespace, temporal_server
+from workflows import search_attributes
 
 
 @pytest.fixture(scope="module")
@@ -23,4 +24,18 @@ async def test_a_namespace_of_another_installation_is_refused_and_stays_what_it_
     await prepare_namespace(client, "mine")
     with pytest.raises(Invalid, match=r"belongs to installation mine, the database to yours:\s*check PERDURE_TEMPORAL"):
         await prepare_namespace(client, "yours")
+    await prepare_namespace(client, "mine")
+
+
+async def test_a_namespace_that_has_everything_is_left_alone(temporal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server logs a warning for each attribute that it is asked to add and has."""
+    client = await Client.connect(temporal, namespace=await new_namespace(temporal))
+    assert await missing_attributes(client) == [key.name for key in search_attributes.ALL]
+    await prepare_namespace(client, "mine")
+    assert await missing_attributes(client) == []
+
+    async def add(*_: object) -> None:
+        raise AssertionError("nothing is to be added")
+
+    monkeypatch.setattr(client.operator_service, "add_search_attributes", add)
     await prepare_namespace(client, "mine")

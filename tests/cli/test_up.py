@@ -10,9 +10,11 @@ import urllib.request
 
 import pytest
 
+from cli.up import pipelines_view
 from fleet.config import load_config
 from pods.process import is_alive
 from pods.run_folder import SUPERVISOR, RunFolder
+from settings import Settings
 from tests.pods.test_supervisor import wait_until
 
 
@@ -27,7 +29,12 @@ def test_up_status_kill_up_down(perdure):
     up = perdure("up", "--json")
     assert up.returncode == 0, up.stderr
     logs = str(perdure.home / "logs")
-    assert json.loads(up.stdout) == {"url": perdure.url, "temporal_ui": None, "logs": logs}
+    assert json.loads(up.stdout) == {
+        "url": perdure.url,
+        "temporal_ui": None,
+        "temporal_pipelines": None,
+        "logs": logs,
+    }
     with urllib.request.urlopen(f"{perdure.url}/-/front/api") as answer:
         assert answer.status == 200
 
@@ -182,3 +189,10 @@ def test_wrong_setting_is_a_usage_error_that_names_it(perdure, name):
 
 def test_unknown_command_is_a_usage_error(perdure):
     assert perdure("dance").returncode == 2
+
+
+def test_the_pipelines_in_temporal_have_an_address(tmp_path):
+    """Without what delivers webhooks, reports and waits, of which there may be much more."""
+    there = pipelines_view(Settings(home=tmp_path, temporal_ui_port=7, temporal_namespace="ours", temporal_address=""))
+    assert there == "http://127.0.0.1:7/namespaces/ours/workflows?query=WorkflowType%3D%22Pipeline%22"
+    assert pipelines_view(Settings(home=tmp_path, temporal_address="127.0.0.1:1")) is None

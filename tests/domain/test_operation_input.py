@@ -6,7 +6,7 @@ import pytest
 
 from domain.errors import Invalid
 from domain.messages import Operation
-from domain.operation_input import MOST_VARIABLES, read_operation
+from domain.operation_input import MOST_VARIABLES, read_do, read_operation
 
 
 @pytest.mark.parametrize("given", [(), (None,), ({},), ("",), ({"key": "", "job_id": None, "variables": {}},)])
@@ -59,3 +59,27 @@ def test_wrong_input_is_answered_with_what_to_write(name: str, given: Any, said:
 def test_two_objects_are_one_too_many() -> None:
     with pytest.raises(Invalid, match="play_job takes one object, not 2"):
         read_operation("play_job", ({"job_id": 42}, {"job_id": 43}))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("retry_pipeline", ("retry_pipeline", Operation())),
+        ({"name": "retry_pipeline"}, ("retry_pipeline", Operation())),
+        ({"name": "cancel_pipeline", "reason": "no"}, ("cancel_pipeline", Operation(reason="no"))),
+        (
+            {"name": "play_job", "job_id": 3, "key": "k", "variables": {"A": "b"}},
+            ("play_job", Operation("k", 3, {"A": "b"})),
+        ),
+    ],
+)
+def test_a_command_that_comes_with_a_start_is_read(given: object, expected: tuple[str, Operation]) -> None:
+    assert read_do(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given", ["", "retry", {}, {"name": None}, {"name": []}, {"name": {}}, [], 7, True, {"name": "revive_bridge"}]
+)
+def test_no_other_command_comes_with_a_start(given: object) -> None:
+    with pytest.raises(Invalid, match=r'Write "do": \{"name": "retry_pipeline"\}'):
+        read_do(given)

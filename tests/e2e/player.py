@@ -40,13 +40,15 @@ class Player:
         """The same, for whoever waits longer or shorter."""
         return await eventually(self.ask, "there is a job", seconds)
 
-    async def finish(self, job: Document) -> int:
-        """Send a log and success; the status of the last answer."""
+    async def finish(self, job: Document, state: str = "success") -> int:
+        """Send a log and how it ended; the status of the last answer."""
         log = f"played {job['job_info']['name']}\n".encode()
         place = {"JOB-TOKEN": job["token"], "Content-Range": f"0-{len(log) - 1}"}
         await self._client.patch(f"/api/v4/jobs/{job['id']}/trace", content=log, headers=place)
         output = {"checksum": f"crc32:{zlib.crc32(log):08x}", "bytesize": len(log)}
-        body = {"token": job["token"], "state": "success", "output": output}
+        body = {"token": job["token"], "state": state, "output": output}
+        if state == "failed":
+            body |= {"failure_reason": "script_failure", "exit_code": 1}
         return (await self._client.put(f"/api/v4/jobs/{job['id']}", json=body)).status_code
 
     async def play_until_idle(self, project: Project, pipeline_id: int) -> list[str]:

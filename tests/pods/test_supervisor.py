@@ -1,5 +1,6 @@
 """The supervisor with small children: restart, adoption, back-off, order, one per home."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -15,8 +16,10 @@ import pytest
 
 from pods.back_off import BackOff
 from pods.process import identity_of, is_alive
-from pods.run_folder import RunFolder, RunRecord
+from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
+from pods.supervisor import Supervisor
 from tests.pods.upstreams import free_port
+from tests.waiting import eventually
 
 FOREVER = "import signal; print('up'); signal.pause()"
 
@@ -241,6 +244,46 @@ def test_long_log_is_put_aside(tmp_path, monkeypatch):
             log.write(text)
     assert (folder.logs / "a.log.1").read_bytes() == b"first"
     assert folder.log_path("a").read_bytes() == b"2nd"
+
+
+WRITES = """
+import sys
+for number, line in enumerate(sys.stdin, 1):
+    sys.stdout.write(f"line {number}\\n")
+    sys.stdout.flush()
+"""
+
+
+def test_a_long_log_is_put_aside_while_its_process_writes(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path)
+    monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
+    with folder.open_log("a") as log:
+        child = subprocess.Popen([sys.executable, "-c", WRITES], stdin=subprocess.PIPE, stdout=log, text=True)
+    for number in (1, 2):
+        child.stdin.write("go\n")
+        child.stdin.flush()
+        wait_until(lambda text=f"line {number}\n": folder.log_path("a").read_text() == text)
+        assert folder.trim_log("a")
+        assert (folder.logs / "a.log.1").read_text() == f"line {number}\n"
+        assert not folder.trim_log("a")
+    child.communicate()
+    assert not folder.trim_log("nobody")
+
+
+async def test_the_supervisor_looks_at_logs(tmp_path, monkeypatch):
+    folder, stop = RunFolder(tmp_path), asyncio.Event()
+    monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
+    monkeypatch.setattr("pods.supervisor.TRIM_EVERY", 0.01)
+    folder.log_path(SUPERVISOR).write_text("long enough")
+    running = asyncio.create_task(Supervisor((), folder).run(stop))
+
+    async def is_put_aside() -> bool:
+        return folder.log_path(SUPERVISOR).stat().st_size == 0
+
+    await eventually(is_put_aside, "the log is put aside")
+    stop.set()
+    await running
+    assert (folder.logs / "supervisor.log.1").read_text() == "long enough"
 
 
 def test_unreadable_record_counts_as_none(tmp_path):

@@ -1,14 +1,14 @@
-"""Records the histories that `test_replay` replays: `python -m tests.replay.record`.
+"""Records the histories that `test_replay` replays: `python -m tests.replay.record [SHAPE ...]`.
 
-Runs every shape on a real Temporal server and writes `histories/<shape>.json`, one line each. To be run again only
-when the workflow changes on purpose, guarded by a patch or a new version; otherwise the old histories must replay.
+Runs shapes on a real Temporal server and writes `histories/<shape>.json`, one line each. A new shape is recorded by its
+name; all of them again only when no history of users need replay any more, since the old ones must go on replaying.
 """
 
 import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ from temporalio.client import WorkflowExecutionStatus
 from models.columns import table_of
 from models.environments import ResourceGroup
 from tests.models.world import job
-from tests.replay.shapes import SHAPES
+from tests.replay.shapes import SHAPES, WINDOWS
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 from tests.workflows.pod import Pod, running_pod
@@ -69,22 +69,28 @@ async def _closed(pod: Pod, workflow: str) -> str:
     return await _history(pod, workflow)
 
 
-async def main() -> None:
-    """Record all shapes."""
+async def main(names: Sequence[str]) -> None:
+    """Record these shapes."""
     HISTORIES.mkdir(exist_ok=True)
+    small = (job_waits.OWN_JOBS, job_waits.ROOM_JOBS)
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        small = (job_waits.OWN_JOBS, job_waits.ROOM_JOBS)
-        async with temporal_server(home, LONG) as address, running_pod(address, home) as pod:
-            for name in SHAPES:
+        async with temporal_server(Path(folder), LONG) as address:
+            for name in names:
                 job_waits.OWN_JOBS, job_waits.ROOM_JOBS = (3, 4) if name == "sharded" else small
-                text = await record(pod, name)
-                (HISTORIES / f"{name}.json").write_text(text + "\n")
-                sys.stdout.write(f"{name}: {len(text)} bytes\n")
-                if name in BESIDE:
-                    other, find = BESIDE[name]
-                    (HISTORIES / f"{other}.json").write_text(await _closed(pod, await find(pod)) + "\n")
+                home = Path(folder) / name
+                home.mkdir()
+                async with running_pod(address, home, retry_window=WINDOWS.get(name, 0.0)) as pod:
+                    await _keep(pod, name)
+
+
+async def _keep(pod: Pod, name: str) -> None:
+    text = await record(pod, name)
+    (HISTORIES / f"{name}.json").write_text(text + "\n")
+    sys.stdout.write(f"{name}: {len(text)} bytes\n")
+    if name in BESIDE:
+        other, find = BESIDE[name]
+        (HISTORIES / f"{other}.json").write_text(await _closed(pod, await find(pod)) + "\n")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:] or list(SHAPES)))

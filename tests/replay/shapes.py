@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlalchemy import delete
 
+from domain.messages import PipelineInput
 from domain.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX
@@ -12,6 +13,7 @@ from models.repositories import bridges, outbox
 from tests.models.world import job, outbox_table
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
+from workflows.await_job import workflow_id
 
 
 async def stage(pod: Pod) -> int:
@@ -193,6 +195,36 @@ async def continued(pod: Pod) -> int:
     return pipeline_id
 
 
+async def window(pod: Pod) -> int:
+    """A failure, a refused and an accepted signal in the window, another failure; Temporal's Cancel ends the window."""
+    pipeline_id = await pod.create("unsteady: {script: a}\n")
+    await pod.run("unsteady", Status.FAILED)
+    await pod.rests(pipeline_id)
+    await pod.handle(pipeline_id).signal("cancel_pipeline")
+    await pod.handle(pipeline_id).signal("retry_pipeline")
+    await pod.run("unsteady", Status.FAILED)
+    await pod.rests(pipeline_id)
+    await pod.handle(pipeline_id).cancel()
+    return pipeline_id
+
+
+async def started_with_a_command(pod: Pod) -> int:
+    """A pipeline that was canceled, retried by the start of another run, and canceled again."""
+    pipeline_id = await pod.create("one: {script: a}\n")
+    await pod.take("one")
+    await pod.ask(pipeline_id, "cancel_pipeline")
+    await pod.ended(pipeline_id)
+    await pod.client.start_workflow(
+        "Pipeline",
+        PipelineInput(pipeline_id, {"name": "retry_pipeline", "key": "again"}),
+        id=workflow_id(pipeline_id),
+        task_queue=pod.settings.task_queue,
+    )
+    await pod.take("one")
+    await pod.ask(pipeline_id, "cancel_pipeline")
+    return pipeline_id
+
+
 SHAPES: Final[Mapping[str, Callable[[Pod], Awaitable[int]]]] = {
     shape.__name__: shape
     for shape in (
@@ -207,6 +239,11 @@ SHAPES: Final[Mapping[str, Callable[[Pod], Awaitable[int]]]] = {
         resource_group,
         sharded,
         continued,
+        window,
+        started_with_a_command,
     )
 }
 """Each plays a pipeline to its last verdict and gives back its id."""
+
+WINDOWS: Final[Mapping[str, float]] = {"window": 3_600.0}
+"""Seconds for which the workflow of a shape waits for retries; that of any other closes when its pipeline has ended."""

@@ -13,9 +13,10 @@ from activities.temporal_worker import sandbox
 from tests.replay.hasty import Hasty
 from tests.replay.record import BESIDE, HISTORIES
 from tests.replay.shapes import SHAPES
-from workflows import job_waits
+from workflows import job_waits, retry_window
 from workflows.pipeline import PipelineWorkflow
 from workflows.resource_group import ResourceGroupWorkflow
+from workflows.retry_window import RetryWindow
 from workflows.waiting_room import WaitingRoomWorkflow
 
 
@@ -72,4 +73,15 @@ async def test_a_changed_workflow_is_found_out(path: Path) -> None:
 @pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)
 def test_a_recorded_history_is_one_of_a_finished_pipeline(path: Path) -> None:
     events = json.loads(path.read_text())["events"]
-    assert events[-1]["eventType"] == "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"
+    assert events[-1]["eventType"].removeprefix("EVENT_TYPE_WORKFLOW_EXECUTION_") in {"COMPLETED", "FAILED", "CANCELED"}
+
+
+@pytest.mark.parametrize("name", ["window", "started_with_a_command", "needs"])
+async def test_what_says_that_a_history_has_a_window_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed pipelines of before completed their workflows at once: taken for the others, neither replays."""
+    is_of_before = name == "needs"
+    monkeypatch.setattr(RetryWindow, "_applies", lambda _, status: is_of_before and status in retry_window.UNSUCCESSFUL)
+    result = await replayer(PipelineWorkflow).replay_workflow(
+        history(HISTORIES / f"{name}.json"), raise_on_replay_failure=False
+    )
+    assert isinstance(result.replay_failure, NondeterminismError)

@@ -63,9 +63,17 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "SQL is the truth",
         "the reconciler starts what Temporal has closed or lost",
         "activities/loops/reconciler.py",
-        "if run is not None and run.is_open and not has_unfolded:",
+        "if run is not None and run.is_open and not run.in_window and not has_unfolded:",
         "if not has_unfolded:",
         "tests/activities/loops/test_reconciler.py::test_what_is_closed_or_unknown_goes_on",
+    ),
+    Removal(
+        "SQL is the truth",
+        "a workflow that only waits for a retry is told when SQL says that its pipeline goes on",
+        "activities/loops/reconciler.py",
+        "if run is not None and run.is_open and not run.in_window and not has_unfolded:",
+        "if run is not None and run.is_open and not has_unfolded:",
+        "tests/workflows/test_retry_window.py::test_a_pipeline_that_goes_on_in_sql_does_not_wait_for_a_retry",
     ),
     Removal(
         "SQL is the truth",

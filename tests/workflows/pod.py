@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import update
+from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import AsyncActivityHandle, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
@@ -22,7 +23,7 @@ from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_worker import connect, make_worker, prepare_namespace
 from domain.messages import Answer, Operation
-from domain.status import COMPLETE, Status
+from domain.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX, Notifications
 from models.repositories import installations, pipelines
@@ -42,7 +43,14 @@ NUMBERS = count(1)
 """Each pod of a run has a block of ids of its own, so that all can share a namespace."""
 
 ANSWERS_WITHIN = timedelta(seconds=30)
-SHORT = TimeLimits(reconcile_every=0.1, outbox_not_found=0.5)
+SHORT = TimeLimits(reconcile_every=0.1, outbox_not_found=0.5, retry_window=0)
+CLOSED_AS = {
+    "success": WorkflowExecutionStatus.COMPLETED,
+    "skipped": WorkflowExecutionStatus.COMPLETED,
+    "failed": WorkflowExecutionStatus.FAILED,
+    "canceled": WorkflowExecutionStatus.CANCELED,
+}
+"""How the workflow of a pipeline closes."""
 
 
 class RealTime(World):
@@ -81,7 +89,8 @@ class Pod:
 
     async def start_worker(self) -> None:
         """Run a new worker."""
-        activities = PipelineActivities(self.world.database, self.notifications, system_clock)
+        window = timedelta(seconds=self.settings.times.retry_window)
+        activities = PipelineActivities(self.world.database, self.notifications, system_clock, window)
         groups = ResourceGroupActivities(self.world.database)
         ticks = ScheduleActivities(self.world.database, self.notifications, system_clock)
         worker = make_worker(self.client, activities, self.settings, groups, ticks)
@@ -99,6 +108,13 @@ class Pod:
             self._worker = None
             await worker.shutdown()
             await task
+
+    def detach_worker(self) -> Worker:
+        """Leave the worker running beside the next one; whoever calls this ends it."""
+        assert self._worker is not None
+        worker, _ = self._worker
+        self._worker = None
+        return worker
 
     def start_relay(self) -> None:
         """Send outbox rows."""
@@ -188,12 +204,28 @@ class Pod:
         except TimeoutError as error:
             raise TimeoutError(f"{error} They are {await self.world.statuses(pipeline_id)}.") from error
 
-    async def ended(self, pipeline_id: int) -> str:
-        """Wait until the pipeline has ended in SQL and its workflow is closed; its status."""
+    async def rests(self, pipeline_id: int) -> str:
+        """Wait until the pipeline has ended in SQL and its workflow waits for retries; its status."""
 
         async def look() -> bool:
-            is_closed = await self.state(pipeline_id) is WorkflowExecutionStatus.COMPLETED
-            return is_closed and await self.world.status(pipeline_id) in COMPLETE
+            return "takes signals" in await self.details(pipeline_id)
+
+        await eventually(look, f"the workflow of pipeline {pipeline_id} waits for retries")
+        return await self.world.status(pipeline_id)
+
+    async def details(self, pipeline_id: int) -> str:
+        """What Temporal's pages show as the current details of the workflow."""
+        metadata: WorkflowMetadata = await self.handle(pipeline_id).query(
+            "__temporal_workflow_metadata", result_type=WorkflowMetadata
+        )
+        return metadata.current_details
+
+    async def ended(self, pipeline_id: int) -> str:
+        """Wait until the pipeline has ended in SQL and its workflow is closed as it should be; its status."""
+
+        async def look() -> bool:
+            closed_as = CLOSED_AS.get(await self.world.status(pipeline_id))
+            return closed_as is not None and await self.state(pipeline_id) is closed_as
 
         try:
             await eventually(look, f"pipeline {pipeline_id} has ended")
@@ -222,7 +254,7 @@ class Pod:
         """
 
         async def is_listed() -> bool:
-            return pipeline_id in await self.pipelines.runs.running()
+            return pipeline_id in await self.pipelines.runs.at_work()
 
         async def is_gone() -> bool:
             return not await is_listed()
@@ -243,11 +275,18 @@ class Pod:
 
 
 @asynccontextmanager
-async def running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
-    """A pod on the Temporal server at `address`, its database in `home`."""
+async def running_pod(address: str, home: Path, **times: float) -> AsyncIterator[Pod]:
+    """A pod on the Temporal server at `address`, its database in `home`; `times` are fields of `TimeLimits`.
+
+    Without `retry_window` the workflow of a pipeline closes when its pipeline has ended.
+    """
     number = next(NUMBERS)
     settings = Settings(
-        home=home, temporal_address=address, task_queue=f"pipelines-{number}", times=SHORT, workflow_sandbox=True
+        home=home,
+        temporal_address=address,
+        task_queue=f"pipelines-{number}",
+        times=SHORT.model_copy(update=times),
+        workflow_sandbox=True,
     )
     async with migrated(Database(settings.database)) as database:
         async with database.write() as connection:

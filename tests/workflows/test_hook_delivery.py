@@ -17,9 +17,10 @@ from activities.loops.telling import Telling
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
-from activities.temporal_worker import make_worker
+from activities.temporal_worker import make_telling_worker, make_worker
 from auth.encryption import open_sealer
 from domain.hooks import Event, bits_of
+from domain.messages import DeliverHook
 from domain.sealed_for import FORGE
 from domain.status import Status
 from models.clock import system_clock
@@ -35,7 +36,8 @@ from tests.models.world import World
 from tests.temporal import new_namespace
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
-from workflows.hook_delivery import delivery_workflow_id
+from workflows.handles import telling_queue
+from workflows.hook_delivery import HookDeliveryWorkflow, delivery_workflow_id
 
 deliveries = table_of(HookDelivery)
 reports = table_of(CommitReport)
@@ -66,7 +68,11 @@ class Teller:
         playing = PipelineActivities(world.database, self.pod.notifications, system_clock)
         groups = ResourceGroupActivities(world.database)
         ticks = ScheduleActivities(self.pod.world.database, self.pod.notifications, system_clock)
-        async with make_worker(self.pod.client, playing, settings, groups, ticks, hooking, reporting):
+        client = self.pod.client
+        async with (
+            make_worker(client, playing, settings, groups, ticks, hooking, reporting),
+            make_telling_worker(client, settings, hooking, reporting),
+        ):
             yield
 
     @asynccontextmanager
@@ -207,6 +213,33 @@ async def test_a_temporal_that_comes_back_empty_is_told_again(teller: Teller, mo
         async with teller.working():
             await teller.settled(2)
     assert len(receiver.got) == 2
+
+
+async def test_a_delivery_that_an_older_version_has_started_is_carried_out(teller: Teller) -> None:
+    """It is on the queue of pipelines, which was that of deliveries too."""
+    async with receiving() as receiver:
+        await teller.hook(receiver, Event.PIPELINE)
+        await begun(teller.pod.world)
+        for row in await teller.pod.world.rows(deliveries):
+            await teller.pod.client.start_workflow(
+                HookDeliveryWorkflow.run,
+                DeliverHook(row.id),
+                id=delivery_workflow_id(row.id),
+                task_queue=teller.pod.settings.task_queue,
+            )
+        async with teller.worker():
+            await teller.settled(2)
+
+
+async def test_deliveries_have_a_queue_of_their_own(teller: Teller) -> None:
+    async with receiving() as receiver, teller.working():
+        await teller.hook(receiver, Event.PIPELINE)
+        await begun(teller.pod.world)
+        await teller.notifications.notify(HOOKS)
+        await teller.settled(2)
+        for row in await teller.pod.world.rows(deliveries):
+            found = await teller.pod.client.get_workflow_handle(delivery_workflow_id(row.id)).describe()
+            assert found.task_queue == telling_queue(teller.pod.settings.task_queue) != teller.pod.settings.task_queue
 
 
 async def test_the_loop_hears_of_a_notification(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:

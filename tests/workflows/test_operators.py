@@ -216,10 +216,11 @@ async def delete(pod: Pod, pipeline_id: int) -> None:
 
 
 async def test_starting_a_closed_pipeline_changes_nothing(pod: Pod) -> None:
-    pipeline_id, _ = await failed_pair(pod)
+    pipeline_id, b = await failed_pair(pod)
     before = [tuple(row) for row in await pod.world.rows(job, pipeline_id=pipeline_id)]
-    said = await say(pod, "workflow", "execute", *starting(pod, pipeline_id), "--output", "json")
-    assert said.json()["result"] == "failed"
+    said = await temporal(pod.settings.temporal, "workflow", "execute", *starting(pod, pipeline_id), "--output", "json")
+    assert (said.code, said.json()["status"]) == (1, "FAILED")
+    assert f"Pipeline {pipeline_id} failed: test: b (job {b})." in said.out
     assert [tuple(row) for row in await pod.world.rows(job, pipeline_id=pipeline_id)] == before
 
 

@@ -1,0 +1,204 @@
+"""The cost of retry windows: failed pipelines whose workflows wait for a retry, and do nothing else.
+
+The rows are copies of one pipeline that has run; each gets a workflow of its own, which reads SQL, finds its pipeline
+failed, and waits. Measured are the memory of Temporal and of our process before and after, the processor time of both
+while nothing happens, and how long a retry among them takes to be offered.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError
+
+from bench.engine import WORKER, warm_up
+from bench.options import Options
+from bench.rows import Row, Side
+from bench.servers import Servers, running
+from domain.messages import PipelineFacts
+from models.clock import system_clock
+from models.columns import table_of
+from models.pipelines import Job, Pipeline, Stage
+from models.repositories import pipelines
+from models.session import Database
+from settings import TimeLimits
+from workflows.handles import Pipelines
+
+NUMBER: Final = 10_000
+AT_ONCE: Final = 20
+IDLE: Final = 30.0
+"""Seconds in which nothing happens, and processor time is taken."""
+RETRIES: Final = 20
+SETTLING: Final = 15.0
+"""Seconds in which Temporal may bring to an end what it does behind its answers."""
+MOST_MEMORY: Final = 100.0
+"""KiB of both processes for each window."""
+MOST_IDLE: Final = 5.0
+"""Per cent of a core, more than before."""
+_PATIENCE: Final = 600.0
+
+job, pipeline, stage = table_of(Job), table_of(Pipeline), table_of(Stage)
+
+
+def rows(options: Options) -> list[Row]:
+    """Measure once."""
+    found = asyncio.run(measure(options))
+    name = f"windows: {NUMBER} open"
+    return [
+        Row(f"{name}: opened", NUMBER / found["seconds"], "windows/s"),
+        Row(f"{name}: memory of temporal", found["temporal_memory"] / NUMBER, "KiB/window"),
+        Row(f"{name}: memory of our process", found["api_memory"] / NUMBER, "KiB/window"),
+        Row(
+            f"{name}: memory of both",
+            (found["temporal_memory"] + found["api_memory"]) / NUMBER,
+            "KiB/window",
+            MOST_MEMORY,
+            Side.AT_MOST,
+        ),
+        Row(f"{name}: idle, temporal", found["temporal_idle"], "% of a core"),
+        Row(f"{name}: idle, our process", found["api_idle"], "% of a core"),
+        Row(f"{name}: idle, more than without", found["more"], "% of a core", MOST_IDLE, Side.AT_MOST),
+        Row(f"{name}: from a signal to the job offered, slowest of {RETRIES}", found["retry"] * 1_000, "ms"),
+    ]
+
+
+async def measure(options: Options) -> dict[str, float]:
+    """Open the windows on a stack of their own, and look."""
+    times = TimeLimits(retry_window=timedelta(days=1).total_seconds())
+    async with running(front=False, worker=WORKER, has_api=False, times=times) as servers:
+        await warm_up(servers, options)
+        memory, before = _memory(servers), await _idle(servers)
+        database = Database(servers.settings.database)
+        try:
+            async with database.write() as connection:
+                ids = await _copies(connection)
+            client = await Client.connect(servers.settings.temporal, data_converter=pydantic_data_converter)
+            workflows = Pipelines(client, servers.settings.task_queue)
+            begun = time.monotonic()
+            await _start(database, workflows, ids)
+            await _until_open(client)
+            seconds = time.monotonic() - begun
+            grown = {name: value - memory[name] for name, value in _memory(servers).items()}
+            after = await _idle(servers)
+            retry = await _retry(database, workflows, ids[:: len(ids) // RETRIES])
+        finally:
+            await database.close()
+    return {
+        "seconds": seconds,
+        "more": sum(after.values()) - sum(before.values()),
+        "retry": retry,
+        **{f"{name}_memory": value for name, value in grown.items()},
+        **{f"{name}_idle": value for name, value in after.items()},
+    }
+
+
+def _memory(servers: Servers) -> dict[str, float]:
+    """KiB in use now, by process, with its children."""
+    return {
+        name: sum(each.memory_info().rss for each in (process, *process.children(recursive=True))) / 1024
+        for name, process in servers.processes.items()
+    }
+
+
+async def _idle(servers: Servers) -> dict[str, float]:
+    """Per cent of a core, by process, while nothing happens."""
+    await asyncio.sleep(SETTLING)
+    begun = servers.cpu()
+    await asyncio.sleep(IDLE)
+    return {name: (spent - begun[name]) / IDLE * 100 for name, spent in servers.cpu().items()}
+
+
+async def _copies(connection: AsyncConnection) -> list[int]:
+    """As many pipelines as are wanted, each of one job that has failed just now; their ids."""
+    of_model = select(pipeline).order_by(pipeline.c.id.desc()).limit(1)
+    model = (await connection.execute(of_model)).mappings().one()
+    of_stage = select(stage).where(stage.c.pipeline_id == model["id"]).limit(1)
+    its_stage = (await connection.execute(of_stage)).mappings().one()
+    of_job = select(job).where(job.c.pipeline_id == model["id"]).limit(1)
+    its_job = (await connection.execute(of_job)).mappings().one()
+    last = {
+        table: (await connection.execute(select(table.c.id).order_by(table.c.id.desc()).limit(1))).scalar_one()
+        for table in (pipeline, stage, job)
+    }
+    failed = {"status": "failed", "finished_at": system_clock()}
+    numbers = range(1, NUMBER + 1)
+    made: dict[Any, list[dict[str, Any]]] = {pipeline: [], stage: [], job: []}
+    for number in numbers:
+        ids = {table: first + number for table, first in last.items()}
+        made[pipeline].append({**model, **failed, "id": ids[pipeline], "iid": model["iid"] + number})
+        made[stage].append({**its_stage, "id": ids[stage], "pipeline_id": ids[pipeline], "status": "failed"})
+        made[job].append(
+            {
+                **its_job,
+                **failed,
+                "id": ids[job],
+                "first_id": ids[job],
+                "pipeline_id": ids[pipeline],
+                "stage_id": ids[stage],
+                "failure_reason": "script_failure",
+                "folded": True,
+            }
+        )
+    for table, copies in made.items():
+        known = {column.name for column in table.columns}
+        await connection.execute(insert(table), [{key: row[key] for key in row if key in known} for row in copies])
+    return [last[pipeline] + number for number in numbers]
+
+
+async def _start(database: Database, workflows: Pipelines, ids: Sequence[int]) -> None:
+    for first in range(0, len(ids), AT_ONCE):
+        batch = ids[first : first + AT_ONCE]
+        async with database.read() as connection:
+            facts = await pipelines.facts_of(connection, batch)
+        await asyncio.gather(*(_begin(workflows, facts[each]) for each in batch))
+        if first % 1_000 == 0:
+            print(f"windows: {first + len(batch)} of {len(ids)}", file=sys.stderr)
+
+
+async def _begin(workflows: Pipelines, facts: PipelineFacts) -> None:
+    """As the relay does it: until Temporal has taken it."""
+    while True:
+        try:
+            await workflows.start(facts)
+        except WorkflowAlreadyStartedError:
+            return
+        except RPCError:
+            await asyncio.sleep(1)
+        else:
+            return
+
+
+async def _until_open(client: Client) -> None:
+    query = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running" AND CiStatus = "failed"'
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            with suppress(RPCError):  # busy
+                if (await client.count_workflows(query)).count >= NUMBER:
+                    return
+            await asyncio.sleep(0.5)
+
+
+async def _retry(database: Database, workflows: Pipelines, ids: Sequence[int]) -> float:
+    """Seconds from a signal until the new attempt is pending: the longest."""
+    took = []
+    async with asyncio.timeout(_PATIENCE):
+        for pipeline_id in ids:
+            begun = time.monotonic()
+            await workflows.handle(pipeline_id).signal("retry_pipeline")
+            offered = select(job.c.id).where(job.c.pipeline_id == pipeline_id, job.c.status == "pending")
+            while True:
+                async with database.read() as connection:
+                    if (await connection.execute(offered)).first() is not None:
+                        break
+                await asyncio.sleep(0.005)
+            took.append(time.monotonic() - begun)
+    return max(took)

@@ -1,0 +1,1 @@
+"""Pages in Debian's Chromium, by mouse and keyboard."""

@@ -1,0 +1,36 @@
+"""Debian's Chromium, without a window and without calls to the outside."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import Page, async_playwright
+
+PROGRAM: Final = Path("/usr/bin/chromium")
+_FLAGS: Final = (
+    "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@asynccontextmanager
+async def browsing(picture: Path) -> AsyncIterator[Page]:
+    """An empty page of a new browser; when the block fails, what is seen then is kept as `picture`."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(_FLAGS))
+        try:
+            page = await browser.new_page(viewport={"width": 1_400, "height": 1_000})
+            page.set_default_timeout(30_000)
+            try:
+                yield page
+            except BaseException:
+                await page.screenshot(path=picture)
+                raise
+        finally:
+            await browser.close()
