@@ -37,6 +37,8 @@ def settle(world: World) -> list[World]:
             return _each([*worlds, shown] if _follow(shown) else worlds)
         for run in world.runs.values():
             run.fold()
+            for attempt in run.jobs.values():
+                attempt.fresh = False
         stirred = [run.key for run in world.runs.values() if run.stirred]
         for key in stirred:
             world.runs[key].stirred = False

@@ -87,7 +87,13 @@ def _passed(world: World) -> list[World]:
     return _folded(world)
 
 
+def _passed_by(world: World) -> list[World]:
+    while any([run.process(fresh=False) for run in world.runs.values()]):  # noqa: C419  # all of them
+        pass
+    return _folded(world)
+
+
 Between: TypeAlias = Callable[[World], list[World]]
-_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, _passed, settle)
-"""What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass, or all
-that follows, slots and children included."""
+_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, _passed_by, _passed, settle)
+"""What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass (which
+sees what was only just made, or not yet), or all that follows, slots and children included."""

@@ -37,6 +37,8 @@ class Attempt:
     allow_failure: bool = False
     number: int = 1
     at_once: bool = False
+    fresh: bool = False
+    """Whether it was just made, and no pass has seen it."""
     graceful: bool = False
     child: str = ""
     """The pipeline that the bridge has made."""
@@ -97,13 +99,17 @@ class Run:
         latest = [(a.status, a.allow_failure) for a in self.jobs.values() if stage in {None, a.job.stage}]
         return composite(latest + [("canceling", False) for of in self.leaving.values() if stage in {None, of}])
 
-    def process(self) -> bool:
-        """Let each created job go on or be skipped whose turn has come; whether any changed."""
+    def process(self, *, fresh: bool = True) -> bool:
+        """Let each created job go on or be skipped whose turn has come; whether any changed. `fresh` ones, too?"""
         changed = False
         if all(attempt.status != "created" for attempt in self.jobs.values()):
             return False
         for attempt in self._in_order():
-            if attempt.status != "created" or (prior := self.prior(attempt)) not in COMPLETE:
+            if (
+                attempt.status != "created"
+                or (attempt.fresh and not fresh)
+                or (prior := self.prior(attempt)) not in COMPLETE
+            ):
                 continue
             changed = True
             accepted = ACCEPTED[attempt.job.when]
@@ -124,7 +130,7 @@ class Run:
         if attempt.status == "canceling":
             self.leaving[attempt.job.name, attempt.number] = attempt.job.stage
         self.jobs[attempt.job.name] = Attempt(
-            attempt.job, attempt.stage, "created", attempt.job.allow_failure, attempt.number + 1, at_once
+            attempt.job, attempt.stage, "created", attempt.job.allow_failure, attempt.number + 1, at_once, fresh=True
         )
 
     def reset(self, name: str) -> None:
@@ -195,7 +201,7 @@ class World:
             (
                 *(key, run.status, run.ended, run.told, run.stirred, run.doomed, *run.leaving, *run.stages.values()),
                 *(
-                    (a.status, a.allow_failure, a.number, a.at_once, a.graceful, a.child, a.follows)
+                    (a.status, a.allow_failure, a.number, a.at_once, a.fresh, a.graceful, a.child, a.follows)
                     for a in run.jobs.values()
                 ),
             )
