@@ -1,7 +1,7 @@
 """What every process tells of itself: its version, its processor time and memory, and the lag of its event loop."""
 
 import asyncio
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -21,7 +21,7 @@ class ProcessMetrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
-        names.BUILD.gauge(self.registry).labels(version("perdure"), role).set(1)
+        names.BUILD.gauge(self.registry).labels(_version(), role).set(1)
         self._lag = names.LOOP_LAG.histogram(self.registry)
 
     async def watch_event_loop(self) -> None:
@@ -31,3 +31,11 @@ class ProcessMetrics:
             due = loop.time() + LOOK_EVERY
             await asyncio.sleep(LOOK_EVERY)
             self._lag.observe(max(0.0, loop.time() - due))
+
+
+def _version() -> str:
+    """That of the distribution; the image holds only the tree."""
+    try:
+        return version("perdure")
+    except PackageNotFoundError:
+        return "unknown"
