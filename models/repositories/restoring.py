@@ -113,7 +113,9 @@ async def _let_runners_come_back(connection: AsyncConnection, now: datetime) -> 
     await connection.execute(update(clock).values(ticked_at=0.0))
     begun = select(trace.c.job_id).where(trace.c.size > 0)
     await connection.execute(update(lease).where(~lease.c.taken_up, lease.c.job_id.in_(begun)).values(taken_up=True))
-    untaken = select(lease.c.job_id, lease.c.hand_out, job.c.status).join(job, job.c.id == lease.c.job_id)
+    untaken = select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status).join(
+        job, job.c.id == lease.c.job_id
+    )
     rows = (await connection.execute(untaken.where(~lease.c.taken_up))).all()
     back = await leases.put_back(connection, rows, now)
     for ids in _batches(back):

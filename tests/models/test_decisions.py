@@ -185,7 +185,7 @@ async def test_commands_are_answered_once_and_for_all(world: World) -> None:
     one = await world.take()
     await world.end(one, Status.FAILED)
     await world.settle(pipeline_id)
-    recorded = await world.turn(pipeline_id, Command("retry_job", "k", one), Command("cancel_job", "l", one))
+    recorded = await world.turn(pipeline_id, Command("retry_job", "k", one), Command("cancel_job", "l", 999))
     made = (await world.row(job, first_id=one, attempt=2)).id
     first, second = recorded.answers
     assert (first.key, first.jobs, first.refused) == ("k", (made,), "")

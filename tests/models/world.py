@@ -10,7 +10,7 @@ from typing import Any, Self
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.decisions import decide
+from domain.decisions import Turn, decide
 from domain.messages import Command, Decision, Loaded, Recorded
 from domain.status import Status
 from domain.verdict import Verdict
@@ -98,10 +98,14 @@ class World:
         self, pipeline_id: int, *commands: Command, verdicts: tuple[Verdict, ...] | None = None
     ) -> Decision | None:
         """What a workflow would decide now; numbered, not recorded."""
-        loaded = await self.load(pipeline_id)
-        seen = loaded.verdicts if verdicts is None else verdicts
-        found = decide(loaded.pipeline, seen, commands, self.now()).decision
+        found = (await self._look(pipeline_id, commands, verdicts)).decision
         return found and self.numbered(found)
+
+    async def _look(
+        self, pipeline_id: int, commands: tuple[Command, ...], verdicts: tuple[Verdict, ...] | None = None
+    ) -> Turn:
+        loaded = await self.load(pipeline_id)
+        return decide(loaded.pipeline, loaded.verdicts if verdicts is None else verdicts, commands, self.now())
 
     def numbered(self, decision: Decision) -> Decision:
         """The decision as the next one of this run."""
@@ -119,9 +123,9 @@ class World:
 
     async def settle(self, pipeline_id: int, *commands: Command) -> None:
         """Decide and record until nothing follows."""
-        while decision := await self.decision(pipeline_id, *commands):
-            commands = ()
-            await self.record(decision)
+        while (turn := await self._look(pipeline_id, commands)).decision is not None:
+            commands = turn.waiting
+            await self.record(self.numbered(turn.decision))
 
     def runner(self, **values: Any) -> Claim:
         """The runner as it asks for a job."""

@@ -275,7 +275,7 @@ async def test_the_supervisor_looks_at_logs(tmp_path, monkeypatch):
     monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
     monkeypatch.setattr("pods.supervisor.TRIM_EVERY", 0.01)
     folder.log_path(SUPERVISOR).write_text("long enough")
-    running = asyncio.create_task(Supervisor((), folder).run(stop))
+    running = asyncio.create_task(Supervisor((), folder).run(stop, asyncio.Event()))
 
     async def is_put_aside() -> bool:
         return folder.log_path(SUPERVISOR).stat().st_size == 0

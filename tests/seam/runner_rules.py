@@ -9,8 +9,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Leases",
         "a tick is counted only when the front reaches this API",
         "activities/loops/sweeper.py",
-        ("                if await self._reachable():\n                    await self.sweep()"),
-        ("                await self._reachable()\n                await self.sweep()"),
+        "                if is_reachable := await self._reachable():\n",
+        "                if is_reachable := await self._reachable() or True:\n",
         "tests/activities/loops/test_ticks.py::test_a_tick_is_counted_only_when_the_front_reaches_us",
     ),
     Removal(
@@ -247,8 +247,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Waking",
         "an offer wakes as many runners as it has jobs",
         "activities/pipelines.py",
-        "self._notifications, decision.offers())",
-        "self._notifications, decision.offers()[:1])",
+        "await job_offers.tell(self._database, self._notifications, offers)",
+        "await job_offers.tell(self._database, self._notifications, offers[:1])",
         "tests/activities/test_pipelines.py::test_one_notification_tells_of_all_jobs_of_an_offer_when_they_can_be_taken",
     ),
     Removal(
