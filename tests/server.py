@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 
+from models.session import Database
+from tests import invariants
 from tests.ports import LOCAL, free_port
 from tests.program import Program, environment
 from tests.waiting import eventually
@@ -51,6 +53,7 @@ class Server:
         self.port = int(str(settings.get("api_port", free_port())))
         self.url = f"http://{LOCAL}:{self.port}"
         self.role = str(settings.get("api_role", "all"))
+        self._database = str(settings.get("database_url") or f"sqlite:///{self.home.resolve() / 'perdure.db'}")
         known: dict[str, object] = {
             "home": self.home,
             "host": LOCAL,
@@ -99,6 +102,15 @@ class Server:
         """End the process with SIGTERM."""
         await self.program.stop()
 
+    async def invariants_hold(self) -> None:
+        """What SQL says once what is on its way has arrived; nothing if this process is not the one that works."""
+        if self.role == "all" and self.program.running:
+            database = Database(self._database)
+            try:
+                await invariants.hold(database)
+            finally:
+                await database.close()
+
     async def restart(self) -> None:
         """Start the process again, after ending it if it still runs."""
         await self.stop()
@@ -121,6 +133,7 @@ async def running_server(folder: Path, temporal: str, **options: Any) -> AsyncIt
     try:
         await server.start()
         yield server
+        await server.invariants_hold()
     except BaseException:
         sys.stderr.write(f"--- {server.role} ---\n{server.program.output()[-12000:]}\n")
         raise

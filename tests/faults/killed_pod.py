@@ -15,6 +15,7 @@ from models.session import Database
 from pods.front import serving
 from settings import FrontLimits, Settings
 from storage.objects import ObjectStore
+from tests import invariants
 from tests.faults.kill_points import KillPoint
 from tests.faults.killed_server import ARMED, DIED, Trap
 from tests.faults.stock_runner import Acknowledged, StockRunner
@@ -163,6 +164,7 @@ class KilledPod:
             bells = await self.rows("SELECT kind, job_id, attempts, error FROM outbox")
             logs = await self.rows("SELECT * FROM trace WHERE NOT stored")
             raise TimeoutError(f"{error}\n{jobs}\n{bells}\n{logs}") from error
+        await invariants.hold(self.database)
 
 
 @asynccontextmanager

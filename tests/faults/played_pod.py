@@ -124,6 +124,7 @@ class PlayedPod:
             await eventually(look, "the pipelines are over", within)
         except TimeoutError as error:
             raise TimeoutError(f"{error}\n{self.left(*pipelines)}") from error
+        await self.server.invariants_hold()
 
     def left(self, *pipelines: int) -> str:
         """What is not complete, and what Temporal was not told."""

@@ -75,6 +75,7 @@ async def running(here: Installation, temporal: str) -> AsyncIterator[Running]:
     bridges = asyncio.create_task(here.loop.run())
     try:
         yield Running(here, pod)
+        await pod.invariants_hold()
     finally:
         bridges.cancel()
         with suppress(asyncio.CancelledError):
