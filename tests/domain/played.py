@@ -49,7 +49,8 @@ class Played:
             self.now += timedelta(seconds=START_IN)
         elif job.status in OPEN and job.id not in self._verdicts:
             ended = Status.SUCCESS if event == "succeed" else Status.FAILED
-            self._verdicts[job.id] = Verdict(job.id, ended, 1, SCRIPT_FAILURE, None, job.allow_failure, of_row=True)
+            verdict = Verdict(job.id, ended, 1, SCRIPT_FAILURE, None, job.allow_failure, of_row=True)
+            self._verdicts[job.id] = replace(verdict, ran=job.status is Status.RUNNING)  # nobody lifts what is pending
         self.rest(commands)
 
     def rest(self, commands: tuple[Command, ...] = ()) -> None:
