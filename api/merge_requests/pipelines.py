@@ -32,8 +32,6 @@ from models.notifications import OUTBOX
 from models.repositories import accounts, merge_request_events, merge_requests, protected_refs
 from models.repositories.pipelines import PipelineRequest
 
-"""Characters of the description that a variable holds, as in GitLab."""
-
 log = structlog.get_logger()
 
 

@@ -28,13 +28,13 @@ _LOCK: Final = (
     .order_by(stage.c.id)
     .with_for_update()
 )
-COUNTED: Final = (
+COUNTS: Final = or_(~job.c.retried, job.c.status == Status.CANCELING)
+"""The rows that are folded: the latest attempts, and earlier ones that still stop."""
+_COUNTED: Final = (
     select(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded, func.count())
-    .where(or_(~job.c.retried, job.c.status == Status.CANCELING))
+    .where(job.c.pipeline_id == bindparam("b_pipeline"), COUNTS)
     .group_by(job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded)
 )
-"""What the jobs of a pipeline count as: the latest attempts, and earlier ones that still stop."""
-_COUNTED: Final = COUNTED.where(job.c.pipeline_id == bindparam("b_pipeline"))
 _SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
 
 

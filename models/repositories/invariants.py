@@ -17,7 +17,7 @@ from domain.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composit
 from models.columns import Record, table_of
 from models.pipelines import Lease, Outbox, Pipeline, QueueEntry, Stage, Trace
 from models.repositories import resource_groups
-from models.repositories.folding import counts_as
+from models.repositories.folding import COUNTS, counts_as
 from models.repositories.job_rows import job
 from models.repositories.outbox import BRIDGE, OUTCOME, START
 
@@ -69,7 +69,7 @@ _JOBS: Final[tuple[tuple[Rule, ColumnElement[bool]], ...]] = (
 async def broken(
     connection: AsyncConnection,
     now: datetime,
-    limits: Limits = Limits(),  # frozen
+    limits: Limits = Limits(),
     *,
     pipeline_id: int | None = None,
     at_rest: bool = False,
@@ -100,7 +100,7 @@ async def _statuses(connection: AsyncConnection, pipeline_id: int | None, *, at_
     """
     counted = (
         select(job.c.pipeline_id, job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded)
-        .where(or_(~job.c.retried, job.c.status == Status.CANCELING))
+        .where(COUNTS)
         .distinct()
     )
     kinds: defaultdict[int, list[Record]] = defaultdict(list)
