@@ -336,7 +336,7 @@ class DomainProject:
         self._cancel(stored, [made[-key].job.id if key < 0 else key for key in decision.cancel])
         for answer in decision.answers:
             if answer.name == "cancel_pipeline" and not answer.refused:
-                self._cancel_children(stored)
+                self._cancel_below(stored.key)
         self._cancel_redundant(stored, decision)
         before = stored.status
         self._refold(stored)
@@ -427,10 +427,12 @@ class DomainProject:
     def _cancel_child_of(self, row: Row) -> None:
         if row.downstream and self._pipelines[row.downstream].status not in COMPLETE:
             self._ask(row.downstream, "cancel_pipeline")
+            self._cancel_below(row.downstream)
 
-    def _cancel_children(self, stored: Stored) -> None:
+    def _cancel_below(self, above: str) -> None:
+        """As `children.cancel_children`."""
         for key, child in self._pipelines.items():
-            if key.rpartition("/")[0] == stored.key and child.status not in COMPLETE:
+            if key.startswith(f"{above}/") and child.status not in COMPLETE:
                 self._ask(key, "cancel_pipeline")
 
     def _ask(self, key: str, name: str, job_id: int | None = None, reason: str = "") -> None:

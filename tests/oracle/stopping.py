@@ -38,10 +38,10 @@ def cancel_run(world: World, run: Run) -> bool:
 
 
 def cancel_with_children(world: World, run: Run) -> None:
+    """Those between may have ended: what is below them is canceled all the same."""
     cancel_all(world, run, run.jobs.values())
     for child in world.children(run.key):
-        if child.status not in COMPLETE:
-            cancel_with_children(world, child)
+        cancel_with_children(world, child)
 
 
 def cancel_all(world: World, run: Run, attempts: Iterable[Attempt]) -> None:

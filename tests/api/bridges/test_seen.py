@@ -4,6 +4,8 @@ import io
 import re
 import zipfile
 
+import pytest
+
 from domain.status import Status
 from tests.api.bridges.installation import Installation
 from tests.api.bridges.test_loop import files, trigger
@@ -162,3 +164,18 @@ async def test_cancel_of_a_pipeline_reaches_children_whose_bridge_has_ended(here
     await here.ask(parent, "cancel_pipeline")
     assert await here.world.status(child) == "canceled"
     assert (await here.world.row(job, pipeline_id=child)).status == "canceled"
+
+
+@pytest.mark.parametrize("strategy", ["", ", strategy: depend"])
+async def test_cancel_of_a_pipeline_reaches_what_is_below_a_child_that_has_ended(here: Installation, strategy: str):
+    config = f"""
+        wait: {{script: make}}
+        go: {{trigger: {{include: child.yml{strategy}}}}}
+    """
+    more = {"child.yml": "go: {trigger: {include: two.yml}}", "two.yml": "inner: {script: make}"}
+    parent = await here.begin(files(config, more))
+    between = (await here.downstream(parent, "go")).id
+    below = (await here.downstream(between, "go")).id
+    assert [await here.world.status(one) for one in (parent, between, below)] == ["running", "success", "pending"]
+    await here.ask(parent, "cancel_pipeline")
+    assert [await here.world.status(one) for one in (parent, between, below)] == ["canceled", "success", "canceled"]
