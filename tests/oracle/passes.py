@@ -17,8 +17,8 @@ FOLLOWED: Final[Mapping[str, Mapping[str, str]]] = {
 """What a bridge becomes when its child has become something; what is not listed changes nothing."""
 
 
-def settle(world: World) -> list[World]:
-    """All worlds that this one may come to rest in; it is changed itself.
+def settle(world: World, *, bridges: bool = True) -> list[World]:
+    """All worlds that this one may come to rest in; it is changed itself. Do `bridges` hear of it, too?
 
     Whether a job that is about to get a slot is seen waiting for it is open, so both are worlds.
     """
@@ -34,24 +34,26 @@ def settle(world: World) -> list[World]:
                 run.fold()
             group, who = choice
             worlds = [_with_slot(before, group, one) for before in (world, shown) for one in who]
-            return _each([*worlds, shown] if _follow(shown) else worlds)
+            return _each([*worlds, shown] if bridges and _follow(shown) else worlds, bridges=bridges)
         for run in world.runs.values():
             run.fold()
             for attempt in run.jobs.values():
                 attempt.fresh = False
+        if not bridges:
+            return [world]
         stirred = [run.key for run in world.runs.values() if run.stirred]
         for key in stirred:
             world.runs[key].stirred = False
             if (again := _seen_alive(world, key)) is not None:
-                return _each([world, again])
+                return _each([world, again], bridges=True)
         changed = _follow(world)
         world.kept = frozenset() if changed else world.kept
     return [world]
 
 
-def _each(worlds: Sequence[World]) -> list[World]:
+def _each(worlds: Sequence[World], *, bridges: bool) -> list[World]:
     """What any of these may come to rest in."""
-    return list({one.seen(): one for world in worlds for one in settle(world)}.values())
+    return list({one.seen(): one for world in worlds for one in settle(world, bridges=bridges)}.values())
 
 
 def _with_slot(world: World, group: str, chosen: tuple[str, str] | None) -> World:

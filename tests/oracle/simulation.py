@@ -93,7 +93,11 @@ def _passed_by(world: World) -> list[World]:
     return _folded(world)
 
 
+def _slotted(world: World) -> list[World]:
+    return settle(world, bridges=False)
+
+
 Between: TypeAlias = Callable[[World], list[World]]
-_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, _passed_by, _passed, settle)
+_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, _passed_by, _passed, _slotted, settle)
 """What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass (which
-sees what was only just made, or not yet), or all that follows, slots and children included."""
+sees what was only just made, or not yet), what follows with slots and new children, or all of it, bridges included."""
