@@ -38,10 +38,11 @@ def cancel_run(world: World, run: Run) -> bool:
 
 
 def cancel_with_children(world: World, run: Run) -> None:
-    """Those between may have ended: what is below them is canceled all the same."""
+    """What is below is canceled also where one between has ended; one that has ended itself stays as it is."""
     cancel_all(world, run, run.jobs.values())
-    for child in world.children(run.key):
-        cancel_with_children(world, child)
+    for below in world.below(run.key):
+        if below.status not in COMPLETE:
+            cancel_all(world, below, below.jobs.values())
 
 
 def cancel_all(world: World, run: Run, attempts: Iterable[Attempt]) -> None:

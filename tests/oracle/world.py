@@ -208,9 +208,9 @@ class World:
             for key, run in sorted(self.runs.items())
         )
 
-    def children(self, key: str) -> list[Run]:
-        """The pipelines that a pipeline's bridges made, also those of earlier attempts."""
-        return [run for run in self.runs.values() if run.parent and run.parent[0] == key]
+    def below(self, key: str) -> list[Run]:
+        """The pipelines that a pipeline's bridges made, also those of earlier attempts, and those below them."""
+        return [run for run in self.runs.values() if run.key.startswith(f"{key}/")]
 
     def bridge_of(self, run: Run) -> Attempt | None:
         """The bridge that follows a pipeline."""
