@@ -41,3 +41,12 @@ async def hold(database: Database, runs: Runs | None = None, within: float = 20.
         await eventually(look, "every invariant holds", within)
     except TimeoutError as error:
         raise AssertionError("\n".join(["At rest this is broken:", *(one.sentence for one in last)])) from error
+
+
+async def hold_at(url: str) -> None:
+    """As `hold`, of the database at an address of SQLAlchemy."""
+    database = Database(url)
+    try:
+        await hold(database)
+    finally:
+        await database.close()

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 
-from models.session import Database
 from tests import invariants
 from tests.ports import LOCAL, free_port
 from tests.program import Program, environment
@@ -105,11 +104,7 @@ class Server:
     async def invariants_hold(self) -> None:
         """What SQL says once what is on its way has arrived; nothing if this process is not the one that works."""
         if self.role == "all" and self.program.running:
-            database = Database(self._database)
-            try:
-                await invariants.hold(database)
-            finally:
-                await database.close()
+            await invariants.hold_at(self._database)
 
     async def restart(self) -> None:
         """Start the process again, after ending it if it still runs."""
@@ -128,11 +123,15 @@ class Server:
 
 @asynccontextmanager
 async def running_server(folder: Path, temporal: str, **options: Any) -> AsyncIterator[Server]:
-    """A server from ready to ended; `options` are those of `Server`. When the block fails, its log goes to stderr."""
+    """A server from ready to ended; `options` are those of `Server`. When the block fails, its log goes to stderr.
+
+    One that still runs at the end and works by itself leaves a database in which every invariant holds at rest.
+    """
     server = Server(folder, temporal, **options)
     try:
         await server.start()
         yield server
+        await server.invariants_hold()
     except BaseException:
         sys.stderr.write(f"--- {server.role} ---\n{server.program.output()[-12000:]}\n")
         raise

@@ -20,8 +20,8 @@ from tests.e2e.player import Player
 from tests.git.serving import git
 from tests.ports import LOCAL
 from tests.project import Project
-from tests.server import SHORT_TIMES, Server
-from tests.temporal import TemporalServer
+from tests.server import SHORT_TIMES, Server, running_server
+from tests.temporal import temporal_server
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -107,30 +107,29 @@ class House:
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """One server for all doors; each test has projects of its own."""
     folder = tmp_path_factory.mktemp("house")
-    temporal = TemporalServer(folder)
-    server = Server(folder, temporal.address, **SHORT_TIMES, outbound_networks=f"{LOCAL}/32")
-    try:
-        await temporal.start()
-        await server.start()
-        async with server.client() as root, server.client() as ada, server.client() as anybody:
-            new = {"username": "ada", "name": "Ada", "email": "ada@example.com", "password": PASSWORD}
-            made = (await root.post("/api/v4/users", json=new)).json()
-            scopes = {"name": "t", "scopes": ["api", "write_repository"]}
-            token = await root.post(f"/api/v4/users/{made['id']}/personal_access_tokens", json=scopes)
-            ada.headers["private-token"] = token.json()["token"]
-            player = Player(anybody, server.credentials["registration_token"])
-            await player.register()
-            opened = House(server, root, ada, folder)
-            runner = asyncio.create_task(opened.play(player))
-            try:
-                yield opened
-            finally:
-                runner.cancel()
-                with suppress(asyncio.CancelledError):
-                    await runner
-    finally:
-        await server.stop()
-        await temporal.stop()
+    options = {**SHORT_TIMES, "outbound_networks": f"{LOCAL}/32"}
+    async with (
+        temporal_server(folder) as temporal,
+        running_server(folder, temporal, **options) as server,
+        server.client() as root,
+        server.client() as ada,
+        server.client() as anybody,
+    ):
+        new = {"username": "ada", "name": "Ada", "email": "ada@example.com", "password": PASSWORD}
+        made = (await root.post("/api/v4/users", json=new)).json()
+        scopes = {"name": "t", "scopes": ["api", "write_repository"]}
+        token = await root.post(f"/api/v4/users/{made['id']}/personal_access_tokens", json=scopes)
+        ada.headers["private-token"] = token.json()["token"]
+        player = Player(anybody, server.credentials["registration_token"])
+        await player.register()
+        opened = House(server, root, ada, folder)
+        runner = asyncio.create_task(opened.play(player))
+        try:
+            yield opened
+        finally:
+            runner.cancel()
+            with suppress(asyncio.CancelledError):
+                await runner
 
 
 async def test_a_push_of_a_branch_and_of_a_tag(house: House) -> None:

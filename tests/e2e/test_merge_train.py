@@ -9,8 +9,8 @@ import pytest
 from tests.e2e.player import Player
 from tests.git.serving import git
 from tests.project import Project
-from tests.server import SHORT_TIMES, Server
-from tests.temporal import TemporalServer
+from tests.server import SHORT_TIMES, running_server
+from tests.temporal import temporal_server
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -81,46 +81,42 @@ class Driver:
 
 
 async def test_a_train_arrives_whatever_happens_to_the_server(tmp_path: Path) -> None:
-    temporal = TemporalServer(tmp_path)
-    server = Server(tmp_path, temporal.address, **SHORT_TIMES)
-    try:
-        await temporal.start()
-        await server.start()
-        async with server.client() as client:
-            project = await Project.create(client, "trained", tmp_path / "tree", {".gitlab-ci.yml": CONFIG})
-            await git("push", "-q", "origin", "main", cwd=project.tree)
-            player = Player(client, server.credentials["registration_token"])
-            await player.register()
-            driver = Driver(project, player, client, failing=2)
-            await driver.put("", merge_pipelines_enabled=True, merge_trains_enabled=True)
-            await driver.depart()
-            jobs = kills = 0
+    async with (
+        temporal_server(tmp_path) as temporal,
+        running_server(tmp_path, temporal, **SHORT_TIMES) as server,
+        server.client() as client,
+    ):
+        project = await Project.create(client, "trained", tmp_path / "tree", {".gitlab-ci.yml": CONFIG})
+        await git("push", "-q", "origin", "main", cwd=project.tree)
+        player = Player(client, server.credentials["registration_token"])
+        await player.register()
+        driver = Driver(project, player, client, failing=2)
+        await driver.put("", merge_pipelines_enabled=True, merge_trains_enabled=True)
+        await driver.depart()
+        jobs = kills = 0
 
-            async def arrived() -> bool:
-                nonlocal jobs, kills
-                ran = await driver.run_a_job()
-                jobs += ran
-                if ran and jobs % 4 == 0 and kills < 4:
-                    kills += 1
-                    await server.kill()
-                    await server.start()
-                return await driver.states() == ["merged", "opened", "merged"]
+        async def arrived() -> bool:
+            nonlocal jobs, kills
+            ran = await driver.run_a_job()
+            jobs += ran
+            if ran and jobs % 4 == 0 and kills < 4:
+                kills += 1
+                await server.kill()
+                await server.start()
+            return await driver.states() == ["merged", "opened", "merged"]
 
-            await eventually(arrived, "the first and the third are merged", 120)
-            assert kills >= 2
-            await git("fetch", "-q", "origin", "main", cwd=project.tree)
-            landed = (await git("rev-list", "--first-parent", "origin/main", "^main", cwd=project.tree)).split()
-            assert len(landed) == 2
-            for sha in landed:
-                assert driver.tested[sha] == {"test", "accept"}, "only what was tested whole is merged"
-                assert sha not in driver.failed
-            files = (await git("ls-tree", "--name-only", "origin/main", cwd=project.tree)).split()
-            assert {"one.txt", "three.txt"} <= set(files)
-            assert "two.txt" not in files
-            assert "Removed from the merge train" in (await project.get("merge_requests/2"))["merge_error"]
-            stale = await project.get("pipelines?ref=refs/merge-requests/3/train&sort=asc")
-            assert [item["status"] for item in stale][-1] == "success"
-            assert all(item["status"] in {"canceled", "success"} for item in stale)
-    finally:
-        await server.stop()
-        await temporal.stop()
+        await eventually(arrived, "the first and the third are merged", 120)
+        assert kills >= 2
+        await git("fetch", "-q", "origin", "main", cwd=project.tree)
+        landed = (await git("rev-list", "--first-parent", "origin/main", "^main", cwd=project.tree)).split()
+        assert len(landed) == 2
+        for sha in landed:
+            assert driver.tested[sha] == {"test", "accept"}, "only what was tested whole is merged"
+            assert sha not in driver.failed
+        files = (await git("ls-tree", "--name-only", "origin/main", cwd=project.tree)).split()
+        assert {"one.txt", "three.txt"} <= set(files)
+        assert "two.txt" not in files
+        assert "Removed from the merge train" in (await project.get("merge_requests/2"))["merge_error"]
+        stale = await project.get("pipelines?ref=refs/merge-requests/3/train&sort=asc")
+        assert [item["status"] for item in stale][-1] == "success"
+        assert all(item["status"] in {"canceled", "success"} for item in stale)

@@ -22,8 +22,8 @@ import requests
 from gitlab.const import AccessLevel
 
 from tests.e2e.player import Player
-from tests.server import SHORT_TIMES, Server
-from tests.temporal import TemporalServer
+from tests.server import SHORT_TIMES, Server, running_server
+from tests.temporal import temporal_server
 from tests.waiting import eventually
 
 LEAST = 60
@@ -62,18 +62,11 @@ class Place:
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
     """A server with its Temporal, and python-gitlab with the administrator's token."""
-    temporal = TemporalServer(tmp_path)
-    server = Server(tmp_path, temporal.address, **SHORT_TIMES)
-    try:
-        await temporal.start()
-        await server.start()
+    async with temporal_server(tmp_path) as temporal, running_server(tmp_path, temporal, **SHORT_TIMES) as server:
         calls, session = Calls(), requests.Session()
         session.hooks["response"].append(calls.note)
         gl = gitlab.Gitlab(server.url, private_token=server.credentials["token"], session=session)
         yield Place(server, gl, calls)
-    finally:
-        await server.stop()
-        await temporal.stop()
 
 
 def people_and_groups(gl: gitlab.Gitlab) -> Any:

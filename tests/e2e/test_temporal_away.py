@@ -1,5 +1,6 @@
 """Temporal is away: at the start, and while runners work. The API goes on, and nothing is lost."""
 
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -7,7 +8,7 @@ import pytest
 
 from tests.e2e.player import Player
 from tests.project import Project
-from tests.server import SHORT_TIMES, Server
+from tests.server import SHORT_TIMES, STARTED_WITHIN, Server
 from tests.temporal import TemporalServer
 from tests.waiting import eventually
 
@@ -26,7 +27,8 @@ async def test_a_push_waits_for_temporal_and_then_runs(tmp_path: Path, temporal:
     await server.program.start()
     try:
         async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as stranger:
-            await eventually(lambda: _answers(stranger, "/-/health"), "the API answers without Temporal")
+            answers = partial(_answers, stranger, "/-/health")
+            await eventually(answers, "the API answers without Temporal", STARTED_WITHIN)
             assert (await stranger.get("/-/ready")).status_code == 503
         async with server.client() as client:
             project = await _project(client, tmp_path)
@@ -37,6 +39,7 @@ async def test_a_push_waits_for_temporal_and_then_runs(tmp_path: Path, temporal:
             await player.register()
             assert await player.play_until_idle(project, pipeline["id"]) == ["build", "check"]
             assert (await project.ended(pipeline["id"]))["status"] == "success"
+        await server.invariants_hold()
     finally:
         await server.stop()
 
@@ -58,6 +61,7 @@ async def test_verdicts_are_taken_while_temporal_is_away(tmp_path: Path, tempora
             await temporal.start()
             assert await player.play_until_idle(project, pipeline["id"]) == ["check"]
             assert (await project.ended(pipeline["id"]))["status"] == "success"
+        await server.invariants_hold()
     finally:
         await server.stop()
 

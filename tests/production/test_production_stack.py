@@ -16,6 +16,7 @@ import pytest
 
 from domain.object_keys import trace_key
 from models.repositories.installations import BLOCK
+from tests import invariants
 from tests.postgres import DRIVER
 from tests.production.stack import POD_NUMBER, Production, production
 from tests.program import ROOT
@@ -62,6 +63,7 @@ async def test_pipelines_succeed_in_production_also_when_a_worker_and_the_api_ar
         await stack.api.start()
         await _succeeds_running_each_script_once(project, pipeline, tmp_path / "second")
         assert stack.workers[1].program.running
+        await invariants.hold_at(stack.database)
 
 
 async def _half_done(project: Project, pipeline_id: int) -> bool:
