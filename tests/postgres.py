@@ -60,7 +60,11 @@ def postgres_programs() -> Path:
 
 @contextmanager
 def postgres_server(settings: Mapping[str, str] = _OPTIONS) -> Iterator[str]:
-    """Run a server; yields the SQLAlchemy address of its database `postgres`. See `fresh_database`."""
+    """Run a server; yields the SQLAlchemy address of its database `postgres`. See `fresh_database`.
+
+    Raises `AssertionError` at the end if transactions met in a deadlock meanwhile: whoever loses such a meeting tries
+    again, so that nobody else would tell.
+    """
     programs = postgres_programs()
     user = _user()
     folder = Path(tempfile.mkdtemp(prefix="perdure-postgres-"))
@@ -78,8 +82,15 @@ def postgres_server(settings: Mapping[str, str] = _OPTIONS) -> Iterator[str]:
             yield f"{DRIVER}{OWNER}@{LOCAL}:{port}/postgres"
         finally:
             _run([*control, "--mode", "immediate", "stop"], folder, user)
+        _expect_no_deadlock((folder / "log").read_text(errors="replace"))
     finally:
         shutil.rmtree(folder)
+
+
+def _expect_no_deadlock(log: str) -> None:
+    before, found, after = log.partition("deadlock detected")
+    if found:
+        raise AssertionError(f"PostgreSQL had to end a deadlock:\n{before[-200:]}{found}{after[:6000]}")
 
 
 def _user() -> str | None:

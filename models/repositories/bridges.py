@@ -102,6 +102,9 @@ async def begin(connection: AsyncConnection, bridge: Bridge, downstream_id: int,
     # Held until the end, so that no change of that pipeline's status falls between this look and its next one.
     locked = select(pipeline.c.id).where(pipeline.c.id == downstream_id).with_for_update(key_share=True)
     await connection.execute(locked)
+    # Jobs, stages, pipeline is everybody's order; the second change of a job's row looks at its stage once more.
+    its_stage = select(stage.c.id).where(stage.c.id == bridge.job.stage_id)
+    await connection.execute(its_stage.with_for_update(read=True, key_share=True))
     await set_status(connection, [bridge.job.id], Status.RUNNING, now, downstream_id=downstream_id)
     await lift(connection, [HandOut(bridge.job, bridge.pipeline, bridge.project, bridge.user, (), "")], now)
     if not bridge.job.strategy:

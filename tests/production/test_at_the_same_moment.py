@@ -1,20 +1,22 @@
-"""What processes that share a PostgreSQL do at the same moment: start, hear of a new runner, notify and stop."""
+"""What processes that share a PostgreSQL do at the same moment: start, hear of a runner, begin bridges, notify."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, update
 
+from domain.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.migrate import migrate
 from models.notifications import OUTBOX, PostgresNotifications
-from models.repositories import contacts, installations, runners
+from models.repositories import bridges, contacts, folding, installations, runners
 from models.repositories.contacts import Contact
 from models.session import Database
 from models.tables import RunnerManager
+from tests.models.world import World, job, pipeline
 from tests.postgres import fresh_database
 from tests.waiting import eventually
 
@@ -60,6 +62,45 @@ async def test_the_first_calls_of_a_runner_process_make_one_row(databases: list[
     async with databases[0].read() as connection:
         count = await connection.execute(select(func.count()).select_from(table_of(RunnerManager)))
         assert count.scalar_one() == 1
+
+
+async def test_a_bridge_begins_while_a_decision_about_its_pipeline_is_written(databases: list[Database]) -> None:
+    """The decision holds the stages and then wants the pipeline; the bridge must not hold that and want a stage."""
+    await migrate(databases[0])
+    world = await World.make(databases[0])
+    child = await world.create()
+    parent = await world.create(
+        "never: {stage: build, script: make}\ngo: {stage: build, trigger: {project: acme/other}}"
+    )
+    await world.settle(parent)
+    never, row = await world.rows(job, pipeline_id=parent)
+    await world.end(never.id, Status.FAILED, reason="stuck_or_timeout_failure")
+    await world.settle(parent)  # its stage is running, and no job has
+
+    async def begin() -> None:
+        async with databases[1].write() as connection:
+            assert await bridges.is_pending(connection, row.id)
+            await bridges.begin(connection, await bridges.read(connection, row.id), child, system_clock())
+
+    async with databases[0].write() as connection:
+        await folding.lock_stages(connection, [parent])
+        beginning = asyncio.create_task(begin())
+        await eventually(lambda: _somebody_waits(databases[2]), "the bridge waits for the decision")
+        lifted = update(pipeline).where(pipeline.c.id == parent).values(updated_at=system_clock())
+        await connection.execute(lifted)
+    await beginning
+    assert (await world.row(job, id=row.id)).status == "success"
+
+
+async def _somebody_waits(database: Database) -> bool:
+    """Whether a connection of this database waits for a lock that another one holds."""
+    async with database.read() as connection:
+        waiting = await connection.execute(
+            text(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+        )
+        return bool(waiting.scalar_one())
 
 
 @pytest.fixture
