@@ -58,13 +58,15 @@ WAIT_FOR_ALL: Final = frozenset({"retry_pipeline", "auto_cancel"})
 class Obeyed:
     """The pipeline after commands, what they change together, and their answers.
 
-    `waiting` are commands for the next turn: what they are about is only known when this one is recorded.
+    `waiting` are commands for the next turn: what they are about is only known when this one is recorded. `is_doubtful`
+    says that one was refused because of a job whose end SQL may know already.
     """
 
     pipeline: Pipeline
     changes: Changes
     answers: tuple[Answer, ...]
     waiting: tuple[Command, ...] = ()
+    is_doubtful: bool = False
 
 
 def obey(pipeline: Pipeline, commands: tuple[Command, ...], unknown: set[int] | None) -> Obeyed:
@@ -77,19 +79,25 @@ def obey(pipeline: Pipeline, commands: tuple[Command, ...], unknown: set[int] | 
     total = Changes()
     answers: list[Answer] = []
     seen = set() if unknown is None else set(unknown)
+    is_doubtful = False
     for place, command in enumerate(commands):
         if unknown is not None and seen and (command.job_id in seen or command.name in WAIT_FOR_ALL):
-            return Obeyed(pipeline, total, tuple(answers), commands[place:])
+            return Obeyed(pipeline, total, tuple(answers), commands[place:], is_doubtful)
         try:
             changes = _changes(pipeline, command)
         except PerdureError as error:
             answers.append(Answer(command.key, command.name, command.job_id, refused=str(error)))
+            is_doubtful = is_doubtful or _is_about_open(pipeline, command)
             continue
         pipeline, total = with_changes(pipeline, changes), _together(total, changes)
         seen |= {attempt.job_id for attempt in changes.attempts} | still_open(pipeline, changes.cancel)
         seen.update(changes.redundant)
         answers.append(_answer(command, changes))
-    return Obeyed(pipeline, total, tuple(answers))
+    return Obeyed(pipeline, total, tuple(answers), is_doubtful=is_doubtful)
+
+
+def _is_about_open(pipeline: Pipeline, command: Command) -> bool:
+    return any(job.is_open for job in pipeline.jobs if command.job_id in {None, job.id})
 
 
 def _together(first: Changes, second: Changes) -> Changes:

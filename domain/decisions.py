@@ -29,12 +29,14 @@ MANY_CHANGES: Final = 500
 class Turn:
     """The decision of a turn, or None when nothing is worth recording yet, and the pipeline as it will be.
 
-    `waiting` are commands for the next turn: what they are about is only known when this one is recorded.
+    `waiting` are commands for the next turn: what they are about is only known when this one is recorded. `is_doubtful`
+    says that one was refused because of a job whose end SQL may know already: whoever has not just read it does so.
     """
 
     decision: Decision | None
     pipeline: Pipeline
     waiting: tuple[Command, ...] = ()
+    is_doubtful: bool = False
 
 
 def decide(
@@ -81,7 +83,7 @@ def decide(
     acts = bool(transitions or attempts or cancel or obeyed.answers or decision.takes or decision.redundant)
     counts = _is_worth_recording if is_new else _ends_something
     if acts or owed or is_urgent or len(verdicts) >= MANY_VERDICTS or (verdicts and counts(pipeline, after, verdicts)):
-        return Turn(decision, after, obeyed.waiting)
+        return Turn(decision, after, obeyed.waiting, obeyed.is_doubtful)
     return Turn(None, pipeline)
 
 

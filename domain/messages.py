@@ -146,7 +146,8 @@ class Page:
     (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.packing`). `verdicts` are those of
     the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is the
     position to go on after, None on the last page. `has_window` says that whoever read it knows of the window for
-    retries: histories of before do not have it.
+    retries, `rereads` that they read once more before they refuse what SQL may know better: histories of before do not
+    have them.
 
     `shown` are the statuses of the stages as SQL has them. None is in histories of versions that did not look at them.
     """
@@ -165,6 +166,7 @@ class Page:
     following: int | None = None
     shown: tuple[Status, ...] | None = None
     has_window: bool = False
+    rereads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ class Loaded:
     number: tuple[int, int] = (0, 0)
     shown: tuple[Status, ...] | None = None
     has_window: bool = False
+    rereads: bool = False
 
     @property
     def is_owed(self) -> bool:
@@ -210,6 +213,7 @@ def joined(pages: Sequence[Page]) -> Loaded:
         number=(first.run, first.tick),
         shown=first.shown,
         has_window=first.has_window,
+        rereads=first.rereads,
     )
 
 

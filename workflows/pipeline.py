@@ -61,6 +61,7 @@ class PipelineWorkflow(Operations, Queries):
         self._changed = False
         self._is_owed = False
         self._is_new = True
+        self._rereads = False
         self._window = RetryWindow(self._is_asked)
         workflow.register_random_seed_callback(self._was_reset)
 
@@ -128,6 +129,7 @@ class PipelineWorkflow(Operations, Queries):
         self._window.is_known = loaded.has_window
         self._leaving = {leaving.job_id for leaving in loaded.leaving}
         self._is_new, self._is_owed = loaded.shown is not None, loaded.is_owed
+        self._rereads = loaded.rereads
         for verdict in loaded.verdicts:
             self._folded.discard(verdict.job_id)
             self._arrived(verdict)
@@ -174,11 +176,16 @@ class PipelineWorkflow(Operations, Queries):
 
     async def _turn(self) -> bool:
         """Decide once and record it; false when there was nothing worth recording."""
+        has_just_read = self._reload
         if self._reload:
             await self._load()
         commands, self._commands = tuple(self._commands), []
         granted, self._granted = frozenset(self._granted), set()
         turn = self._decide(commands, granted)
+        if turn.is_doubtful and self._rereads and not has_just_read:
+            await self._load()  # people see the end of a job in SQL, and may ask for more before this run hears of it
+            commands = tuple(command for command in commands if command.key not in self._answers)
+            turn = self._decide(commands, granted)
         if turn.decision is None:
             return False
         self._pipeline = turn.pipeline

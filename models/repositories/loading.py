@@ -96,6 +96,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         following=following,
         shown=tuple(Status(row.status) for row in stages) if is_first else None,
         has_window=True,
+        rereads=True,
     )
 
 

@@ -163,6 +163,22 @@ def test_a_run_of_an_older_version_decides_as_it_did() -> None:
     assert decide(graph, (DONE,), (), NOW, is_new=False, owed=True).decision is not None
 
 
+@pytest.mark.parametrize(
+    ("command", "is_doubtful"),
+    [
+        (Command("retry_job", "k", 1), True),  # it runs, as far as is known here
+        (Command("play_job", "k", 1), True),
+        (Command("retry_pipeline", "k"), True),
+        (Command("cancel_job", "k", 2), False),
+        (Command("retry_job", "k", 9), False),
+        (Command("cancel_job", "k", 1), False),
+    ],
+)
+def test_a_refusal_because_of_a_job_that_may_have_ended_is_doubtful(command: Command, *, is_doubtful: bool) -> None:
+    graph = pipeline(job("runs", Status.RUNNING), job("done", Status.SUCCESS))
+    assert decide(graph, (), (command,), NOW).is_doubtful is is_doubtful
+
+
 def test_a_verdict_from_which_nothing_follows_waits_for_another() -> None:
     graph = pipeline(job("a", Status.RUNNING), job("b", Status.RUNNING), job("c", stage=1))
     first, second = Verdict(1, Status.SUCCESS, of_row=True), Verdict(2, Status.SUCCESS, of_row=True)

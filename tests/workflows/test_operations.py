@@ -54,6 +54,21 @@ async def test_a_job_of_a_closed_pipeline_is_retried(pod: Pod) -> None:
     assert (await pod.handle(pipeline_id).describe()).run_id != run
 
 
+@pytest.mark.parametrize("name", ["retry_job", "retry_pipeline"])
+async def test_what_people_see_failed_is_retried_though_nobody_has_told_the_workflow(pod: Pod, name: str) -> None:
+    """The end of a job is seen at once; the bell that rings in the workflow comes when the relay gets to it."""
+    pipeline_id = await pod.create(PAIR)
+    await pod.take("a")
+    failed = await pod.take("b")
+    await pod.stop_relay()
+    await pod.end(failed, Status.FAILED)
+    answer = await pod.ask(pipeline_id, name, failed if name == "retry_job" else None)
+    assert (len(answer.jobs), answer.refused) == (1, "")
+    with pytest.raises(WorkflowUpdateFailedError) as caught:
+        await pod.ask(pipeline_id, "retry_job", (await pod.world.row(job, pipeline_id=pipeline_id, name="a")).id)
+    assert "is running" in str(caught.value.cause)
+
+
 async def test_a_closed_pipeline_is_retried_as_a_whole(pod: Pod) -> None:
     pipeline_id = await pod.create(PAIR)
     await pod.run("a")
