@@ -20,13 +20,14 @@ FOLLOWED: Final[Mapping[str, Mapping[str, str]]] = {
 def settle(world: World, *, bridges: bool = True) -> list[World]:
     """All worlds that this one may come to rest in; it is changed itself. Do `bridges` hear of it, too?
 
-    Whether a job that is about to get a slot is seen waiting for it is open, so both are worlds.
+    Whether a job that is about to get a slot is seen waiting for it is open, so both are worlds; and so is whether a
+    slot is given before a bridge that is ready has made its child, whose jobs may want it, too.
     """
     changed = True
     while changed:
         strike(world)
-        while any([run.process() for run in world.runs.values()]) or _trigger(world):  # noqa: C419  # all of them
-            world.kept = frozenset()
+        if (early := _processed(world)) is not None:
+            return _each(early, bridges=bridges)
         choice = _free_slot(world)
         if choice is not None:
             shown = world.copy()
@@ -81,14 +82,33 @@ def _seen_alive(world: World, key: str) -> World | None:
     return after
 
 
-def _trigger(world: World) -> bool:
-    """Make the children of bridges that are ready; whether there were any."""
-    ready = [
+def _processed(world: World) -> list[World] | None:
+    """Let jobs go on and bridges make their children; all worlds there are if a slot may be given before a child."""
+    while True:
+        while any([run.process() for run in world.runs.values()]):  # noqa: C419  # all of them
+            world.kept = frozenset()
+        ready = _ready(world)
+        if not ready:
+            return None
+        choice = _free_slot(world)
+        early = [] if choice is None else [_with_slot(world, choice[0], one) for one in choice[1] if one is not None]
+        _trigger(world, ready)
+        world.kept = frozenset()
+        if early:
+            return [world, *early]
+
+
+def _ready(world: World) -> list[tuple[Run, Attempt]]:
+    """The bridges whose turn it is to make a child."""
+    return [
         (run, attempt)
         for run in world.runs.values()
         for attempt in run.jobs.values()
         if attempt.job.bridge and attempt.status == "pending"
     ]
+
+
+def _trigger(world: World, ready: Sequence[tuple[Run, Attempt]]) -> None:
     for run, attempt in ready:
         if not attempt.child:
             attempt.child = f"{run.key}/{attempt.job.name}#{attempt.number}"
@@ -97,7 +117,6 @@ def _trigger(world: World) -> bool:
             world.runs[attempt.child].ended = False
         attempt.status, attempt.follows = ("running", True) if attempt.job.strategy else ("success", False)
         world.runs[attempt.child].told = ""
-    return bool(ready)
 
 
 def _follow(world: World) -> bool:
