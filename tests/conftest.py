@@ -17,6 +17,7 @@ import structlog
 from models.session import Database
 from tests.kept_connections import kept_connections
 from tests.kinds_of_database import KINDS, mark_the_others
+from tests.known_schema import known_schema
 from tests.models.database import migrated
 from tests.one_dialect import one_dialect
 from tests.postgres import DRIVER, postgres_server
@@ -68,8 +69,8 @@ END $$
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_statements() -> Iterator[None]:
-    """Databases of one kind share what was compiled for them, and what was prepared by the server."""
-    with one_dialect(), kept_connections(_SHARED):
+    """Databases of one kind share their schema, what was compiled for them, and what was prepared by the server."""
+    with one_dialect(), kept_connections(_SHARED), known_schema():
         yield
 
 
