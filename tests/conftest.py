@@ -16,6 +16,8 @@ import structlog
 
 from models.session import Database
 from tests.kept_connections import kept_connections
+from tests.kinds_of_database import KINDS, mark_the_others
+from tests.known_schema import known_schema
 from tests.models.database import migrated
 from tests.one_dialect import one_dialect
 from tests.postgres import DRIVER, postgres_server
@@ -29,6 +31,12 @@ def _interrupt(*_: object) -> None:
 
 
 signal.signal(signal.SIGTERM, _interrupt)  # a run that is ended from outside stops the servers it started
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of doors run on one kind of database each, and on the other one in the slow suite."""
+    mark_the_others(items)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -61,8 +69,8 @@ END $$
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_statements() -> Iterator[None]:
-    """Databases of one kind share what was compiled for them, and what was prepared by the server."""
-    with one_dialect(), kept_connections(_SHARED):
+    """Databases of one kind share their schema, what was compiled for them, and what was prepared by the server."""
+    with one_dialect(), kept_connections(_SHARED), known_schema():
         yield
 
 
@@ -127,7 +135,7 @@ def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
     return f"sqlite:///{copy}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def database_url(request: pytest.FixtureRequest) -> str:
     """Address of an empty database with the newest schema (PostgreSQL's may have none yet)."""
     if request.param == "sqlite":

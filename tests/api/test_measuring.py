@@ -20,6 +20,8 @@ from tests.metrics.scraping import Scrape
 from tests.models.database import migrated
 from tests.models.world import World
 
+pytestmark = pytest.mark.both_databases
+
 JOBS = 1_000
 CHANCE = random.Random(4711)
 FEW_BYTES = 150_000

@@ -21,6 +21,7 @@ IDENTITY = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_TEMPLATE_DIR": "",  # no sample hooks
     "LC_ALL": "C.UTF-8",
 }
 

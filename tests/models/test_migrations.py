@@ -13,11 +13,19 @@ from sqlmodel import SQLModel
 
 import models.schema  # noqa: F401  # registers every table
 from domain.errors import Invalid
+from models import migrate as migrating
 from models.migrate import alembic_config, migrate
 from models.repositories import installations, runners
 from models.repositories.namespaces import create as create_namespace
 from models.session import Database
+from tests.known_schema import MIGRATING
 from tests.models.world import BEGIN
+
+
+@pytest.fixture(autouse=True)
+def real_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every database goes through all of them."""
+    monkeypatch.setattr(migrating, "_upgrade", MIGRATING)
 
 
 def differences(connection: Connection) -> list[Any]:

@@ -10,6 +10,8 @@ from models.repositories.outbox import BRIDGE, FOLLOW
 from tests.api.bridges.installation import Installation
 from tests.models.world import outbox_table, pipeline
 
+pytestmark = pytest.mark.both_databases
+
 WISH = "api.bridges.loop.wish_of"
 FILES = {
     ".gitlab-ci.yml": "go: {trigger: {include: child.yml, strategy: depend}}\n",

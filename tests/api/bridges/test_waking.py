@@ -15,6 +15,8 @@ from models.repositories import outbox
 from tests.api.bridges.installation import Installation
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.both_databases
+
 FILES = {
     ".gitlab-ci.yml": "go: {trigger: {include: child.yml, strategy: depend}}\n",
     "child.yml": "inner: {script: make}\n",

@@ -15,6 +15,8 @@ from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.both_databases
+
 
 async def side_by_side(
     world: World, monkeypatch: pytest.MonkeyPatch, work: Iterable[Awaitable[Any]]

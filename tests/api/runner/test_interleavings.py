@@ -14,6 +14,8 @@ from tests.api.runner.silence import let_pass, swept_beside
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at, is_blocked, side_by_side
 
+pytestmark = pytest.mark.both_databases
+
 clock = table_of(LeaseClock)
 
 ONE = "one: {script: x}\n"

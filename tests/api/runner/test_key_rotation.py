@@ -14,6 +14,8 @@ from settings import Settings
 from tests.api.runner.world import World, opened_world
 from tests.auth.rings import Time
 
+pytestmark = pytest.mark.both_databases
+
 TURNS = Turns(lead=10, overlap=31 * 86400)
 
 

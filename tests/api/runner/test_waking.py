@@ -24,6 +24,8 @@ from tests.api.runner.world import World, opened_world
 from tests.fault_point import held_at, is_blocked, side_by_side
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.both_databases
+
 SOON = 6.0
 """Less than the time after which a held poll looks by itself."""
 ONE = "one: {script: x}\n"

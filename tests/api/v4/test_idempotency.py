@@ -9,6 +9,8 @@ import pytest
 from models.repositories import idempotent_calls, namespaces
 from tests.api.v4.site import Person, Site
 
+pytestmark = pytest.mark.both_databases
+
 GROUP = {"name": "Once", "path": "once"}
 
 

@@ -1,0 +1,32 @@
+"""Which tests of doors run on which kind of database: the quick suite takes one of the two, the slow suite the other.
+
+What a door does is the same on both; what SQL does is tested on both, in `tests/models` and `tests/activities`.
+"""
+
+import zlib
+from collections.abc import Iterable
+from pathlib import PurePath
+
+import pytest
+
+KINDS = ("sqlite", "postgresql")
+DOORS = frozenset({"api", "cli", "oidc", "security"})
+"""Folders of `tests/` whose tests take turns, unless they are marked with `both_databases`."""
+
+
+def kind_of(name: str) -> str:
+    """The kind of database on which the quick suite runs a test; `name` is its node id, whatever kind that names."""
+    for kind in KINDS:
+        name = name.replace(kind, "")
+    return KINDS[zlib.crc32(name.encode()) % len(KINDS)]
+
+
+def mark_the_others(items: Iterable[pytest.Item]) -> None:
+    """Mark as slow what runs on the kind of database that is not its test's own."""
+    for item in items:
+        folder, *_ = PurePath(item.nodeid.partition("::")[0]).relative_to("tests").parts
+        if folder not in DOORS or item.get_closest_marker("both_databases"):
+            continue
+        kind = getattr(item, "callspec", None) and item.callspec.params.get("database_url")  # type: ignore[attr-defined]
+        if kind and kind != kind_of(item.nodeid):
+            item.add_marker(pytest.mark.slow)
