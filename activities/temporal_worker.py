@@ -45,6 +45,15 @@ OUR_MODULES: Final = ("domain", "workflows")
 _TELLING: Final[Sequence[type]] = (HookDeliveryWorkflow, StatusReportWorkflow)
 """The workflows of what webhooks and forges are told."""
 
+_PLAYING: Final[Sequence[type]] = (
+    PipelineWorkflow,
+    WaitingRoomWorkflow,
+    ResourceGroupWorkflow,
+    *_TELLING,
+    ScheduledPipelineWorkflow,
+)
+"""The workflows of pipelines; those that tell may be left on their queue by an older version."""
+
 _INSTALLATION: Final = "perdure_installation"
 _TYPES: Final = {
     "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
@@ -132,38 +141,20 @@ def make_worker(
 
     `hooks` and `reports` are for those workflows that an older version has put on this queue.
     """
-    telling = _telling(hooks, reports)
-    return Worker(
-        client,
-        task_queue=settings.task_queue,
-        workflows=[
-            PipelineWorkflow,
-            WaitingRoomWorkflow,
-            ResourceGroupWorkflow,
-            *_TELLING,
-            ScheduledPipelineWorkflow,
-        ],
-        activities=[
-            activities.load,
-            activities.apply,
-            activities.read_pipeline,
-            activities.record,
-            activities.offer_jobs,
-            activities.await_job,
-            activities.retry_window,
-            activities.request_cancellation,
-            groups.choose_next,
-            *telling,
-            schedules.carry_out_tick,
-        ],
-        workflow_runner=workflow_runner(settings),
-        workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
-        activity_task_poller_behavior=PollerBehaviorAutoscaling(),
-        max_concurrent_workflow_tasks=20,
-        max_cached_workflows=2_000,
-        graceful_shutdown_timeout=timedelta(seconds=5),
-        deployment_config=_deployment(settings),
-    )
+    carried_out: list[Callable[..., Any]] = [
+        activities.load,
+        activities.apply,
+        activities.read_pipeline,
+        activities.record,
+        activities.offer_jobs,
+        activities.await_job,
+        activities.retry_window,
+        activities.request_cancellation,
+        groups.choose_next,
+        *_telling(hooks, reports),
+        schedules.carry_out_tick,
+    ]
+    return _worker(client, settings, settings.task_queue, _PLAYING, carried_out, tasks=20, cached=2_000)
 
 
 def make_telling_worker(client: Client, settings: Settings, hooks: HookActivities, reports: ReportActivities) -> Worker:
@@ -171,16 +162,31 @@ def make_telling_worker(client: Client, settings: Settings, hooks: HookActivitie
 
     It has a queue of its own: a receiver that is slow or gone, and all that waits for it, delays no pipeline.
     """
+    queue = telling_queue(settings.task_queue)
+    return _worker(client, settings, queue, _TELLING, _telling(hooks, reports), tasks=5, cached=200)
+
+
+def _worker(
+    client: Client,
+    settings: Settings,
+    queue: str,
+    workflows: Sequence[type],
+    activities: Sequence[Callable[..., Any]],
+    *,
+    tasks: int,
+    cached: int,
+) -> Worker:
+    """A worker of a queue that carries out so many workflow tasks at once, and remembers so many workflows."""
     return Worker(
         client,
-        task_queue=telling_queue(settings.task_queue),
-        workflows=_TELLING,
-        activities=_telling(hooks, reports),
+        task_queue=queue,
+        workflows=workflows,
+        activities=activities,
         workflow_runner=workflow_runner(settings),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
-        max_concurrent_workflow_tasks=5,
-        max_cached_workflows=200,
+        max_concurrent_workflow_tasks=tasks,
+        max_cached_workflows=cached,
         graceful_shutdown_timeout=timedelta(seconds=5),
         deployment_config=_deployment(settings),
     )

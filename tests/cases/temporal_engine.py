@@ -3,11 +3,9 @@
 One server, one worker and one database serve all scenarios; each has a project and a pipeline of its own.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,13 +14,8 @@ from uuid import uuid4
 
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateStage
 from temporalio.exceptions import TemporalError
-from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
-from activities.pipelines import PipelineActivities
-from activities.resource_groups import ResourceGroupActivities
-from activities.schedules import ScheduleActivities
-from activities.temporal_worker import make_worker
 from domain.config.plan import Plan
 from domain.errors import Refused, Unavailable
 from domain.messages import Answer, Operation
@@ -30,26 +23,17 @@ from domain.status import Status
 from domain.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import installations, invariants, namespaces, pipelines, projects, runners, verdicts
+from models.repositories import invariants, namespaces, pipelines, projects, verdicts
 from models.repositories.pipelines import PipelineRequest
-from models.session import Database
-from settings import Settings
+from settings import Settings, TimeLimits
 from tests.cases.case_rows import CaseRows
 from tests.cases.engine import COMMANDS, Begin, Engine
 from tests.cases.scenario import State
 from tests.cases.watched_pipeline import WatchedPipeline
-from tests.models.database import migrated
-from tests.models.world import hand_out, job, touch
+from tests.models.world import job
 from tests.temporal import temporal_server
-from tests.waiting import eventually
-from tests.workflows.pod import Pod, RealTime
+from tests.workflows.pod import ANSWERS_WITHIN, Pod, pod_with_database
 from workflows.pipeline import PipelineWorkflow
-
-ANSWERS_WITHIN: Final = timedelta(seconds=60)
-"""Longer than any update may take on a busy machine."""
-
-CLOSED: Final = frozenset({RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND})
-"""The run was closed under our hands: the next try finds another one."""
 
 ENDS: Final[Mapping[str, Status]] = {"success": Status.SUCCESS, "drop": Status.FAILED}
 """Events that are verdicts of a runner."""
@@ -58,24 +42,14 @@ ENDS: Final[Mapping[str, Status]] = {"success": Status.SUCCESS, "drop": Status.F
 class CasePod(Pod):
     """A pod whose pipelines can be watched."""
 
-    async def start_worker(self) -> None:
-        """Run a worker like that of the product, with `WatchedPipeline` in the place of its pipelines."""
-        activities = PipelineActivities(self.world.database, self.notifications, system_clock)
-        groups = ResourceGroupActivities(self.world.database)
-        ticks = ScheduleActivities(self.world.database, self.notifications, system_clock)
-        spare = self.settings.model_copy(update={"task_queue": f"{self.settings.task_queue}-spare"})
-        parts: dict[str, Any] = {**make_worker(self.client, activities, spare, groups, ticks).config()}
+    def worker_of(self, queue: str) -> Worker:
+        """A worker like that of the product, with `WatchedPipeline` in the place of its pipelines."""
+        parts: dict[str, Any] = {**super().worker_of(f"{queue}-spare").config()}
         rows = CaseRows(self.world.database)
-        parts["task_queue"] = self.settings.task_queue
+        parts["task_queue"] = queue
         parts["activities"] = [*parts["activities"], rows.on_its_way, rows.skip, rows.due]
         parts["workflows"] = [WatchedPipeline if one is PipelineWorkflow else one for one in parts["workflows"]]
-        worker = Worker(**parts)
-        self._worker = worker, asyncio.create_task(worker.run())
-
-        async def runs() -> bool:
-            return worker.is_running
-
-        await eventually(runs, "the worker runs")
+        return Worker(**parts)
 
 
 class TemporalEngine:
@@ -153,14 +127,8 @@ class TemporalEngine:
         world = self._pod.world
         for name in names:
             row = await world.row(job, pipeline_id=self._pipeline_id, name=name, retried=False)
-            async with world.database.write() as connection:
-                values = {"tags": row.tags, "run_untagged": False}
-                runner_id = await runners.create(connection, str(uuid4()), world.now(), **values)
-                claim = world.runner(runner_id=runner_id, cancel_gracefully=graceful)
-                taken = await hand_out(connection, claim, world.now())
-                assert taken is not None, f"no runner was given {name}, which is {row.status}"
-                assert await touch(connection, *taken)
-            assert taken[0] == row.id
+            taken = await world.take_as_new(row.tags, graceful=graceful)
+            assert taken == row.id, f"a runner was given job {taken}, not {name}, which is {row.status}"
 
     async def _end(self, ids: Sequence[int], status: Status, arguments: Mapping[str, Any]) -> None:
         """Verdicts of one moment; a job that no runner has taken may get one as well."""
@@ -180,18 +148,7 @@ class TemporalEngine:
 
     async def _ask(self, name: str, job_id: int | None = None) -> None:
         """Send an update and wait for its answer; a workflow that is closed is started for it."""
-        async with self._pod.world.database.read() as connection:
-            facts = (await pipelines.facts_of(connection, [self._pipeline_id]))[self._pipeline_id]
-        operation = Operation(str(uuid4()), job_id)
-        for last in (False, False, True):
-            try:
-                await self._answer_of(self._pod.pipelines.ask(facts, name, operation, ANSWERS_WITHIN), name)
-            except Unavailable as error:
-                closed = isinstance(error.__cause__, RPCError) and error.__cause__.status in CLOSED
-                if last or not closed:
-                    raise
-            else:
-                return
+        await self._answer_of(self._pod.ask_again(self._pipeline_id, name, job_id), name)
 
     async def _answer_of(self, asked: Any, name: str) -> None:
         try:
@@ -206,7 +163,11 @@ class TemporalEngine:
 async def temporal_engine() -> AsyncIterator[Begin]:
     """Start a Temporal server and a pod on it, both in a temporary folder."""
     with TemporaryDirectory(prefix="perdure-cases-") as folder:
-        async with temporal_server(Path(folder)) as address, _running_pod(address, Path(folder)) as pod:
+        async with AsyncExitStack() as stack:
+            address = await stack.enter_async_context(temporal_server(Path(folder)))
+            times = TimeLimits(retry_window=0)
+            settings = Settings(home=Path(folder), temporal_address=address, task_queue="cases", times=times)
+            pod = await stack.enter_async_context(pod_with_database(CasePod, settings))
             numbers = count(1)
 
             async def begin(plan: Plan) -> Engine:
@@ -215,21 +176,6 @@ async def temporal_engine() -> AsyncIterator[Begin]:
                 return engine
 
             yield begin
-
-
-@asynccontextmanager
-async def _running_pod(address: str, home: Path) -> AsyncIterator[Pod]:
-    settings = Settings(home=home, temporal_address=address, task_queue="cases")
-    async with migrated(Database(settings.database)) as database:
-        async with database.write() as connection:
-            await installations.ensure(connection, settings.pod, settings.pod_number, system_clock())
-        pod = CasePod(await RealTime.make(database), settings)
-        await pod.join()
-        await pod.start()
-        try:
-            yield pod
-        finally:
-            await pod.close()
 
 
 async def _create(pod: Pod, plan: Plan, number: int) -> int:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from textwrap import dedent
 from typing import Any, Self
+from uuid import uuid4
 
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -146,6 +147,18 @@ class World:
         taken = await self.claim(**values)
         assert taken is not None
         async with self.database.write() as connection:
+            assert await touch(connection, *taken)
+        return taken[0]
+
+    async def take_as_new(self, tags: Sequence[str], *, graceful: bool) -> int | None:
+        """A new runner that has only these tags takes a job, if there is one for it, and calls for it; its id."""
+        async with self.database.write() as connection:
+            values = {"tags": list(tags), "run_untagged": False}
+            runner_id = await runners.create(connection, str(uuid4()), self.now(), **values)
+            claim = self.runner(runner_id=runner_id, cancel_gracefully=graceful)
+            taken = await hand_out(connection, claim, self.now())
+            if taken is None:
+                return None
             assert await touch(connection, *taken)
         return taken[0]
 

@@ -3,10 +3,12 @@
 A longer run: `python -m tests.oracle domain|workflows --count N --seed S`.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from domain.decisions import Turn, decide
 from tests.cases import processing
 from tests.oracle.domain_engine import DomainProject
 from tests.oracle.generate import case_of
@@ -44,16 +46,16 @@ def _expect_agreement(report: Report, cases: int) -> None:
     assert not report.faults, "\n".join(map(str, report.faults))
 
 
-class _Forgetful(DomainProject):
-    """Records nothing of what follows from a cancel: a product with a defect."""
+async def test_a_defect_is_found_and_shrunk_to_what_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(*given, **named) -> Turn:
+        """A product with a defect: nothing of what follows from a cancel is recorded."""
+        turn = decide(*given, **named)
+        return turn if turn.decision is None else replace(turn, decision=replace(turn.decision, cancel=()))
 
-    def _cancel(self, stored, ids):
-        """Nothing is canceled."""
-
-
-async def test_a_defect_is_found_and_shrunk_to_what_shows_it() -> None:
     async def open_project(case) -> Project:
-        return _Forgetful(case.config, case.files, case.modes)
+        return DomainProject(case.config, case.files, case.modes)
+
+    monkeypatch.setattr("tests.stored.workflow.decide", forgetful)
 
     async def first_fault():
         for seed in range(100):

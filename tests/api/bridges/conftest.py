@@ -8,6 +8,7 @@ import pytest
 from tests.api.bridges.installation import Installation, open_installation
 from tests.api.bridges.running import Running, running
 from tests.temporal import temporal_server
+from tests.workflows.pod import SHORT
 
 
 @pytest.fixture
@@ -27,5 +28,9 @@ async def temporal(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[st
 @pytest.fixture
 async def live(tmp_path: Path, temporal: str) -> AsyncIterator[Running]:
     """An installation whose workflows, relay and bridge loop run."""
-    async with open_installation(tmp_path) as opened, running(opened, temporal) as together:
+    async with (
+        open_installation(tmp_path) as opened,
+        running(opened, temporal, times=SHORT, workflow_sandbox=True) as together,
+    ):
         yield together
+        await together.pod.invariants_hold()

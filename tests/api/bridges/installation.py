@@ -19,7 +19,7 @@ from models.repositories.pipelines import PipelineRequest
 from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_work_tree
 from tests.models.world import job, outbox_table, pipeline
-from tests.workflows.pod import RealTime
+from tests.workflows.pod_parts import RealTime
 
 
 @dataclass

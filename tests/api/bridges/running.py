@@ -14,7 +14,7 @@ from tests.api.bridges.installation import Installation
 from tests.models.world import pipeline
 from tests.temporal import new_namespace
 from tests.waiting import eventually
-from tests.workflows.pod import SHORT, Pod
+from tests.workflows.pod import Pod
 
 WITHIN = 60.0
 
@@ -61,23 +61,17 @@ class Running:
 
 
 @asynccontextmanager
-async def running(here: Installation, temporal: str) -> AsyncIterator[Running]:
-    """Let everything run in a Temporal namespace of its own."""
+async def running(here: Installation, temporal: str, **settings: Any) -> AsyncIterator[Running]:
+    """Let everything run in a Temporal namespace of its own, with these settings."""
     services = here.site.services
-    settings = services.settings.model_copy(
-        update={"temporal_address": temporal, "times": SHORT, "workflow_sandbox": True}
-    )
-    pod = Pod(here.world, settings)
-    pod.notifications = services.notifications
-    await pod.join(await new_namespace(temporal))
-    services.temporal.connected = pod.pipelines
-    await pod.start()
-    bridges = asyncio.create_task(here.loop.run())
-    try:
-        yield Running(here, pod)
-        await pod.invariants_hold()
-    finally:
-        bridges.cancel()
-        with suppress(asyncio.CancelledError):
-            await bridges
-        await pod.close()
+    changed = services.settings.model_copy(update={"temporal_address": temporal, **settings})
+    pod = Pod(here.world, changed, services.notifications)
+    async with pod.working(await new_namespace(temporal)):
+        services.temporal.connected = pod.pipelines
+        bridges = asyncio.create_task(here.loop.run())
+        try:
+            yield Running(here, pod)
+        finally:
+            bridges.cancel()
+            with suppress(asyncio.CancelledError):
+                await bridges
