@@ -23,6 +23,8 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
+TIMES = {**SHORT_TIMES, "lease_tick": 0.5, "runner_lost": 5, "outage_bonus_min": 1, "outage_bonus_max": 2}
+
 WITHIN = 120.0
 SUCCEEDED, FAILED, HELD = 1, 2, 3
 """Its pipelines: the last one has a job that a runner holds which never comes back, and one that waits."""
@@ -83,7 +85,7 @@ async def server(tmp_path: Path, old_database: Path, request: pytest.FixtureRequ
                 file.unlink()
             shutil.copy(old_database, home / "perdure.db")
             await command.run("upgrade")
-        async with running_server(home.parent, temporal, **SHORT_TIMES) as running_one:
+        async with running_server(home.parent, temporal, **TIMES) as running_one:
             yield running_one
 
 
