@@ -39,6 +39,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_the_others(items)
 
 
+def pytest_configure() -> None:
+    """Collect no garbage while modules are imported: nearly all that they make stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now is never garbage: nobody has to look at it again and again."""
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Collect no garbage while a failure is put into words.
