@@ -5,7 +5,7 @@ Nothing here waits for Temporal at the start: the API serves without it, and joi
 
 import gc
 
-gc.disable()  # until all is imported: hardly anything of that is garbage, and looking for it takes a quarter of the start
+gc.disable()  # while all is imported: hardly anything of it is garbage, and looking takes a quarter of the start
 
 import asyncio
 import contextlib
