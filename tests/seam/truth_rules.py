@@ -194,9 +194,17 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "What is shown",
         "a command waits for rows that the same turn changes",
         "domain/commands.py",
-        "            return Obeyed(pipeline, total, tuple(answers), commands[place:])\n",
+        "            return Obeyed(pipeline, total, tuple(answers), commands[place:], is_doubtful)\n",
         "            pass\n",
         "tests/domain/test_decisions.py::test_what_is_asked_of_all_jobs_waits_for_rows_of_the_same_turn",
+    ),
+    Removal(
+        "What is shown",
+        "SQL is read once more before a refusal because of a job that may have ended",
+        "workflows/pipeline.py",
+        "        if turn.is_doubtful and self._rereads and not has_just_read:\n",
+        "        if False:\n",
+        "tests/workflows/test_operations.py::test_what_people_see_failed_is_retried_though_nobody_has_told_the_workflow",
     ),
     Removal(
         "What is shown",
