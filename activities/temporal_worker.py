@@ -10,7 +10,6 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import (
@@ -23,6 +22,7 @@ from temporalio.worker import (
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.commit_reports import ReportActivities
+from activities.data_converter import data_converter
 from activities.hooks.deliveries import HookActivities
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
@@ -66,7 +66,7 @@ async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
     return await Client.connect(
         settings.temporal,
         namespace=settings.temporal_namespace,
-        data_converter=pydantic_data_converter,
+        data_converter=data_converter,
         runtime=runtime,
     )
 

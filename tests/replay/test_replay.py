@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
+from activities.data_converter import data_converter
 from activities.temporal_worker import sandbox
 from tests.replay.hasty import Hasty
 from tests.replay.record import BESIDE, HISTORIES
@@ -32,7 +32,7 @@ def replayer(pipeline: type) -> Replayer:
     """A replayer that decodes and sandboxes as our worker does."""
     return Replayer(
         workflows=[pipeline, WaitingRoomWorkflow, ResourceGroupWorkflow],
-        data_converter=pydantic_data_converter,
+        data_converter=data_converter,
         workflow_runner=sandbox(),
     )
 
