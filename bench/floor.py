@@ -16,9 +16,9 @@ from uuid import uuid4
 
 import uvloop
 from temporalio.client import Client, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import PollerBehaviorAutoscaling, UnsandboxedWorkflowRunner, Worker
 
+from activities.data_converter import data_converter
 from bench.floor_workflow import FloorActivities, FloorGraph, FloorWorkflow
 
 _QUEUE: Final = "bench-floor"
@@ -108,7 +108,7 @@ class Floor:
 
 
 async def _measure(order: Order) -> Outcome:
-    client = await Client.connect(order.address, namespace=order.namespace, data_converter=pydantic_data_converter)
+    client = await Client.connect(order.address, namespace=order.namespace, data_converter=data_converter)
     return await Floor(client, order).run()
 
 

@@ -20,10 +20,10 @@ from typing import Any, Final
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
+from activities.data_converter import data_converter
 from bench.engine import WORKER, warm_up
 from bench.options import Options
 from bench.rows import Row, Side
@@ -94,7 +94,7 @@ async def measure(options: Options) -> dict[str, float]:
         try:
             async with database.write() as connection:
                 ids = await _copies(connection)
-            client = await Client.connect(servers.settings.temporal, data_converter=pydantic_data_converter)
+            client = await Client.connect(servers.settings.temporal, data_converter=data_converter)
             workflows = Pipelines(client, servers.settings.task_queue)
             begun = time.monotonic()
             await _start(database, workflows, ids)
