@@ -4,7 +4,6 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,6 @@ import httpx
 import pytest
 
 from domain.status import COMPLETE
-from models.session import Database
-from settings import Settings
-from tests.models.test_migrations import upgrade_to
 from tests.program import Program, environment, running
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
@@ -37,19 +33,6 @@ check_interval = 1
   executor = "shell"
 """
 Document = dict[str, Any]
-
-
-@pytest.fixture
-async def old_database(tmp_path: Path) -> Path:
-    """The database of the first version."""
-    folder = tmp_path / "old"
-    folder.mkdir()
-    database = Database(Settings(home=folder).database)
-    async with database.write() as connection:
-        await connection.run_sync(partial(upgrade_to, version=first_version.SCHEMA))
-    await database.close()
-    first_version.fill(folder / "perdure.db")
-    return folder / "perdure.db"
 
 
 @dataclass(frozen=True)

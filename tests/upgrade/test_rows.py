@@ -5,43 +5,30 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import Connection, MetaData, Table, select
 
 from models.migrate import migrate
 from models.session import Database
-from settings import Settings
 from tests.models.test_migrations import upgrade_to
 from tests.postgres import fresh_database
 from tests.upgrade import first_version
 from tests.upgrade.first_version import Row, as_typed
 
 
-@pytest.fixture
-async def file(tmp_path: Path) -> Path:
-    """The database of the first version."""
-    database = Database(Settings(home=tmp_path).database)
-    async with database.write() as connection:
-        await connection.run_sync(partial(upgrade_to, version=first_version.SCHEMA))
-    await database.close()
-    first_version.fill(tmp_path / "perdure.db")
-    return tmp_path / "perdure.db"
-
-
-async def test_rows_of_an_sqlite_database_stay_what_they_were(file: Path) -> None:
-    before = first_version.rows_in(file)
+async def test_rows_of_an_sqlite_database_stay_what_they_were(old_database: Path) -> None:
+    before = first_version.rows_in(old_database)
     assert sum(map(len, before.values())) > 60
-    database = Database(f"sqlite:///{file}")
+    database = Database(f"sqlite:///{old_database}")
     await migrate(database)
     await database.close()
-    after = first_version.rows_in(file)
+    after = first_version.rows_in(old_database)
     for table, rows in before.items():
         known = [{name: row[name] for name in old} for row, old in zip(after[table], rows, strict=True)]
         assert known == rows, table
 
 
-async def test_rows_of_a_postgresql_database_stay_what_they_were(file: Path, postgres: str) -> None:
-    before = first_version.rows_in(file)
+async def test_rows_of_a_postgresql_database_stay_what_they_were(old_database: Path, postgres: str) -> None:
+    before = first_version.rows_in(old_database)
     async with fresh_database(postgres) as address:
         database = Database(address)
         async with database.write() as connection:
