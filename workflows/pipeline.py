@@ -183,21 +183,25 @@ class PipelineWorkflow(Operations, Queries):
         granted, self._granted = frozenset(self._granted), set()
         turn = self._decide(commands, granted)
         if turn.is_doubtful and self._rereads and not has_just_read:
-            await self._load()  # people see the end of a job in SQL, and may ask for more before this run hears of it
-            commands = tuple(command for command in commands if command.key not in self._answers)
-            turn = self._decide(commands, granted)
+            # People see the end of a job in SQL, and may ask for more before this run hears of it.
+            self._put_back(commands, granted)
+            return True
         if turn.decision is None:
             return False
         self._pipeline = turn.pipeline
         self._is_owed = False
         for portion in portions(turn.decision):
             if not await self._record(portion):
-                self._reload = True
-                self._commands[:0] = [command for command in commands if command.key not in self._answers]
-                self._granted |= granted
+                self._put_back(commands, granted)
                 return True
         self._commands[:0] = turn.waiting
         return True
+
+    def _put_back(self, commands: tuple[Command, ...], granted: frozenset[int]) -> None:
+        """Decide about these once more, after SQL was read; what was answered meanwhile is done."""
+        self._reload = True
+        self._commands[:0] = [command for command in commands if command.key not in self._answers]
+        self._granted |= granted
 
     def _decide(self, commands: tuple[Command, ...], granted: frozenset[int]) -> Turn:
         self._changed = False

@@ -320,8 +320,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Decisions are numbered",
         "a command whose decision was stale is decided again",
         "workflows/pipeline.py",
-        ("if command.key not in self._answers]\n                self._granted"),
-        ("if not command]\n                self._granted"),
+        ("if command.key not in self._answers]\n        self._granted"),
+        ("if not command]\n        self._granted"),
         ("tests/workflows/test_interleavings.py::test_a_command_whose_decision_came_too_late_is_decided_again"),
     ),
 )
