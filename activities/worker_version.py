@@ -18,6 +18,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from domain.errors import Unavailable
 from workflows.handles import Pipelines
 
 UNNAMED: Final = "unnamed"
@@ -25,6 +26,8 @@ UNNAMED: Final = "unnamed"
 _RPC: Final = timedelta(seconds=10)
 _AT_ONCE: Final = 20
 _LOOK_EVERY: Final = 1.0
+_POLLED_WITHIN: Final = 30.0
+"""Seconds within which Temporal knows every task queue of a worker that polls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,31 @@ async def builds_of(client: Client, deployment: str) -> Builds:
     return Builds(known, info.routing_config.current_deployment_version.build_id)
 
 
-async def make_current(client: Client, deployment: str, build: str) -> None:
-    """New pipelines go to this build from now on. Raises `RPCError` also when no worker of it has polled."""
+async def make_current(client: Client, deployment: str, build: str, patience: float = _POLLED_WITHIN) -> None:
+    """New pipelines go to this build from now on.
+
+    Temporal takes a moment to learn of every task queue that a new worker polls, and refuses a build that lacks one of
+    the current build: it is asked again for `patience` seconds. Raises `Unavailable` when it still refuses then, and
+    `RPCError` when it says anything else.
+    """
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace, deployment_name=deployment, build_id=build, identity="perdure upgrade"
     )
-    await client.workflow_service.set_worker_deployment_current_version(request, timeout=_RPC)
+    deadline = asyncio.get_running_loop().time() + patience
+    while True:
+        try:
+            await client.workflow_service.set_worker_deployment_current_version(request, timeout=_RPC)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.FAILED_PRECONDITION:
+                raise
+            if asyncio.get_running_loop().time() >= deadline:
+                raise Unavailable(
+                    f"Temporal does not let build {build} become current: {error.message}. Start all its workers, "
+                    "then run this again."
+                ) from error
+            await asyncio.sleep(_LOOK_EVERY)
+        else:
+            return
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,13 +53,16 @@ JOB_OPERATIONS: Final[Mapping[str, Callable[[Pipeline, int], Changes]]] = {
 WAIT_FOR_ALL: Final = frozenset({"retry_pipeline", "auto_cancel"})
 """Commands about every job there is: they wait for rows that the same turn changes."""
 
+SPARE_OPEN: Final = frozenset({"retry_pipeline"})
+"""Commands that leave out what has not ended: of a job that failed a moment ago SQL knows first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Obeyed:
     """The pipeline after commands, what they change together, and their answers.
 
     `waiting` are commands for the next turn: what they are about is only known when this one is recorded. `is_doubtful`
-    says that one was refused because of a job whose end SQL may know already.
+    says that one was refused, or left something out, because of a job whose end SQL may know already.
     """
 
     pipeline: Pipeline
@@ -89,6 +92,7 @@ def obey(pipeline: Pipeline, commands: tuple[Command, ...], unknown: set[int] | 
             answers.append(Answer(command.key, command.name, command.job_id, refused=str(error)))
             is_doubtful = is_doubtful or _is_about_open(pipeline, command)
             continue
+        is_doubtful = is_doubtful or (command.name in SPARE_OPEN and _is_about_open(pipeline, command))
         pipeline, total = with_changes(pipeline, changes), _together(total, changes)
         seen |= {attempt.job_id for attempt in changes.attempts} | still_open(pipeline, changes.cancel)
         seen.update(changes.redundant)

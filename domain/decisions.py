@@ -30,7 +30,8 @@ class Turn:
     """The decision of a turn, or None when nothing is worth recording yet, and the pipeline as it will be.
 
     `waiting` are commands for the next turn: what they are about is only known when this one is recorded. `is_doubtful`
-    says that one was refused because of a job whose end SQL may know already: whoever has not just read it does so.
+    says that one was refused, or left something out, because of a job whose end SQL may know already: whoever has not
+    just read it does so.
     """
 
     decision: Decision | None

@@ -100,7 +100,7 @@ class PipelineWorkflow(Operations, Queries):
                     break  # verdicts may come faster than they are folded, for thousands of jobs
             if not self._is_over():
                 self._window.leave()
-            elif await self._is_quiet() and await self._window.is_over(self._state):
+            elif await self._may_close():
                 return str(self._state.status)
             is_too_long = workflow.info().is_continue_as_new_suggested()
             if (is_too_long or self._window.is_outdated()) and await self._may_leave():
@@ -286,6 +286,13 @@ class PipelineWorkflow(Operations, Queries):
         """Wait until no handler runs; false when something new arrived meanwhile."""
         await workflow.wait_condition(lambda: workflow.all_handlers_finished() or self._is_asked())
         return not self._is_asked()
+
+    async def _may_close(self) -> bool:
+        """Whether the pipeline is over for good: a handler may have begun while the window was asked for."""
+        while await self._is_quiet() and await self._window.is_over(self._state):
+            if workflow.all_handlers_finished():
+                return True
+        return False
 
     async def _may_leave(self) -> bool:
         """Wait until no handler runs; false when something has come in that the next run would not find in SQL.

@@ -179,6 +179,12 @@ def test_a_refusal_because_of_a_job_that_may_have_ended_is_doubtful(command: Com
     assert decide(graph, (), (command,), NOW).is_doubtful is is_doubtful
 
 
+@pytest.mark.parametrize(("beside", "is_doubtful"), [(Status.RUNNING, True), (Status.SUCCESS, False)])
+def test_a_retry_that_leaves_out_what_may_have_failed_is_doubtful(beside: Status, *, is_doubtful: bool) -> None:
+    graph = pipeline(job("failed", Status.FAILED), job("beside", beside))
+    assert decide(graph, (), (Command("retry_pipeline", "k"),), NOW).is_doubtful is is_doubtful
+
+
 def test_a_verdict_from_which_nothing_follows_waits_for_another() -> None:
     graph = pipeline(job("a", Status.RUNNING), job("b", Status.RUNNING), job("c", stage=1))
     first, second = Verdict(1, Status.SUCCESS, of_row=True), Verdict(2, Status.SUCCESS, of_row=True)

@@ -69,6 +69,21 @@ async def test_what_people_see_failed_is_retried_though_nobody_has_told_the_work
     assert "is running" in str(caught.value.cause)
 
 
+async def test_a_retry_of_all_takes_along_what_nobody_has_told_the_workflow(pod: Pod) -> None:
+    pipeline_id = await pod.create(PAIR)
+    late, failed = await pod.take("a"), await pod.take("b")
+    await pod.end(failed, Status.FAILED)
+
+    async def is_told() -> bool:
+        (bell,) = await pod.world.outbox(pipeline_id, "outcome")
+        return bell.sent_at is not None
+
+    await eventually(is_told, "the workflow was told of the first end")
+    await pod.stop_relay()
+    await pod.end(late, Status.FAILED)
+    assert len((await pod.ask(pipeline_id, "retry_pipeline")).jobs) == 2
+
+
 async def test_a_closed_pipeline_is_retried_as_a_whole(pod: Pod) -> None:
     pipeline_id = await pod.create(PAIR)
     await pod.run("a")
