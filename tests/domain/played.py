@@ -92,8 +92,10 @@ class Played:
     def _record(self, turn: Turn, decision: Decision) -> None:
         self.answers += decision.answers
         after = turn.pipeline
-        held = {job.id for job in after.jobs if job.status in OPEN}
-        self._verdicts = {key: Verdict(key, Status.CANCELED, of_row=True) for key in decision.cancel if key in held}
+        held = {job.id: job.status is Status.RUNNING for job in after.jobs if job.status in OPEN}
+        self._verdicts = {
+            key: Verdict(key, Status.CANCELED, of_row=True, ran=held[key]) for key in decision.cancel if key in held
+        }
         attempts = tuple(
             replace(job, id=next(self._ids), attempt=job.attempt + 1) for job in after.jobs if not job.has_row
         )
