@@ -48,7 +48,7 @@ check: setup ## style, types, and that imports point down
 test: check ## check, then all tests but the slow ones (SHUFFLE=1: in a random order, whose seed is printed)
 	$(BIN)/pytest -n logical --dist worksteal -m "not slow" $(if $(SHUFFLE),-p randomly)
 
-test-slow: setup ## long fault runs, foreign runners, the production stack
+test-slow: setup ## fault runs, whole systems, foreign runners, the production stack
 	$(BIN)/pytest -n logical --dist loadfile -m "slow and not alone"
 	$(BIN)/pytest -m alone
 

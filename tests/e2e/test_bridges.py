@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.player import Player
 from tests.project import Project
 from tests.server import SHORT_TIMES, running_server
 from tests.temporal import temporal_server
+
+pytestmark = pytest.mark.slow
 
 PARENT = """
 stages: [build, deploy]

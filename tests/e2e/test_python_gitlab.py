@@ -26,6 +26,8 @@ from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 LEAST = 60
 """So many different calls at least."""
 CONFIG = """

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.player import Player
 from tests.project import Project
 from tests.server import SHORT_TIMES, running_server
 from tests.temporal import TemporalServer
 from tests.waiting import eventually
 from tests.workflows.command import temporal as command
+
+pytestmark = pytest.mark.slow
 
 CONFIG = "flaky: {script: make}\n"
 

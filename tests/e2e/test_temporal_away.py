@@ -12,6 +12,8 @@ from tests.server import SHORT_TIMES, STARTED_WITHIN, Server
 from tests.temporal import TemporalServer
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 CONFIG = "build: {stage: build, script: make}\ncheck: {stage: test, script: make check}\n"
 
 

@@ -9,6 +9,8 @@ from domain.status import COMPLETE
 from tests.faults.played_pod import PlayedPod, played_pod
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 SHAPES = {
     "stages": """
         compile a: {stage: one, script: x}

@@ -150,6 +150,7 @@ async def comes_through(door: Door, source: Site, target: Site, mover: Shell, at
     return was_killed
 
 
+@pytest.mark.slow
 async def test_an_import_that_was_killed_is_completed(door: tuple[Door, Site], source: Site, mover: Shell) -> None:
     for at, done in SOMEWHERE:
         assert await comes_through(*_with(door, source, mover), at, done=done), at
