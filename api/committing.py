@@ -8,8 +8,9 @@ from api.deps import ProjectAccess
 from api.push import update_refs
 from api.services import Services
 from domain.errors import Invalid, NotFound, Refused
+from domain.ref_names import HEADS
 from git.file_actions import FileAction, tree_with
-from git.names import checked_ref
+from git.names import checked_branch, checked_ref
 from git.object_writing import NewCommit, write_commit
 from git.push import RefUpdate
 from git.ref_transaction import NOTHING
@@ -20,7 +21,6 @@ from models.repositories import accounts
 
 _TRIES: Final = 8
 """So often a commit is made anew because others moved the branch meanwhile."""
-_NO_BRANCH_NAMES: Final = ("refs/heads/", "refs/remotes/", "refs/tags/", "-")
 
 Build = Callable[[str | None], Awaitable[str]]
 """Makes the new head of a branch from its present one, None for a branch that is not there."""
@@ -49,11 +49,17 @@ class WantedCommit:
 
 
 def branch_ref(name: str) -> str:
-    """The full name of a branch's ref. Raises `Invalid` for a name that a branch must not have."""
-    if name.startswith(_NO_BRANCH_NAMES) or name == "HEAD":
-        raise Invalid("Branch name is invalid")
+    """The full name of a branch's ref. Raises `Invalid` for a name that git forbids."""
     try:
-        return checked_ref(f"refs/heads/{checked_ref(name)}")
+        return checked_ref(f"{HEADS}{checked_ref(name)}")
+    except Invalid:
+        raise Invalid("Branch name is invalid") from None
+
+
+def new_branch_ref(name: str) -> str:
+    """The full name of the ref of a branch to be made. Raises `Invalid` for a name that a branch must not have."""
+    try:
+        return branch_ref(checked_branch(name))
     except Invalid:
         raise Invalid("Branch name is invalid") from None
 
@@ -109,7 +115,7 @@ async def advance(services: Services, access: ProjectAccess, repository: Reposit
     When others move the branch meanwhile it is built again. Raises what `build` raises, `Invalid` when the branch never
     stands still, `Forbidden`, `Unavailable`.
     """
-    ref = branch_ref(branch)
+    ref = new_branch_ref(branch)
     for _ in range(_TRIES):
         head = await commit_named(repository, ref)
         made = await build(head)

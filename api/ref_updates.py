@@ -8,8 +8,8 @@ from api.deps import ProjectAccess
 from auth.permissions import MAINTAINER, Action
 from domain.errors import Forbidden
 from domain.protection import Movement
+from domain.ref_names import is_like_a_commit, shadows
 from git.merging import is_ancestor
-from git.names import is_sha
 from git.push import RefUpdate
 from git.repository import Repository
 
@@ -39,16 +39,26 @@ async def require_updates(
     for update in updates:
         if update.is_delete and update.is_branch and update.short_name == access.row.default_branch:
             raise Forbidden(DEFAULT_BRANCH)
-        if update.is_create and not update.is_delete and is_sha(update.short_name):
-            raise Forbidden(LIKE_A_SHA.format(kind="branch" if update.is_branch else "tag"))
         if not (update.is_branch or update.is_tag):
             continue
+        _require_name(update)
         movement = await _movement(repository, update, door)
         if movement is Movement.DELETE and door is Door.API and access.level >= MAINTAINER:
             continue
         refusal = access.protection.refusal(update.short_name, movement, access.level, tag=update.is_tag)
         if refusal:
             raise Forbidden(refusal)
+
+
+def _require_name(update: RefUpdate) -> None:
+    """What has a wrong name from before may only go away."""
+    kind = "branch" if update.is_branch else "tag"
+    if update.is_delete:
+        return
+    if update.is_create and is_like_a_commit(update.short_name):
+        raise Forbidden(LIKE_A_SHA.format(kind=kind))
+    if why := shadows(update.short_name):
+        raise Forbidden(f"You cannot create or move a {kind} named {update.short_name}: it {why}.")
 
 
 def forbids_force(access: ProjectAccess, updates: Sequence[RefUpdate]) -> bool:

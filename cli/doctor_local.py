@@ -16,6 +16,8 @@ from uuid import uuid4
 from auth.secret_token import PAYLOAD_FIRST
 from cli.busy_ports import refuse_busy_ports
 from cli.check import Check, State
+from cli.doctor_refs import NAME as REF_NAMES
+from cli.doctor_refs import ref_names
 from cli.main import read_settings
 from cli.up import supervisor_runs
 from domain.errors import PerdureError, Refused
@@ -62,6 +64,7 @@ def local_checks() -> Iterator[Check]:
     yield from _disk(settings)
     yield asyncio.run(_timed("database", "Is it up, and PERDURE_DATABASE_URL right?", _database, settings))
     yield asyncio.run(_timed("runner tokens", "Look at the database first.", _runner_tokens, settings))
+    yield asyncio.run(_timed(REF_NAMES, "May we read the repositories?", ref_names, settings))
     yield asyncio.run(
         _timed("object store", "Is PERDURE_OBJECT_STORE right, and may we write there?", _store, settings)
     )

@@ -16,6 +16,7 @@ from domain.config.plan import Variable
 from domain.config.sources import Paths
 from domain.errors import Invalid
 from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from domain.ref_names import TAGS, short_name
 from git.checkout_answers import CheckoutAnswers
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -114,8 +115,7 @@ def _ref(options: EventOptions, place: Workplace) -> tuple[str, bool]:
     if options.tag and options.source == Source.MERGE_REQUEST:
         raise Invalid("--tag does not go with --event merge_request_event: a merge request has branches; drop one.")
     if options.ref:
-        name = options.ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
-        return name, options.tag or options.ref.startswith("refs/tags/")
+        return short_name(options.ref), options.tag or options.ref.startswith(TAGS)
     if not place.ref:
         raise Invalid(
             f"HEAD of {place.checkout.root} is no branch, so the ref is not known; say which one is meant: --ref NAME"

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from domain.cron_calendars import Calendar
+from domain.ref_names import TAGS, short_name
 from domain.status import COMPLETE, Status
 
 SOURCE: Final = "schedule"
@@ -140,7 +141,7 @@ def after(standing: Standing, step: Step) -> Standing:
 
 def short_ref(ref: str) -> tuple[str, bool]:
     """Short name of `refs/heads/...` or `refs/tags/...`, and whether it is a tag."""
-    return ref.removeprefix("refs/heads/").removeprefix("refs/tags/"), ref.startswith("refs/tags/")
+    return short_name(ref), ref.startswith(TAGS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,16 @@
 Shared objects would be lost with the repository that they lie in, and would let a fork see what it never had.
 """
 
+import asyncio
 from pathlib import Path
 from uuid import uuid4
 
 from domain.errors import NotFound
+from domain.ref_names import HEADS
 from git.command import run
-from git.names import checked_ref, checked_sha
+from git.names import checked_branch, checked_sha
 from git.repository import Repositories, Repository
+from git.shadowing import shadowing_refs
 
 _QUIET = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
@@ -30,14 +33,16 @@ async def has_commit(repository: Repository, sha: str) -> bool:
 
 
 async def copied(repositories: Repositories, source: Repository, default_branch: str, branch: str = "") -> Path:
-    """A copy of a repository that has no project yet, with all branches and tags, or with one branch.
+    """A copy of a repository that has no project yet, with all branches and tags that may exist, or with one branch.
 
     `Repositories.adopt` gives it to one; a copy that nobody adopts is a folder that harms nobody. Raises `Unavailable`.
     """
     draft = repositories.root / f".copy-{uuid4().hex}"
-    refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]
+    left_out = [f"^{name}" for name in await asyncio.to_thread(shadowing_refs, source.path)]
+    refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", *left_out]
     if branch:
-        refs = [f"+refs/heads/{checked_ref(branch)}:refs/heads/{branch}"]
-    await run(["init", "--quiet", "--bare", "--template=", f"--initial-branch={checked_ref(default_branch)}", draft])
-    await run([f"--git-dir={draft}", *_QUIET, str(source.path), *refs])
+        refs = [f"+{HEADS}{checked_branch(branch)}:{HEADS}{branch}"]
+    await run(["init", "--quiet", "--bare", "--template=", f"--initial-branch={checked_branch(default_branch)}", draft])
+    words = [f"--git-dir={draft}", *_QUIET, "--stdin", str(source.path)]
+    await run(words, "".join(f"{ref}\n" for ref in refs).encode())
     return draft

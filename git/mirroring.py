@@ -13,8 +13,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from domain.errors import Invalid, Refused, Unavailable
+from domain.ref_names import is_like_a_commit, shadows
 from git.command import run, start
-from git.names import is_sha
 from git.push import RefUpdate
 from git.ref_transaction import NOTHING
 from git.repository import Repository
@@ -94,14 +94,14 @@ def _words(complaint: str, remote: Remote) -> str:
 async def wanted_updates(repository: Repository, keep: str) -> tuple[RefUpdate, ...]:
     """What has to happen to our branches and tags after a fetch; the branch `keep` is never deleted.
 
-    One that is named like a commit stays out: it would hide that commit, or be hidden by it.
+    One that could be taken for a commit or another ref stays out.
     """
     refs = {ref.name: ref.object for ref in await repository.refs()}
     new, known = _below(refs, NEW), _below(refs, KNOWN)
     moved = [
         RefUpdate(refs.get(f"refs/{name}", NOTHING), target, f"refs/{name}")
         for name, target in new.items()
-        if refs.get(f"refs/{name}") != target and not is_sha(name.partition("/")[2])
+        if refs.get(f"refs/{name}") != target and _may_be_here(name.partition("/")[2])
     ]
     gone = [
         RefUpdate(refs[f"refs/{name}"], NOTHING, f"refs/{name}")
@@ -132,6 +132,10 @@ async def _transact(repository: Repository, lines: Sequence[str]) -> None:
     answer = await run(arguments, text, accept=(0, 1, 128))
     if answer.code:
         raise Refused(f"The branches moved while they were mirrored: {answer.err[:_SHOWN]}")
+
+
+def _may_be_here(name: str) -> bool:
+    return not (is_like_a_commit(name) or shadows(name))
 
 
 def _below(refs: Mapping[str, str], prefix: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from domain.errors import Invalid
+from domain.ref_names import shadows
 
 NAME_LIMIT: Final = 1024
 """Characters of a ref name or path."""
@@ -30,6 +31,13 @@ def checked_ref(ref: str) -> str:
     if not ref or ref == "@" or wrong_edge or len(ref) > NAME_LIMIT or _FORBIDDEN_IN_REF.search(ref):
         raise Invalid(f"{ref[:80]!r} is not the name of a branch, tag or commit.")
     return ref
+
+
+def checked_branch(name: str) -> str:
+    """The same text; raises Invalid for what no branch and no tag may be called, by git's rules or by ours."""
+    if why := shadows(checked_ref(name)):
+        raise Invalid(f"{name[:80]!r} {why}: no branch and no tag may have it.")
+    return name
 
 
 def checked_path(path: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from domain.errors import Invalid, TooLarge
+from domain.ref_names import HEADS, TAGS, short_name
 from git.names import is_sha
 from git.pkt_line import FLUSH, HEADER, MAX_PAYLOAD, length_of, packet, packets
 from git.repository import Repository
@@ -38,12 +39,12 @@ class RefUpdate:
     @property
     def is_branch(self) -> bool:
         """Whether the ref is a branch."""
-        return self.ref.startswith("refs/heads/")
+        return self.ref.startswith(HEADS)
 
     @property
     def is_tag(self) -> bool:
         """Whether the ref is a tag."""
-        return self.ref.startswith("refs/tags/")
+        return self.ref.startswith(TAGS)
 
     @property
     def is_create(self) -> bool:
@@ -58,7 +59,7 @@ class RefUpdate:
     @property
     def short_name(self) -> str:
         """Name of the branch or tag; the full name of any other ref."""
-        return self.ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
+        return short_name(self.ref)
 
 
 @dataclass(frozen=True, slots=True)

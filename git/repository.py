@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from domain.ref_names import HEADS, TAGS, is_full, short_name
 from git.command import run
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
-from git.names import checked_path, checked_ref, checked_sha, is_sha
+from git.names import checked_branch, checked_path, checked_ref, checked_sha, is_sha
 from git.output import FILE_LIMIT
 
 HIDDEN_FROM_PUSH: Final = (
@@ -70,7 +71,7 @@ class Ref:
     @property
     def short_name(self) -> str:
         """The name without `refs/heads/` or `refs/tags/`."""
-        return self.name.removeprefix("refs/heads/").removeprefix("refs/tags/")
+        return short_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +83,14 @@ class Repository:
     async def resolve(self, ref: str) -> str | None:
         """The commit that a branch, tag, full ref name or (abbreviated) sha leads to, in this order; None if unknown.
 
-        Only 40 or 64 hex digits are taken for a sha before they are looked for among the branches, as git does.
+        A full name, `HEAD` and its like, and 40 or 64 hex digits mean themselves, whatever branches and tags there are.
         Raises Invalid for a name that git forbids.
         """
         checked_ref(ref)
-        if (loose := self._loose_branch(ref)) is not None:
+        means_itself = is_sha(ref) or is_full(ref)
+        if not means_itself and (loose := self._loose_branch(ref)) is not None:
             return loose
-        places = [f"refs/heads/{ref}", f"refs/tags/{ref}", ref]
-        if is_sha(ref):
-            places = [ref]
-        elif ref.startswith("refs/"):
-            places = [ref, *places[:2]]
+        places = [ref] if means_itself else [f"{HEADS}{ref}", f"{TAGS}{ref}", ref]
         question = "".join(f"{place}^{{commit}}\n" for place in places).encode()
         answer = await run([self._git_dir, "cat-file", "--batch-check=%(objectname)"], question)
         found = (line for line in answer.out.decode("utf-8", "replace").splitlines() if is_sha(line))
@@ -153,7 +151,7 @@ class Repository:
 
     async def set_default_branch(self, branch: str) -> None:
         """Point HEAD at a branch, which need not exist yet."""
-        await run([self._git_dir, "symbolic-ref", "HEAD", f"refs/heads/{checked_ref(branch)}"])
+        await run([self._git_dir, "symbolic-ref", "HEAD", f"{HEADS}{checked_branch(branch)}"])
         await self.harden()
 
     async def keep(self, pipeline_id: int, sha: str) -> None:
@@ -176,7 +174,7 @@ class Repository:
             text = (self.path / "refs" / "heads" / ref).read_text().strip()
         except (OSError, UnicodeDecodeError):
             return None
-        return text if is_sha(text) and not is_sha(ref) else None
+        return text if is_sha(text) else None
 
     async def harden(self, refs: Iterable[str] = ()) -> None:
         """Put the folders of the repository and of these refs on disk.
@@ -236,7 +234,7 @@ class Repositories:
         Raises Invalid for a wrong branch name, Unavailable when git or the disk fails.
         """
         path = self.path(project_id)
-        checked_ref(default_branch)
+        checked_branch(default_branch)
         with suppress(NotFound):
             return self.get(project_id)
         draft = self.root / f".{project_id}-{uuid.uuid4().hex}"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from domain.errors import Invalid, Unavailable
+from domain.ref_names import TAGS
 from git.command import run
-from git.names import checked_ref, checked_sha
+from git.names import checked_branch, checked_ref, checked_sha
 from git.repository import Repository
 from git.signature import Signature
 
@@ -27,15 +28,15 @@ class NewTag:
 
 def ref_of(name: str) -> str:
     """The full name of a tag's ref. Raises `Invalid` for what git forbids."""
-    return checked_ref(f"refs/tags/{checked_ref(name)}")
+    return checked_ref(f"{TAGS}{checked_ref(name)}")
 
 
 async def tag_object(repository: Repository, tag: NewTag) -> str:
     """What the ref of the tag will name: the commit, or a tag object that is written now and that nothing shows yet.
 
-    Raises `Invalid` for a name that git forbids or a commit that is not there, `Unavailable` when the disk fails.
+    Raises `Invalid` for a name that no tag may have or a commit that is not there, `Unavailable` when the disk fails.
     """
-    ref_of(tag.name)
+    checked_branch(tag.name)
     if not tag.message.strip():
         return checked_sha(tag.sha)
     tagger = Signature(tag.tagger_name, tag.tagger_email, tag.moment or datetime.fromtimestamp(0, UTC))

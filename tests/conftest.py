@@ -64,6 +64,16 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish() -> Generator[None, None, None]:
+    """Collect no garbage while plugins import their last modules, for the same reason."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 _SHARED = "shared"
 _EMPTY = """
 DO $$ DECLARE name text; counter record; BEGIN

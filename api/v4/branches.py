@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
-from api.committing import branch_ref
+from api.committing import branch_ref, new_branch_ref
 from api.deps import ServicesDep
 from api.push import update_refs
 from api.v4.encoded_paths import decoded
@@ -125,7 +125,7 @@ async def create_branch(
 ) -> dict[str, Any]:
     """Make a branch at a commit; it gets its pipeline."""
     repository.project.require(Action.PUSH)
-    ref = branch_ref(new.branch)
+    ref = new_branch_ref(new.branch)
     if await find_ref(repository.git, ref) is not None:
         raise Invalid("Branch already exists")
     sha = await commit_named(repository.git, new.ref)

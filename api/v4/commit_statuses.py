@@ -16,6 +16,7 @@ from api.v4.representation.commit_statuses import of_job, reported
 from auth.permissions import Action
 from domain.commit_status import State
 from domain.errors import NotFound
+from domain.ref_names import short_name
 from git.ref_listing import refs_with
 from models.columns import Record
 from models.repositories import commit_statuses, jobs, pipelines, relations
@@ -79,7 +80,7 @@ async def _place(
 
     Raises `NotFound` for a pipeline of another commit, and for a commit that no branch holds.
     """
-    short = new.ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
+    short = short_name(new.ref)
     wanted = PipelineFilter({"sha": sha} | ({"ref": short} if short else {}))
     statement = listed_pipelines(repository.row.id, wanted)
     if new.pipeline_id is not None:

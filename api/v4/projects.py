@@ -21,7 +21,7 @@ from auth.permissions import OWNER, Action, Caller, require_admin
 from domain.config_place import config_place
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.merge_requests import MergeMethod, SquashOption
-from git.names import checked_ref
+from git.names import checked_branch
 from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories import members, namespaces, projects, relations
@@ -102,7 +102,7 @@ async def create_project(
 ) -> dict[str, Any]:
     """Create a project with its empty repository. The caller becomes its owner."""
     path = _path_of(new)
-    checked_ref(new.default_branch)
+    checked_branch(new.default_branch)
     reference = str(new.namespace_id) if new.namespace_id is not None else new.organization
     owner = await namespace_for(services, caller, reference)
     now = services.clock()
@@ -238,7 +238,7 @@ async def change_project(
 async def _set_default_branch(services: Services, project: ProjectAccess, branch: str) -> None:
     """Point HEAD at a branch that is there. Raises `Invalid`."""
     repository = services.repositories.get(project.row.id)
-    if await repository.resolve(f"refs/heads/{checked_ref(branch)}") is None and await repository.branches():
+    if await repository.resolve(f"refs/heads/{checked_branch(branch)}") is None and await repository.branches():
         raise Invalid(f"Could not set the default branch: there is no branch {branch}.")
     await repository.set_default_branch(branch)
 

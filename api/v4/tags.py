@@ -20,6 +20,7 @@ from api.v4.representation.refs import tag as shown
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound, Refused
 from git.history import commits_by_sha
+from git.names import checked_branch
 from git.push import RefUpdate
 from git.ref_listing import ListedRef, find_ref, list_refs
 from git.ref_transaction import NOTHING
@@ -101,11 +102,9 @@ async def create_tag(
     """Make a tag at a commit; it gets its pipeline."""
     repository.project.require(Action.PUSH)
     try:
-        ref = ref_of(new.tag_name)
+        ref = ref_of(checked_branch(new.tag_name))
     except Invalid:
         raise Invalid("Tag name invalid") from None
-    if new.tag_name.startswith(("refs/heads/", "refs/remotes/", "refs/tags/")):
-        raise Invalid("Tag name invalid")
     if await find_ref(repository.git, ref) is not None:
         raise Invalid(f"Tag {new.tag_name} already exists")
     sha = await commit_named(repository.git, new.ref)

@@ -1,17 +1,14 @@
 """Branches and tags: which are pushed, and which have gone ways of their own. None is ever moved by force."""
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from domain.project_import.plan import NotCarried
+from domain.ref_names import HEADS, TAGS, is_like_a_commit, shadows, short_name
 
 BRANCH: Final = "branch"
 TAG: Final = "tag"
-HEADS: Final = "refs/heads/"
-TAGS: Final = "refs/tags/"
-_SHA: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _DIVERGED: Final = "It has commits here that the source does not have, and the other way round."
 _MERGE: Final = "Merge the two by hand, or remove the branch here, and import again."
 _MOVED: Final = "It names another commit here."
@@ -51,8 +48,10 @@ def plan(
         have = present.get(name)
         if have == source[name] or name in ahead:
             same.append(name)
-        elif _SHA.fullmatch(short(name)):
+        elif is_like_a_commit(short(name)):
             left.append(not_carried(name, _LIKE_A_SHA, _RENAME, failed=False))
+        elif why := shadows(short(name)):
+            left.append(not_carried(name, f"Its name {why}, which is refused here.", _RENAME, failed=False))
         elif have is None or name in behind:
             push.append(name)
         elif name.startswith(TAGS):
@@ -64,7 +63,7 @@ def plan(
 
 def short(name: str) -> str:
     """A name without its `refs/heads/` or `refs/tags/`."""
-    return name.removeprefix(HEADS).removeprefix(TAGS)
+    return short_name(name)
 
 
 def kind_of(name: str) -> str:

@@ -10,12 +10,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from domain.project_import.plan import MADE, Call, Document, Item, NotCarried, Outcome, Plan, differing, unchanged
+from domain.ref_names import HEADS, TAGS
 
 KIND: Final = "schedule"
 _ROUTE: Final = "/pipeline_schedules"
 _OURS: Final = ("overlap_policy", "catch_up", "catch_up_window")
 """What only Perdure knows of a schedule."""
-_PREFIXES: Final = ("refs/heads/", "refs/tags/")
+_PREFIXES: Final = (HEADS, TAGS)
 _NOT_SHOWN: Final = "Its variables are not shown to this token."
 _SHOW: Final = "Take a token of a maintainer of the source, and import again."
 _BY_HAND: Final = "Correct it at the source and import again, or make it here: `perdure schedule create`."

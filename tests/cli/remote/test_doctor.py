@@ -13,6 +13,7 @@ from auth.secret_token import RANDOM_FIRST
 from cli.check import State
 from cli.doctor import clock
 from cli.remote.documents import CHECK, schema
+from git.repository import Repositories
 from models.clock import system_clock
 from models.migrate import migrate
 from models.repositories import runners
@@ -120,6 +121,16 @@ async def test_runners_whose_tokens_begin_alike_are_named(nobody: Shell, tmp_pat
             await runners.rotate_token(connection, runner_id, f"hash {runner_id}", None, token_form=RANDOM_FIRST)
     await database.close()
     assert (await checks(nobody, code=1, **env))["runner tokens"]["state"] == "ok"
+
+
+async def test_refs_that_could_be_taken_for_others_are_named(nobody: Shell, tmp_path: Path) -> None:
+    home = tmp_path / "operator"
+    repository = await Repositories(home / "repositories").create(3, "main")
+    env = {"PERDURE_HOME": str(home), "PERDURE_TEMPORAL_ADDRESS": f"127.0.0.1:{free_port()}"}
+    assert (await checks(nobody, code=1, **env))["ref names"]["state"] == "ok"
+    (repository.path / "packed-refs").write_text(f"# pack-refs with: peeled\n{'a' * 40} refs/heads/refs/heads/main\n")
+    row = (await checks(nobody, code=1, **env))["ref names"]
+    assert (row["state"], "refs/heads/refs/heads/main of project 3" in row["detail"]) == ("warn", True)
 
 
 async def test_ports_that_somebody_else_holds(nobody: Shell, tmp_path: Path) -> None:

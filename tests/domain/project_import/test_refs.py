@@ -41,3 +41,10 @@ def test_one_that_is_named_like_a_commit_stays_behind(name: str):
 def test_only_branches_of_both_sides_are_compared():
     source = {"refs/heads/a": A, "refs/heads/b": A, "refs/heads/c": A, "refs/tags/t": A}
     assert differing(source, {"refs/heads/a": B, "refs/heads/b": A, "refs/tags/t": B}) == ["refs/heads/a"]
+
+
+@pytest.mark.parametrize("name", ["refs/heads/refs/heads/main", "refs/tags/refs/tags/v1", "refs/heads/HEAD"])
+def test_one_that_could_be_taken_for_another_stays_behind(name: str):
+    (left,) = plan({name: A}, {}).not_carried
+    assert (left.name, left.failed) == (name.split("/", 2)[2], False)
+    assert "which is refused here" in left.reason
