@@ -188,7 +188,10 @@ async def rotate_token(
     services: ServicesDep,
 ) -> dict[str, Any]:
     """Replace a token by a new one, shown only in this answer; the old one is revoked."""
-    return await _rotated(services, caller, await _token(services, caller, token), rotation)
+    row = await _token(services, caller, token)
+    if row.id != caller.token_id:
+        require_within(caller, list(row.scopes))
+    return await _rotated(services, caller, row, rotation)
 
 
 async def _revoke(connection: AsyncConnection, services: Services, caller: Caller, row: Record) -> None:
@@ -225,6 +228,14 @@ class BotHome:
     def is_project(self) -> bool:
         """Whether it is a project."""
         return self.wanted.project_id is not None
+
+    def require_level(self, level: int) -> None:
+        """Raise `Forbidden` unless the caller has this level: whoever holds a token may do what the token may."""
+        if level > self.where.level:
+            raise Forbidden(
+                f"403 Forbidden: a token of access level {level} is made, rotated and revoked by those who have that"
+                f" level; yours is {self.where.level}."
+            )
 
     async def level_of(self, connection: AsyncConnection, user_id: int) -> int:
         """The level of a bot."""
@@ -285,8 +296,7 @@ def routes_of(prefix: str, access: Callable[..., Awaitable[BotHome]]) -> APIRout
         """Make a token with an access level of at most one's own; it is shown only in this answer."""
         scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
         require_within(home.where.caller, scopes)
-        if new.access_level > home.where.level:
-            raise Forbidden(f"403 Forbidden: nobody can give more than his own access level ({home.where.level}).")
+        home.require_level(new.access_level)
         plain, now = plain_token(PERSONAL), services.clock()
         async with services.database.write() as connection:
             bot = await _add_bot(connection, home, new, now)
@@ -303,6 +313,7 @@ def routes_of(prefix: str, access: Callable[..., Awaitable[BotHome]]) -> APIRout
         """Revoke a token; its bot is a member no more."""
         async with services.database.write() as connection:
             row = await access_tokens.get(connection, token_id, home.wanted)
+            home.require_level(await home.level_of(connection, row.user_id))
             await access_tokens.revoke(connection, [row.id], services.clock())
             leave = members.remove_from_project if home.is_project else members.remove_from_group
             await leave(connection, home.where.row.id, row.user_id)
@@ -321,6 +332,8 @@ def routes_of(prefix: str, access: Callable[..., Awaitable[BotHome]]) -> APIRout
         async with services.database.read() as connection:
             row = await access_tokens.get(connection, token_id, home.wanted)
             level = await home.level_of(connection, row.user_id)
+        home.require_level(level)
+        require_within(home.where.caller, list(row.scopes))
         return await _rotated(services, home.where.caller, row, rotation, level)
 
     return router

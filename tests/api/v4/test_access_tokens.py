@@ -131,3 +131,25 @@ async def test_nobody_gives_a_bot_more_than_he_has(site: Site) -> None:
     body = {"name": "ci", "scopes": ["api"], "access_level": 50}
     assert (await call(site, "POST", base, body, maintainer)).status_code == 403
     assert (await call(site, "POST", base, {**body, "access_level": 40}, maintainer)).status_code == 201
+
+
+@pytest.mark.parametrize("level", [10, 15, 20, 30, 40, 50])
+async def test_nobody_gets_hold_of_a_token_that_may_do_more(site: Site, level: int) -> None:
+    """Whoever rotates a token holds the new one, and is its bot."""
+    maintainer = await site.person("maint", 40)
+    base = f"/projects/{site.world.project_id}/access_tokens"
+    made = (await call(site, "POST", base, {"name": "ci", "scopes": ["api"], "access_level": level})).json()
+    bot = Person(made["user_id"], "bot", made["token"])
+    may = level <= 40
+    rotated = await call(site, "POST", f"{base}/{made['id']}/rotate", {}, maintainer)
+    assert (rotated.status_code, "token" in rotated.json()) == ((200, True) if may else (403, False))
+    assert (await call(site, "GET", "/user", person=bot)).status_code == (401 if may else 200)
+    left = rotated.json()["id"] if may else made["id"]
+    assert (await call(site, "DELETE", f"{base}/{left}", person=maintainer)).status_code == (204 if may else 403)
+
+
+async def test_a_token_rotates_none_that_has_further_scopes(site: Site) -> None:
+    large = await call(site, "POST", "/user/personal_access_tokens", {"name": "large", "scopes": ["api"]})
+    small = await token(site, "self_rotate", "read_user")
+    refused = await call(site, "POST", f"/personal_access_tokens/{large.json()['id']}/rotate", {}, small)
+    assert (refused.status_code, "token" in refused.json()) == (403, False)
