@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from domain.config.rules.patterns import encoded, pattern_of
+from domain.errors import Invalid
+
 MAGIC: Final = re.compile(r"[*?\[{]")
 GIT: Final = ".git"
 
@@ -28,20 +31,24 @@ def find_files(root: Path, pattern: str) -> list[str]:
     found = sorted(_walk(root, base, with_git))
     if fixed == len(parts):
         return found
-    matches = compile_pattern(relative)
-    return [name for name in found if matches.fullmatch(name)]
+    # The path itself and everything below it.
+    return list(_matching(found, _translated(relative) + r"(?s:/.*)?"))
 
 
 def excluded(names: Iterable[str], root: Path, patterns: Iterable[str]) -> set[str]:
     """Those of `names` that one of the exclude patterns matches; here a folder's name means the folder itself only."""
     relative = [pattern for pattern in (_relative(root, given) for given in patterns) if pattern is not None]
-    expressions = [re.compile(_translated(pattern)) for pattern in relative]
-    return {name for name in names if any(expression.fullmatch(name) for expression in expressions)}
+    kept = list(names)
+    return {name for pattern in relative for name in _matching(kept, _translated(pattern))}
 
 
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """An expression that matches the path itself and everything below it."""
-    return re.compile(_translated(pattern) + r"(?:/.*)?", re.DOTALL)
+def _matching(names: Iterable[str], expression: str) -> Iterator[str]:
+    """In time linear in the names, whatever the pattern. One that cannot be read is no file's."""
+    try:
+        compiled = pattern_of(expression).compiled
+    except Invalid:
+        return
+    yield from (name for name in names if compiled.fullmatch(encoded(name)))
 
 
 def _relative(root: Path, pattern: str) -> str | None:

@@ -6,6 +6,7 @@ Text is escaped first; tags and classes come only from the tables here. Everythi
 
 import html
 import re
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -48,6 +49,8 @@ _PALETTE: Final = (
     (255, 255, 255),
 )
 """xterm's 16 colours. Finer ones become the nearest of these, which both themes can make readable."""
+MAX_CODES: Final = 32
+"""Codes of one sequence that are obeyed; xterm takes 30."""
 CLASSES: Final = frozenset({*_FLAGS.values(), *_FOREGROUND.values(), *_BACKGROUND.values()})
 
 
@@ -98,9 +101,9 @@ def _marked(text: str, style: Style) -> str:
 
 
 def _changed(style: Style, parameters: str) -> Style:
-    codes = [int(code[:6]) if code else 0 for code in re.split("[;:]", parameters)]
+    codes = deque(int(code[:6]) if code else 0 for code in re.split("[;:]", parameters, maxsplit=MAX_CODES)[:MAX_CODES])
     while codes:
-        code = codes.pop(0)
+        code = codes.popleft()
         if code in {38, 48}:
             colour = _fine_colour(codes)
             if colour is not None and code == 38:
@@ -126,15 +129,13 @@ def _with_code(style: Style, code: int) -> Style:
     return style
 
 
-def _fine_colour(codes: list[int]) -> int | None:
+def _fine_colour(codes: deque[int]) -> int | None:
     """Take `5;n` or `2;r;g;b` off the front; the nearest of the 16 colours."""
-    kind = codes.pop(0) if codes else 0
+    kind = codes.popleft() if codes else 0
     if kind == 5 and codes:
-        return _of_256(min(codes.pop(0), 255))
+        return _of_256(min(codes.popleft(), 255))
     if kind == 2 and len(codes) >= 3:
-        red, green, blue = codes[:3]
-        del codes[:3]
-        return _nearest(red, green, blue)
+        return _nearest(codes.popleft(), codes.popleft(), codes.popleft())
     return None
 
 

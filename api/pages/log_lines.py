@@ -73,8 +73,10 @@ def _lines(data: bytes, state: State) -> tuple[str, State]:
 
 def _line(text: str, style: Style) -> tuple[str | None, Style, bool]:
     """One line: HTML (None when it held nothing but the end of a section), style after it, whether it is a heading."""
-    kinds = [found[1] for found in _MARKER.finditer(text)]
-    text = _MARKER.sub("", text)
+    # No marker is looked for where its end cannot come: each beginning would be followed to the end of the line.
+    marked, end, rest = text.rpartition("\r")
+    kinds = [found[1] for found in _MARKER.finditer(marked + end)]
+    text = _MARKER.sub("", marked + end) + rest
     *overwritten, last = text.rstrip("\r").split("\r")
     for part in overwritten:
         _, style = rendered(part, style)

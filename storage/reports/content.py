@@ -1,20 +1,16 @@
-"""What all readers of reports share: unpacking, safe XML and JSON, and the shape of the result.
+"""What all readers of reports share: unpacking, JSON, and the shape of the result.
 
-Reference: reliability, row F3 (no entity is ever expanded, nothing outside is fetched, size is bounded); runner
-protocol, section 6.1 (several reports come as concatenated gzip members).
+Reference: reliability, row F3 (size is bounded); runner protocol, section 6.1 (several reports come as concatenated
+gzip members).
 """
 
-import io
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from xml.etree.ElementTree import Element, ParseError
 
 import orjson
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import iterparse
 
 from domain.errors import Invalid, TooLarge
 
@@ -24,8 +20,6 @@ ENTRY_LIMIT: Final = 50_000
 """Entries of one report."""
 TEXT_LIMIT: Final = 4 * 1024
 """Characters of one text of an entry that are kept."""
-DEPTH_LIMIT: Final = 32
-"""Elements inside each other."""
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -59,45 +53,6 @@ def documents(data: bytes, what: str) -> list[bytes]:
         found.append(document)
         data = unpacking.unused_data
     return found
-
-
-def elements(document: bytes, what: str, *, doctype: bool = False) -> Iterator[tuple[Element, list[Element]]]:
-    """Every element of an XML text at its end, and those around it, the root first.
-
-    Whoever has no more need of an element takes it out of the one around it, so that memory stays small. `doctype`
-    permits a document type that defines nothing; it is never fetched. Raises Invalid.
-    """
-    path: list[Element] = []
-    try:
-        for event, element in iterparse(io.BytesIO(document), events=("start", "end"), forbid_dtd=not doctype):
-            if event == "start":
-                path.append(element)
-                if len(path) > DEPTH_LIMIT:
-                    raise Invalid(f"The {what} has elements more than {DEPTH_LIMIT} deep.")
-                continue
-            path.pop()
-            yield element, path
-    except ParseError as error:
-        line, column = error.position
-        raise Invalid(f"The {what} is broken XML at line {line}, column {column + 1}: {error}") from error
-    except DefusedXmlException as error:
-        raise Invalid(
-            f"The {what} has a document type or entities, which are refused; remove them. ({error})"
-        ) from error
-    except (LookupError, ValueError) as error:
-        raise Invalid(f"The {what} has an encoding that cannot be read: {error}") from error
-
-
-def require_root(element: Element, path: list[Element], tags: frozenset[str], what: str) -> None:
-    """Raise Invalid unless the outermost element is one of these."""
-    root = path[0] if path else element
-    if tag(root) not in tags:
-        raise Invalid(f"The report is no {what}: its root is <{root.tag[:80]}>.")
-
-
-def tag(element: Element) -> str:
-    """The tag without a name space."""
-    return element.tag.rpartition("}")[2]
 
 
 def json_document(document: bytes, kind: type[list[Any]] | type[dict[str, Any]], what: str) -> Any:

@@ -10,7 +10,8 @@ from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element
 
 from domain.errors import TooLarge
-from storage.reports.content import Content, documents, elements, require_root, tag, text
+from storage.reports.content import Content, documents, text
+from storage.reports.xml_elements import elements, require_root, tag
 
 LINE_LIMIT: Final = 1_000_000
 """Lines of all files of one report."""
@@ -18,24 +19,24 @@ _DIGITS: Final = 9
 
 Line: TypeAlias = tuple[str, int, int]
 """File, number of the line, how often it ran."""
-_LineOf: TypeAlias = Callable[[Element, list[Element]], Line | None]
+_LineOf: TypeAlias = Callable[[Element, tuple[Element, ...]], Line | None]
 
 
 def parse_cobertura(data: bytes) -> Content:
     """Read Cobertura's format: `class` elements with a `filename` hold `line` elements."""
-    return _content(data, "Cobertura report", "coverage", "class", _of_class)
+    return _content(data, "Cobertura report", "coverage", _of_class)
 
 
 def parse_jacoco(data: bytes) -> Content:
     """Read JaCoCo's format: `sourcefile` elements of a `package` hold `line` elements."""
-    return _content(data, "JaCoCo report", "report", "sourcefile", _of_source_file)
+    return _content(data, "JaCoCo report", "report", _of_source_file)
 
 
-def _content(data: bytes, what: str, root: str, dropped: str, line_of: _LineOf) -> Content:
+def _content(data: bytes, what: str, root: str, line_of: _LineOf) -> Content:
     hits: defaultdict[str, dict[int, int]] = defaultdict(dict)
     lines = 0
     for document in documents(data, what):
-        for file, number, count in _lines(document, what, root, dropped, line_of):
+        for file, number, count in _lines(document, what, root, line_of):
             lines += 1
             if lines > LINE_LIMIT:
                 raise TooLarge(f"The {what} has more than {LINE_LIMIT} lines; split it.")
@@ -54,19 +55,15 @@ def _content(data: bytes, what: str, root: str, dropped: str, line_of: _LineOf) 
     return Content(dict(totals), entries)
 
 
-def _lines(document: bytes, what: str, root: str, dropped: str, line_of: _LineOf) -> Iterator[Line]:
+def _lines(document: bytes, what: str, root: str, line_of: _LineOf) -> Iterator[Line]:
     """Both formats come with a document type, which is never fetched."""
-    for element, path in elements(document, what, doctype=True):
-        require_root(element, path, frozenset({root}), what)
-        if tag(element) == "line":
-            found = line_of(element, path)
-            if found is not None:
-                yield found
-        if tag(element) in {"line", "method", dropped} and path:
-            path[-1].remove(element)
+    for found in elements(document, what, {}, doctype=True):
+        require_root(found, frozenset({root}), what)
+        if tag(found[0]) == "line" and (line := line_of(*found)) is not None:
+            yield line
 
 
-def _of_class(element: Element, path: list[Element]) -> Line | None:
+def _of_class(element: Element, path: tuple[Element, ...]) -> Line | None:
     """A line of a class; those inside its methods are there a second time."""
     tags = [tag(parent) for parent in path]
     if tags[-2:] != ["class", "lines"]:
@@ -75,7 +72,7 @@ def _of_class(element: Element, path: list[Element]) -> Line | None:
     return (file, number, _number(element.get("hits", ""))) if file and number else None
 
 
-def _of_source_file(element: Element, path: list[Element]) -> Line | None:
+def _of_source_file(element: Element, path: tuple[Element, ...]) -> Line | None:
     """A line of a source file: covered if one of its instructions ran."""
     if len(path) < 2 or tag(path[-1]) != "sourcefile":
         return None

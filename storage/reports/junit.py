@@ -11,7 +11,8 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from domain.errors import TooLarge
-from storage.reports.content import documents, elements, require_root, tag
+from storage.reports.content import documents
+from storage.reports.xml_elements import elements, require_root, tag
 
 WHAT: Final = "JUnit report"
 CASE_LIMIT: Final = 100_000
@@ -19,7 +20,6 @@ CASE_LIMIT: Final = 100_000
 MESSAGE_LIMIT: Final = 16 * 1024
 """Characters of a failure's text that are kept."""
 _ROOTS: Final = frozenset({"testsuites", "testsuite"})
-_DROPPED: Final = frozenset({"testcase", "testsuite", "properties", "system-out", "system-err"})
 
 
 class CaseStatus(StrEnum):
@@ -37,6 +37,7 @@ _STATUS_OF: Final = {
     "skipped": CaseStatus.SKIPPED,
 }
 """Child elements of a case, the one that counts most first."""
+_KEPT: Final = {"testcase": frozenset(_STATUS_OF)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +124,16 @@ def _count(cases: list[JUnitCase]) -> Counts:
 
 
 def _cases(document: bytes) -> Iterator[JUnitCase]:
-    """All cases of one document; elements are dropped as they are read, so memory stays small."""
-    for element, path in elements(document, WHAT):
-        require_root(element, path, _ROOTS, WHAT)
-        if tag(element) == "testcase":
-            yield _case(element, path)
-        if tag(element) in _DROPPED and path:
-            path[-1].remove(element)
+    """All cases of one document."""
+    for found in elements(document, WHAT, _KEPT):
+        require_root(found, _ROOTS, WHAT)
+        if tag(found[0]) == "testcase":
+            yield _case(*found)
 
 
-def _case(element: Element, path: list[Element]) -> JUnitCase:
+def _case(element: Element, path: tuple[Element, ...]) -> JUnitCase:
     status, message = CaseStatus.SUCCESS, ""
-    children = {tag(child): child for child in reversed(element)}
+    children = {tag(child): child for child in element}
     for child, its_status in _STATUS_OF.items():
         if child in children:
             status, message = its_status, _message(children[child])

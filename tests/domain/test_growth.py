@@ -1,0 +1,20 @@
+"""Patterns that once cost the more stars the more, without bound."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.protection import fits
+from tests.growth import assert_linear
+
+
+def test_a_pattern_with_stars_costs_what_its_length_does() -> None:
+    for pattern in ("*a" * 40 + "b", "a*" * 40 + "b", "*" * 100 + "b", "*aa*aab"):
+        assert_linear(lambda size, pattern=pattern: lambda: fits(pattern, "a" * size), 4000)  # type: ignore[misc]
+
+
+@given(st.text("ab*", max_size=8), st.text("ab\n", max_size=10))
+def test_a_star_is_any_text(pattern: str, name: str) -> None:
+    expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL)
+    assert fits(pattern, name) is (expected is not None)
