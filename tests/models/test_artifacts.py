@@ -4,10 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, select
 
 from models.repositories import artifacts
 from models.repositories.artifacts import artifact
+from tests.models.query_plans import multiply, query_plan
 from tests.models.world import BEGIN, World, job
 
 SOON, LONG_AGO = BEGIN + timedelta(days=36_500), BEGIN - timedelta(days=1)
@@ -51,11 +52,7 @@ async def test_all_artifacts_of_a_project_expire_some_at_a_time(world: World, mo
 
 
 async def test_they_are_found_by_their_index(world: World) -> None:
-    statement = artifacts._LATER.params(b_project=1, b_now=BEGIN)
-    async with world.database.write() as connection:
-        explain = "EXPLAIN QUERY PLAN " if world.database.is_sqlite else "EXPLAIN "
-        if not world.database.is_sqlite:
-            await connection.execute(text("SET LOCAL enable_seqscan = off"))
-        written = statement.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
-        plan = (await connection.execute(text(explain + str(written).replace(":", r"\:")))).all()
-    assert "artifact_of_project" in str(plan), plan
+    [key] = await handed_in(world, 1)
+    await multiply(world, artifact, key, lambda step: {"project_id": world.project_id + 1, "file_type": str(step)})
+    plan = await query_plan(world, artifacts._LATER, {"b_project": world.project_id, "b_now": BEGIN})
+    assert "artifact_of_project" in plan, plan
