@@ -1,7 +1,7 @@
 """Operations that people ask for by the API: checked in SQL first, decided by the workflow, never lost.
 
-An answer that does not come in time becomes 202 with the key: the outbox carries the command from then on. Variables
-for a job that is played wait in SQL under that key; neither Temporal nor the outbox ever holds them.
+An answer that does not come in time becomes 202 with the key: the outbox carries the command from then on. Who asks,
+and variables for a job that is played, wait in SQL under that key; neither Temporal nor the outbox ever holds them.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from api.services import Services
 from domain.errors import Refused, Unavailable
 from domain.messages import Answer, Operation
 from models.notifications import OUTBOX
-from models.repositories import outbox, pipelines, play_variables
+from models.repositories import operation_callers, outbox, pipelines, play_variables
 
 _TRY_AGAIN: Final = frozenset(
     {RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}
@@ -44,13 +44,14 @@ class Asked:
     notice: str = ""
 
 
-async def ask(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
-    """Ask the workflow of a pipeline, open or closed. Raises `Refused` with the workflow's reason."""
+async def ask(services: Services, pipeline_id: int, name: str, operation: Operation, caller_id: int) -> Asked:
+    """Ask the workflow of a pipeline, open or closed, for somebody. Raises `Refused` with the workflow's reason."""
     operation = replace(operation, key=operation.key or str(uuid4()))
-    if operation.variables and operation.job_id is not None:
-        async with services.database.write() as connection:
+    async with services.database.write() as connection:
+        await operation_callers.put(connection, pipeline_id, operation.job_id, caller_id, name=name, key=operation.key)
+        if operation.variables and operation.job_id is not None:
             await play_variables.put(connection, pipeline_id, operation.key, operation.job_id, operation.variables)
-        operation = replace(operation, variables={})
+    operation = replace(operation, variables={})
     async with services.database.read() as connection:
         facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
     patience = timedelta(seconds=services.settings.times.command_answer)

@@ -46,7 +46,8 @@ async def finish(
         if languages is not None and languages != project.languages:
             await projects.change(connection, project.id, languages=languages)
         for gone in (update.short_name for update in moved if update.is_branch and update.is_delete):
-            await environment_lifecycle.stop_of_branch(connection, project.id, gone, services.clock())
+            now, caller_id = services.clock(), push.user_id
+            await environment_lifecycle.stop_of_branch(connection, project.id, gone, now, caller_id=caller_id)
         await refresh.record(connection, services.clock())
         for one in made:
             if one is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.errors import PerdureError, Refused
-from domain.messages import Answer, Command
+from domain.messages import Answer, Command, Started
 from domain.operations import (
     Changes,
     cancel_job,
@@ -57,6 +57,10 @@ SPARE_OPEN: Final = frozenset({"retry_pipeline"})
 """Commands that leave out what has not ended: of a job that failed a moment ago SQL knows first."""
 
 
+GIVES_USER: Final = frozenset({"play_job", "retry_job", "retry_pipeline", "unschedule_job", "revive_bridge"})
+"""Commands whose caller becomes the user of what they start: it runs with the rights of no other (decision 23)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Obeyed:
     """The pipeline after commands, what they change together, and their answers.
@@ -68,6 +72,7 @@ class Obeyed:
     pipeline: Pipeline
     changes: Changes
     answers: tuple[Answer, ...]
+    started: tuple[Started, ...] = ()
     waiting: tuple[Command, ...] = ()
     is_doubtful: bool = False
 
@@ -81,11 +86,12 @@ def obey(pipeline: Pipeline, commands: tuple[Command, ...], unknown: set[int] | 
     """
     total = Changes()
     answers: list[Answer] = []
+    started: list[Started] = []
     seen = set() if unknown is None else set(unknown)
     is_doubtful = False
     for place, command in enumerate(commands):
         if unknown is not None and seen and (command.job_id in seen or command.name in WAIT_FOR_ALL):
-            return Obeyed(pipeline, total, tuple(answers), commands[place:], is_doubtful)
+            return Obeyed(pipeline, total, tuple(answers), tuple(started), commands[place:], is_doubtful)
         try:
             changes = _changes(pipeline, command)
         except PerdureError as error:
@@ -97,7 +103,8 @@ def obey(pipeline: Pipeline, commands: tuple[Command, ...], unknown: set[int] | 
         seen |= {attempt.job_id for attempt in changes.attempts} | still_open(pipeline, changes.cancel)
         seen.update(changes.redundant)
         answers.append(_answer(command, changes))
-    return Obeyed(pipeline, total, tuple(answers), is_doubtful=is_doubtful)
+        started += _started(command, changes)
+    return Obeyed(pipeline, total, tuple(answers), tuple(started), is_doubtful=is_doubtful)
 
 
 def _is_about_open(pipeline: Pipeline, command: Command) -> bool:
@@ -118,6 +125,12 @@ def _answer(command: Command, changes: Changes) -> Answer:
     started = [t.job_id for t in changes.transitions if t.to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}]
     started += [-attempt.job_id for attempt in changes.attempts[:MANY_STARTED]]
     return Answer(command.key, command.name, command.job_id, jobs=tuple(started), variables=dict(command.variables))
+
+
+def _started(command: Command, changes: Changes) -> list[Started]:
+    moved = tuple(transition.job_id for transition in changes.transitions)
+    jobs = moved + tuple(-attempt.job_id for attempt in changes.attempts)
+    return [Started(command.key, command.name, command.job_id, jobs)] if command.name in GIVES_USER and jobs else []
 
 
 def still_open(pipeline: Pipeline, canceled: tuple[int, ...]) -> set[int]:

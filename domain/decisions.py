@@ -80,6 +80,7 @@ def decide(
         unless_started=changes.unless_started,
         reason=reason
         or next((command.reason for command in commands if command.reason and command.job_id is None), ""),
+        started=obeyed.started,
     )
     acts = bool(transitions or attempts or cancel or obeyed.answers or decision.takes or decision.redundant)
     counts = _is_worth_recording if is_new else _ends_something

@@ -74,6 +74,19 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """The jobs that a command starts, repeats or has wait for a person: whoever asked for it becomes their user.
+
+    An id below 0 stands for the attempt that follows the job of that number.
+    """
+
+    key: str
+    name: str
+    job_id: int | None
+    jobs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What one turn of the loop decided, for one transaction.
 
@@ -83,7 +96,7 @@ class Decision:
     `takes` are waiting jobs that may take the slot of their resource group. `redundant` are jobs that a newer commit
     cancels, but not if one that is not interruptible has started by now (`unless_started`). `reason` is shown with what
     is canceled. `room` is the waiting room that waits for what is offered, and from now on for the open jobs `moves`;
-    empty for the pipeline itself.
+    empty for the pipeline itself. `started` says which of its jobs somebody asked for.
     """
 
     pipeline_id: int
@@ -100,6 +113,7 @@ class Decision:
     reason: str = ""
     room: str = ""
     moves: tuple[int, ...] = ()
+    started: tuple[Started, ...] = ()
 
     def offers(self) -> tuple[int, ...]:
         """The jobs that runners shall see."""

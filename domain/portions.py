@@ -26,12 +26,20 @@ def portions(decision: Decision, most: int = MOST) -> tuple[Decision, ...]:
         return (decision,)
     entries = ((name, entry) for name in _PARTS for entry in getattr(decision, name))
     empty = replace(decision, answers=(), **_parts({}))
-    cut = [_portion(empty, chunk) for chunk in _chunks(entries, most)]
+    cut = [_with_started(_portion(empty, chunk)) for chunk in _chunks(entries, most)]
     return (*cut[:-1], replace(cut[-1], answers=decision.answers))
 
 
 def _portion(empty: Decision, entries: Sequence[tuple[str, object]]) -> Decision:
     return replace(empty, **_parts({name: tuple(entry for part, entry in entries if part == name) for name in _PARTS}))
+
+
+def _with_started(portion: Decision) -> Decision:
+    """Let it say who started those jobs only that it holds."""
+    held = {transition.job_id for transition in portion.transitions}
+    held |= {-attempt.job_id for attempt in portion.attempts}
+    cut = (replace(one, jobs=tuple(key for key in one.jobs if key in held)) for one in portion.started)
+    return replace(portion, started=tuple(one for one in cut if one.jobs))
 
 
 def _parts(given: Mapping[str, tuple[object, ...]]) -> dict[str, Any]:

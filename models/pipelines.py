@@ -110,6 +110,9 @@ class Job(SQLModel, table=True):
     `folded` is false while a verdict waits for the workflow to record it. `hand_out` counts how often it was given out.
     `room` is the workflow that waits for the job, empty if it is that of the pipeline.
 
+    `user_id` is whose rights it has: the pipeline's user, or who played or repeated it since. `unknown_caller` says
+    that somebody did by hand in Temporal, where nobody knows who it is: then it is the pipeline's user.
+
     A `bridge` runs on the server: it has triggered `downstream_id`, whose status it takes over by its `strategy`
     (empty, `depend` or `mirror`). `downstream_ended_at` is when that pipeline was first seen complete: one that is not
     any more was retried. `environment_action` is empty for a job without environment.
@@ -177,6 +180,7 @@ class Job(SQLModel, table=True):
     finished_at: datetime | None = moment()
     canceling_at: datetime | None = moment()
     erased_at: datetime | None = moment()
+    unknown_caller: bool = False
 
 
 class QueueDemand(SQLModel, table=True):
@@ -373,14 +377,30 @@ class Outbox(SQLModel, table=True):
 
 
 class OperationKey(SQLModel, table=True):
-    """A command that a workflow has answered, so that a repetition gets the same answer."""
+    """A command that a workflow has answered, so that a repetition gets the same answer.
+
+    `caller_id` is the account that asked for it, None where nobody knows: a signal by hand.
+    """
 
     __tablename__ = "operation_key"
 
     pipeline_id: int = reference("pipeline.id", primary_key=True)
     key: str = Field(primary_key=True)
     answer: dict[str, Any] = document()
+    caller_id: int | None = number_or_none()
     created_at: datetime = moment(nullable=False)
+
+
+class OperationCaller(SQLModel, table=True):
+    """Who asked for a command, until the workflow has answered it: Temporal knows nobody."""
+
+    __tablename__ = "operation_caller"
+
+    pipeline_id: int = reference("pipeline.id", primary_key=True)
+    key: str = Field(primary_key=True)
+    name: str
+    job_id: int | None = reference("job.id", nullable=True)
+    user_id: int = reference("account.id")
 
 
 class PlayVariables(SQLModel, table=True):

@@ -134,6 +134,6 @@ async def _ask(services: Services, project: ProjectAccess, job_id: int, name: st
         row = await jobs.get(connection, job_id, project.row.id)
         pipeline = await pipelines.get(connection, row.pipeline_id)
     project.require_operation(name, pipeline)
-    asked = await ask_or_leave(services, row.pipeline_id, name, Operation("", job_id))
+    asked = await ask_or_leave(services, row.pipeline_id, name, Operation("", job_id), project.caller.user_id)
     shown = asked.answer.jobs[0] if asked.answer is not None and asked.answer.jobs else job_id
     return after(asked, f"/{project.row.full_path}/-/jobs/{shown}")

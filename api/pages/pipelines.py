@@ -162,5 +162,5 @@ async def _ask(services: Services, project: ProjectAccess, pipeline_id: int, nam
     async with services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id, project.row.id)
     project.require_operation(name, row)
-    asked = await ask_or_leave(services, pipeline_id, name, Operation())
+    asked = await ask_or_leave(services, pipeline_id, name, Operation(), project.caller.user_id)
     return after(asked, page_of(row, project.row.full_path))

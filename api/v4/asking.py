@@ -26,21 +26,21 @@ NEVER_REFUSED: Final = frozenset({"cancel_pipeline", "cancel_job", "retry_pipeli
 """Where nothing is left to do, GitLab's API answers these as if it had been done, with the resource as it is."""
 
 
-async def ask_or_leave(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
+async def ask_or_leave(services: Services, pipeline_id: int, name: str, operation: Operation, caller_id: int) -> Asked:
     """Ask for an operation; one of `NEVER_REFUSED` for which there is nothing to do leaves a notice instead.
 
     Raises `Refused` with the reason for the others.
     """
     try:
-        return await ask_checked(services, pipeline_id, name, operation)
+        return await ask_checked(services, pipeline_id, name, operation, caller_id)
     except Refused as refused:
         if name not in NEVER_REFUSED:
             raise
         return Asked(operation.key, Answer(operation.key, name, operation.job_id), str(refused))
 
 
-async def ask_checked(services: Services, pipeline_id: int, name: str, operation: Operation) -> Asked:
-    """Ask for an operation unless SQL forbids it already. Raises `Refused` with the reason."""
+async def ask_checked(services: Services, pipeline_id: int, name: str, operation: Operation, caller_id: int) -> Asked:
+    """Ask for an operation for somebody unless SQL forbids it already. Raises `Refused` with the reason."""
     async with services.database.read() as connection:
         loaded = await loading.load(connection, pipeline_id)
     # With verdicts that nobody folded, only the workflow knows what the jobs are about to become.
@@ -52,7 +52,7 @@ async def ask_checked(services: Services, pipeline_id: int, name: str, operation
                 JOB_OPERATIONS[name](loaded.pipeline, operation.job_id)
         except NotFound as error:
             raise Refused(str(error)) from error
-    return await ask(services, pipeline_id, name, operation)
+    return await ask(services, pipeline_id, name, operation, caller_id)
 
 
 async def answer_with(
@@ -60,6 +60,7 @@ async def answer_with(
     pipeline_id: int,
     name: str,
     operation: Operation,
+    caller_id: int,
     present: Callable[[Answer], Awaitable[dict[str, Any]]],
     status: int = 201,
 ) -> JSONResponse:
@@ -68,7 +69,7 @@ async def answer_with(
     A `notice` beside what GitLab shows says that there was nothing to do.
     """
     try:
-        asked = await ask_or_leave(services, pipeline_id, name, operation)
+        asked = await ask_or_leave(services, pipeline_id, name, operation, caller_id)
     except Refused as refused:
         code, message = REFUSAL[name]
         return JSONResponse({"message": message, "reason": str(refused)}, code)

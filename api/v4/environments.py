@@ -18,7 +18,7 @@ from domain.environment_variables import environment_slug, guessed_tier
 from domain.errors import Forbidden, Invalid
 from domain.places import LONGEST_NAME, LONGEST_URL, deployed_url, is_environment_name
 from models.notifications import OUTBOX
-from models.repositories import deployments, environment_lifecycle, environments
+from models.repositories import deployments, environment_lifecycle, environments, pipelines
 from models.repositories.paging import slice_of
 
 Tier = Literal["production", "staging", "testing", "development", "other"]
@@ -145,7 +145,10 @@ async def stop_environment(
     project: ProjectDep,
     services: ServicesDep,
 ) -> dict[str, Any]:
-    """Have the stop job run, or stop the environment at once where there is none, or with `force`."""
+    """Have the stop job run, or stop the environment at once where there is none, or with `force`.
+
+    Whoever may not play the stop job may not stop the environment by it.
+    """
     project.require(Action.RUN)
     now = services.clock()
     async with services.database.write() as connection:
@@ -153,7 +156,10 @@ async def stop_environment(
         if asked.force:
             await environment_lifecycle.force_stop(connection, environment_id, now)
         else:
-            await environment_lifecycle.stop(connection, [environment_id], now)
+            for pipeline_id in await environment_lifecycle.pipelines_to_stop(connection, environment_id):
+                project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
+            caller_id = project.caller.user_id
+            await environment_lifecycle.stop(connection, [environment_id], now, caller_id=caller_id)
     await services.notifications.notify(OUTBOX)
     return await _full(services, environment_id, project.row)
 

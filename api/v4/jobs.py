@@ -123,4 +123,5 @@ async def _ask(
         return await full(services, answer.jobs[0] if answer.jobs else found.row.id, found.project.row)
 
     operation = Operation("", found.row.id, variables or {})
-    return await answer_with(services, found.row.pipeline_id, name, operation, present, status)
+    caller_id = found.project.caller.user_id
+    return await answer_with(services, found.row.pipeline_id, name, operation, caller_id, present, status)

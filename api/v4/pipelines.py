@@ -168,4 +168,5 @@ async def _ask(services: Services, found: PipelineDep, pipeline_id: int, name: s
     async def present(_answer: Answer) -> dict[str, Any]:
         return await full(services, pipeline_id, found.project.row)
 
-    return await answer_with(services, pipeline_id, name, Operation(), present, status)
+    caller_id = found.project.caller.user_id
+    return await answer_with(services, pipeline_id, name, Operation(), caller_id, present, status)

@@ -27,7 +27,12 @@ async def why_of_pipeline(found: PipelineDep, services: ServicesDep) -> dict[str
 
 @router.get("/jobs/{job_id}/why")
 async def why_of_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
-    """The clause that put a job into its pipeline."""
+    """The clause that put a job into its pipeline, and whether somebody has started it by hand in Temporal.
+
+    Nobody knows who that was, so the job has the rights of the pipeline's user.
+    """
+    row = found.row
     async with services.database.read() as connection:
-        why = await reasons.of_job(connection, found.row.id)
-    return {"id": found.row.id, "name": found.row.name, "stage": found.row.stage_name, "why": why}
+        why = await reasons.of_job(connection, row.id)
+    known = {"id": row.id, "name": row.name, "stage": row.stage_name}
+    return {**known, "why": why, "unknown_caller": row.unknown_caller}

@@ -35,6 +35,7 @@ async def add_attempts(connection: AsyncConnection, attempts: tuple[Attempt, ...
             "folded": literal(True),
             "failure_reason": literal(""),
             "log_incomplete": literal(False),
+            "unknown_caller": old.c.unknown_caller,
             "room": literal(""),
             "downstream_id": old.c.downstream_id if attempt.follows else null(),
             "created_at": literal(now, job.c.created_at.type),

@@ -14,7 +14,7 @@ from domain.ci_variables import CiVariable
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage, Trace, TraceChunk
-from models.repositories import ci_variables, hand_outs, outbox, verdicts
+from models.repositories import ci_variables, hand_outs, operation_callers, outbox, verdicts
 from models.repositories.claims import lift
 from models.repositories.hand_outs import HandOut
 from models.repositories.job_rows import job, set_status
@@ -180,18 +180,23 @@ async def tell_followers(connection: AsyncConnection, downstream_id: int, number
         if step.act is Act.REVIVE and not row.folded:
             again = True
         elif step.act is not Act.NOTHING:
-            await _take(connection, row, step, number, now)
+            await _take(connection, row, step, downstream_id, number, now)
             changed.append(row.pipeline_id)
     return Told(tuple(changed), again)
 
 
-async def _take(connection: AsyncConnection, row: Record, step: Step, number: int, now: datetime) -> None:
+async def _take(
+    connection: AsyncConnection, row: Record, step: Step, downstream_id: int, number: int, now: datetime
+) -> None:
     if step.act is Act.END:
         reason = DOWNSTREAM_FAILED if step.to is Status.FAILED else ""
         await verdicts.end_jobs(connection, [row.id], step.to, now, reason=reason, queued=False)
         return
     if step.act is Act.REVIVE:
         payload = {"name": "revive_bridge", "key": f"revive-{row.id}"}
+        caller = await operation_callers.newest(connection, downstream_id)
+        if caller is not None:  # what comes to life above runs for whoever has let this one run again
+            await operation_callers.put(connection, row.pipeline_id, row.id, caller, **payload)
     else:
         payload = {"name": "mirror_downstream", "key": f"mirror-{row.id}-{number}", "reason": str(step.to)}
     await outbox.put(connection, outbox.COMMAND, row.pipeline_id, now, job_ids=[row.id], payload=payload)

@@ -22,7 +22,15 @@ from domain.transitions import Transition
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline
-from models.repositories import deployments, happenings, outbox, play_variables, resource_groups, subscriptions
+from models.repositories import (
+    deployments,
+    happenings,
+    operation_callers,
+    outbox,
+    play_variables,
+    resource_groups,
+    subscriptions,
+)
 from models.repositories.attempts import add_attempts, attempts_of
 from models.repositories.cancellation import cancel_jobs
 from models.repositories.children import cancel_children
@@ -69,13 +77,15 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
         raise Stale
     put: set[str] = set()
     await _fold(connection, decision.verdicts, now)
+    await operation_callers.give_moved(connection, decision)
     for to, group in groupby(decision.transitions, key=lambda transition: transition.to):
         put |= await _move(connection, decision, to, list(group), now)
     await _move_in(connection, decision)
     await add_attempts(connection, decision.attempts, now)
     slots = await resource_groups.take(connection, decision.takes) if decision.takes else ()
-    answered = await _answer(connection, decision, now)
     made = await attempts_of(connection, decision.attempts)
+    await operation_callers.give_made(connection, decision, made)
+    answered = await _answer(connection, decision, now)
     await happenings.jobs_made(connection, [row.id for row in made.values()], before.watched, now)
     if decision.cancel:
         await cancel_jobs(connection, decision.pipeline_id, _rows_of(decision.cancel, made), now)
@@ -224,9 +234,12 @@ async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: An
     if variables and answer.jobs:
         await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(variables=variables))
     if answer.key:
+        caller = await operation_callers.take(connection, pipeline_id, answer)
         document = {"name": answer.name, "job_id": answer.job_id, "refused": answer.refused, "jobs": answer.jobs}
         await connection.execute(
-            insert(operation_key).values(pipeline_id=pipeline_id, key=answer.key, answer=document, created_at=now)
+            insert(operation_key).values(
+                pipeline_id=pipeline_id, key=answer.key, answer=document, caller_id=caller, created_at=now
+            )
         )
 
 

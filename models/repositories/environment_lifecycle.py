@@ -16,7 +16,7 @@ from domain.places import START, STOP, deployed_url, seconds_of
 from domain.status import COMPLETE, LIVE, Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
-from models.repositories import environments, outbox, reports
+from models.repositories import environments, operation_callers, outbox, reports
 from models.repositories.deployments import NEWEST_SUCCESS
 from models.repositories.environments import AVAILABLE, STOPPED, STOPPING
 from models.repositories.job_rows import job
@@ -77,7 +77,7 @@ async def _succeeded(connection: AsyncConnection, row: Record, written: Record, 
 
 
 _STOP_JOBS: Final = (
-    select(environment.c.id.label("environment_id"), job.c.id, job.c.pipeline_id, job.c.status)
+    select(environment.c.id.label("environment_id"), job.c.id, job.c.pipeline_id, job.c.status, job.c.user_id)
     .select_from(environment)
     .join(deployment, deployment.c.id == NEWEST_SUCCESS)
     .join(
@@ -88,12 +88,21 @@ _STOP_JOBS: Final = (
 )
 
 
-async def stop(connection: AsyncConnection, ids: Iterable[int], now: datetime) -> list[int]:
+async def pipelines_to_stop(connection: AsyncConnection, environment_id: int) -> list[int]:
+    """The pipelines, none or one, in which stopping an environment plays a job."""
+    rows = (await connection.execute(_STOP_JOBS, {"b_environments": [environment_id]})).all()
+    return [row.pipeline_id for row in rows]
+
+
+async def stop(
+    connection: AsyncConnection, ids: Iterable[int], now: datetime, *, caller_id: int | None = None
+) -> list[int]:
     """Stop those of the environments that are available; give back their ids.
 
-    The `on_stop` job of the pipeline of the last successful deployment is played (it belongs to whoever deployed), and
-    the environment is `stopping` until that has succeeded. While the pipeline has not come to that job the environment
-    stays as it is, due at once: the loop stops it when it can. Without such a job it is stopped at once.
+    The `on_stop` job of the pipeline of the last successful deployment is played, with the caller's rights, or with
+    its own where its time has come and nobody asks. The environment is `stopping` until that has succeeded. While the
+    pipeline has not come to that job the environment stays as it is, due at once: the loop stops it when it can.
+    Without such a job it is stopped at once.
     """
     wanted = sorted(set(ids))
     if not wanted:
@@ -110,13 +119,14 @@ async def stop(connection: AsyncConnection, ids: Iterable[int], now: datetime) -
         if await environments.move(connection, [key], to, now, sources={AVAILABLE}, auto_stop_at=None):
             moved.append(key)
             if row is not None and row.status in _PLAYABLE:
-                await _play(connection, key, row, now)
+                await _play(connection, key, row, row.user_id if caller_id is None else caller_id, now)
     return moved
 
 
-async def _play(connection: AsyncConnection, environment_id: int, row: Record, now: datetime) -> None:
+async def _play(connection: AsyncConnection, environment_id: int, row: Record, user_id: int, now: datetime) -> None:
     """The key names this stop of the environment, so that the command counts once however often it is sent."""
     payload = {"name": "play_job", "key": f"stop-environment-{environment_id}-{int(now.timestamp() * 1_000_000)}"}
+    await operation_callers.put(connection, row.pipeline_id, row.id, user_id, **payload)
     await outbox.put(connection, outbox.COMMAND, row.pipeline_id, now, job_ids=[row.id], payload=payload)
 
 
@@ -143,8 +153,10 @@ async def any_due(connection: AsyncConnection, now: datetime) -> bool:
     return (await connection.execute(statement.limit(1))).first() is not None
 
 
-async def stop_of_branch(connection: AsyncConnection, project_id: int, branch: str, now: datetime) -> list[int]:
-    """Stop the environments that were deployed from a branch last (it is deleted); give back their ids."""
+async def stop_of_branch(
+    connection: AsyncConnection, project_id: int, branch: str, now: datetime, *, caller_id: int
+) -> list[int]:
+    """Stop the environments that were deployed last from a branch that the caller has deleted; give back their ids."""
     statement = (
         select(environment.c.id)
         .select_from(environment)
@@ -152,7 +164,7 @@ async def stop_of_branch(connection: AsyncConnection, project_id: int, branch: s
         .where(environment.c.project_id == project_id, environment.c.state == AVAILABLE)
         .where(deployment.c.ref == branch, ~deployment.c.tag)
     )
-    return await stop(connection, (await connection.execute(statement)).scalars(), now)
+    return await stop(connection, (await connection.execute(statement)).scalars(), now, caller_id=caller_id)
 
 
 async def stuck(connection: AsyncConnection, before: datetime) -> list[int]:

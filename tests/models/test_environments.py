@@ -282,13 +282,20 @@ async def test_a_deleted_branch_stops_what_was_deployed_from_it_last(world: Worl
         while await world.rows(job, status=Status.PENDING):
             await run(world, pipeline_id)
     async with world.database.write() as connection:
-        stopped = await environment_lifecycle.stop_of_branch(connection, world.project_id, "feature", world.now())
+        stopped = await environment_lifecycle.stop_of_branch(
+            connection, world.project_id, "feature", world.now(), caller_id=world.user_id
+        )
     assert stopped == [(await world.row(environment, name="one")).id]
     tagged = await begin(world, "c: {script: x, environment: three}", ref="v1")
     await run(world, tagged)
     async with world.database.write() as connection:
         await connection.execute(update(deployment).where(deployment.c.pipeline_id == tagged).values(tag=True))
-        assert await environment_lifecycle.stop_of_branch(connection, world.project_id, "v1", world.now()) == []
+        assert (
+            await environment_lifecycle.stop_of_branch(
+                connection, world.project_id, "v1", world.now(), caller_id=world.user_id
+            )
+            == []
+        )
     states = {row.name: row.state for row in await world.rows(environment)}
     assert states == {"one": "stopped", "two": "available", "three": "available"}
 

@@ -194,7 +194,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "What is shown",
         "a command waits for rows that the same turn changes",
         "domain/commands.py",
-        "            return Obeyed(pipeline, total, tuple(answers), commands[place:], is_doubtful)\n",
+        "            return Obeyed(pipeline, total, tuple(answers), tuple(started), commands[place:], is_doubtful)\n",
         "            pass\n",
         "tests/domain/test_decisions.py::test_what_is_asked_of_all_jobs_waits_for_rows_of_the_same_turn",
     ),

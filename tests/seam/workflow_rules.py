@@ -25,8 +25,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Messages",
         "the answer is kept with what it tells of",
         "models/repositories/decisions.py",
-        ("    if answer.key:\n        document"),
-        ("    if answer.key and not answer:\n        document"),
+        ("    if answer.key:\n        caller"),
+        ("    if answer.key and not answer:\n        caller"),
         "tests/models/test_decisions.py::test_commands_are_answered_once_and_for_all",
     ),
     Removal(

@@ -19,7 +19,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
-TIMES = {**SHORT_TIMES, "lease_tick": 0.5, "runner_lost": 5, "outage_bonus_min": 1, "outage_bonus_max": 2}
+TIMES = {**SHORT_TIMES, "lease_tick": 0.5, "runner_lost": 15, "outage_bonus_min": 1, "outage_bonus_max": 2}
 
 WITHIN = 120.0
 SUCCEEDED, FAILED, HELD = 1, 2, 3

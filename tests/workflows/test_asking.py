@@ -70,7 +70,7 @@ async def test_a_run_that_has_just_closed_or_is_busy_is_asked_again_with_the_sam
 ) -> None:
     pipeline_id, gate = await waiting(pod)
     line = Line(pod, rpc(status))
-    asked = await ask(services(pod, line), pipeline_id, "play_job", Operation(job_id=gate))
+    asked = await ask(services(pod, line), pipeline_id, "play_job", Operation(job_id=gate), pod.world.user_id)
     assert asked.answer is not None
     assert asked.answer.jobs == (gate,)
     assert line.keys == [asked.key, asked.key]
@@ -84,7 +84,9 @@ async def test_a_command_that_is_not_answered_is_obeyed_once_although_the_outbox
     """The question may have arrived, only its answer is lost: both have one key."""
     pipeline_id, gate = await waiting(pod)
     await pod.stop_relay()
-    asked = await ask(services(pod, Line(pod, broken)), pipeline_id, "play_job", Operation(job_id=gate))
+    asked = await ask(
+        services(pod, Line(pod, broken)), pipeline_id, "play_job", Operation(job_id=gate), pod.world.user_id
+    )
     assert asked.answer is None
     assert (await pod.ask(pipeline_id, "play_job", gate, key=asked.key)).jobs == (gate,)
     pod.start_relay()
@@ -97,7 +99,7 @@ async def test_a_refusal_is_told_and_not_tried_again(pod: Pod) -> None:
     pipeline_id, gate = await waiting(pod)
     line = Line(pod)
     with pytest.raises(Refused, match="only a finished job can be retried"):
-        await ask(services(pod, line), pipeline_id, "retry_job", Operation(job_id=gate))
+        await ask(services(pod, line), pipeline_id, "retry_job", Operation(job_id=gate), pod.world.user_id)
     assert len(line.keys) == 1
     assert list(await pod.world.outbox(pipeline_id, COMMAND)) == []
 
@@ -116,7 +118,7 @@ async def test_a_run_that_is_terminated_with_a_question_open_is_asked_again(
 
         fault.setattr(decisions, "record_or_read", away)
         asking = asyncio.create_task(
-            ask(services(pod, line, 20), pipeline_id, "play_job", Operation(job_id=gate, key="once"))
+            ask(services(pod, line, 20), pipeline_id, "play_job", Operation(job_id=gate, key="once"), pod.world.user_id)
         )
         await asyncio.wait_for(is_there.wait(), 20)
 

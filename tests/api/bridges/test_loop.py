@@ -7,9 +7,10 @@ from sqlalchemy import update
 
 from domain.bridges import MOST_PIPELINES
 from domain.errors import Unavailable
+from domain.messages import Command
 from domain.status import Status
 from models.columns import table_of
-from models.repositories import members, outbox
+from models.repositories import accounts, members, operation_callers, outbox
 from models.repositories.outbox import BRIDGE, COMMAND, FOLLOW, OUTCOME, START
 from models.tables import Project
 from tests.api.bridges.installation import Installation
@@ -71,6 +72,25 @@ async def test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there(here
     await here.run("inner")
     assert await here.world.status(parent) == "success"
     assert len(await here.world.rows(pipeline)) == 2
+
+
+async def test_who_lets_a_downstream_pipeline_run_again_is_the_user_of_what_comes_to_life_above(here: Installation):
+    config = trigger("strategy: depend") + "\n        after: {stage: deploy, script: x}\n"
+    parent = await here.begin(files(config))
+    child = (await here.downstream(parent, "go")).id
+    failed = await here.run("inner", Status.FAILED)
+    assert (await here.named(parent, "after")).status == "skipped"
+    async with here.world.database.write() as connection:
+        bob = await accounts.create_user(connection, "bob", "Bob", "bob@example.com", here.world.now())
+        await operation_callers.put(connection, child, failed, bob, name="retry_job", key="k")
+    await here.world.settle(child, Command("retry_job", "k", failed))
+    await here.carry_out()
+    names = [(await here.named(*of)).user_id for of in ((child, "inner"), (parent, "go"), (parent, "after"))]
+    assert names == [bob] * 3
+    failed = await here.run("inner", Status.FAILED)
+    await here.ask(child, "retry_job", failed)
+    names = [(await here.named(*of)).user_id for of in ((child, "inner"), (parent, "go"), (parent, "after"))]
+    assert names == [here.world.user_id] * 3, "nobody knows who has asked now"
 
 
 async def test_a_revival_waits_until_the_end_before_it_is_folded(here: Installation):

@@ -99,9 +99,9 @@ async def test_a_deleted_branch_stops_its_environments(site: Site, monkeypatch: 
     stopped: list[str] = []
     real = pushed_pipelines.environment_lifecycle.stop_of_branch
 
-    async def seen(connection: Any, project_id: int, branch: str, now: Any) -> Any:
+    async def seen(connection: Any, project_id: int, branch: str, now: Any, *, caller_id: int) -> Any:
         stopped.append(branch)
-        return await real(connection, project_id, branch, now)
+        return await real(connection, project_id, branch, now, caller_id=caller_id)
 
     monkeypatch.setattr(pushed_pipelines.environment_lifecycle, "stop_of_branch", seen)
     async with site.client(site.root) as client:
