@@ -16,6 +16,7 @@ from auth.session_token import COOKIE, read_session
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests import own_branch_of
 from domain.protection import Protection
+from git.turns import CALLER, GitCaller
 from models.repositories import accounts, job_token_access, members, projects, protected_refs, sessions
 from models.repositories.audit import Entity
 
@@ -45,6 +46,15 @@ def token_of(request: Request) -> str:
 
 
 async def caller_of(request: Request, services: ServicesDep) -> Caller:
+    """Who calls. Git that runs for this request counts as theirs, or as their address's."""
+    caller = await _shown_caller(request, services)
+    of_git = CALLER.get() or GitCaller()
+    of_git.key = f"user {caller.user_id}" if caller.is_known else f"address {address_of(request)}"
+    CALLER.set(of_git)
+    return caller
+
+
+async def _shown_caller(request: Request, services: Services) -> Caller:
     """Who calls: by token, or by the session of a browser. A wrong token is an error, none at all is nobody.
 
     The token of a job counts where GitLab permits it, and is passed over elsewhere.

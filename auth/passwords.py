@@ -1,10 +1,12 @@
 """Passwords: argon2id with the library's own parameters; the database keeps its text, which names them.
 
-Hashing takes 64 MiB and some hundredths of a second on purpose: it goes through a thread, a few at a time.
+Hashing takes 64 MiB and some hundredths of a second on purpose: it goes through threads of its own, a few at a time.
 """
 
 import asyncio
 import base64
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from argon2 import PasswordHasher
@@ -31,13 +33,12 @@ class Passwords:
     def __init__(self) -> None:
         """Take the library's parameters."""
         self._hasher = PasswordHasher()
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="passwords")
         self._nobodys = _impossible(self._hasher)
 
     async def hashed(self, password: str) -> str:
         """What the database keeps of a password."""
-        async with self._places:
-            return await asyncio.to_thread(self._hasher.hash, password)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._hasher.hash, password)
 
     def hashed_lightly(self, password: str) -> str:
         """The same, at once, for what nobody can guess, a password made of chance; its first use hashes it anew."""
@@ -45,8 +46,8 @@ class Passwords:
 
     async def is_right(self, known: str, password: str) -> bool:
         """Whether a password is the one that was hashed. Where none is known the answer takes as long, and is no."""
-        async with self._places:
-            return await asyncio.to_thread(self._verify, known or self._nobodys, password) and bool(known)
+        verifying = partial(self._verify, known or self._nobodys, password)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, verifying) and bool(known)
 
     def is_outdated(self, known: str) -> bool:
         """Whether a hash was made with other parameters than today's: it is made anew at the next sign-in."""

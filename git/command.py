@@ -6,19 +6,25 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from domain.errors import TooLarge, Unavailable
 from git.output import OUTPUT_LIMIT, Completed
+from git.turns import COMMANDS, STREAMS, ended_with_caller, turn
 
 STDERR_LIMIT: Final = 16 * 1024
 """Bytes of standard error that are kept for messages; the rest is read and dropped."""
 STOP_PATIENCE: Final = 5.0
 """Seconds that git has to remove its lock files after SIGTERM before it is killed."""
 CHUNK: Final = 64 * 1024
+TIME_LIMIT: Final = 55.0
+"""Seconds that a command may take which is read to its end, as in GitLab ("Gitaly timeouts")."""
 
+_THREADS: Final = ThreadPoolExecutor(COMMANDS.at_once + 8, thread_name_prefix="git")
+"""Git's own: whoever keeps them busy holds up neither files nor passwords. Some are left for the server itself."""
 _NO_GIT: Final = "The git command is not on PATH of this server; install git 2.39 or later."
 
 CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {
@@ -115,43 +121,79 @@ async def start(
     """
     variables = _variables(environment)
     pipe = asyncio.subprocess.PIPE
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "git", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", env=variables, start_new_session=True
-        )
-    except FileNotFoundError as error:
-        raise Unavailable(_NO_GIT) from error
-    git = GitProcess(process)
-    try:
-        yield git
-    finally:
-        # Shielded: a canceled request must not leave git running.
-        await asyncio.shield(asyncio.ensure_future(git.stop()))
+    async with turn(STREAMS, _repository(arguments)):
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "git", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", env=variables, start_new_session=True
+            )
+        except FileNotFoundError as error:
+            raise Unavailable(_NO_GIT) from error
+        git = GitProcess(process)
+        try:
+            with ended_with_caller(git.terminate):
+                yield git
+        finally:
+            # Shielded: a canceled request must not leave git running.
+            await asyncio.shield(asyncio.ensure_future(git.stop()))
 
 
 async def run(
-    arguments: Sequence[str | Path], stdin: bytes = b"", limit: int = OUTPUT_LIMIT, accept: Sequence[int] = (0,)
+    arguments: Sequence[str | Path],
+    stdin: bytes = b"",
+    limit: int = OUTPUT_LIMIT,
+    accept: Sequence[int] = (0,),
+    seconds: float = TIME_LIMIT,
 ) -> Completed:
     """Run `git ARGUMENTS` to its end and return what it wrote.
 
-    In a thread of its own: the event loop's way forks the whole server, which takes ten times as long as this.
-    Raises TooLarge when it writes more than `limit` bytes, Unavailable when its exit code is not in `accept`.
+    In a thread: the event loop's way forks the whole server, which takes ten times as long as this. When the time is
+    up, or who waits for it is canceled, git and its children end.
+    Raises TooLarge when it writes more than `limit` bytes, Unavailable when its exit code is not in `accept`, when it
+    takes more than `seconds`, or when the caller has too many of them running.
     """
-    completed = await asyncio.to_thread(_run, arguments, stdin, limit)
+    async with turn(COMMANDS, _repository(arguments)):
+        command = _Command(arguments, stdin, limit)
+        try:
+            async with asyncio.timeout(seconds):
+                with ended_with_caller(command.end):
+                    completed = await asyncio.get_running_loop().run_in_executor(_THREADS, command.run)
+        except TimeoutError as error:
+            raise Unavailable(f"git {arguments[0]} took more than {seconds:g} s; ask for less at a time.") from error
+        finally:
+            command.end()
     if completed.code not in accept:
         words = " ".join(str(word) for word in arguments)
         raise Unavailable(f"git {words} ended with {completed.code}: {completed.err or 'no message'}")
     return completed
 
 
-def _run(arguments: Sequence[str | Path], stdin: bytes, limit: int) -> Completed:
-    # Files on both sides: git can neither block on us nor we on git.
-    with tempfile.TemporaryFile() as questions, tempfile.TemporaryFile() as complaints:
-        questions.write(stdin)
-        questions.seek(0)
+class _Command:
+    """A git that a thread runs to its end, unless it is told to end before."""
+
+    def __init__(self, arguments: Sequence[str | Path], stdin: bytes, limit: int) -> None:
+        self._arguments, self._stdin, self._limit = arguments, stdin, limit
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def run(self) -> Completed:
+        """Start it, read all it writes, wait for its end."""
+        # Files on both sides: git can neither block on us nor we on git.
+        with tempfile.TemporaryFile() as questions, tempfile.TemporaryFile() as complaints:
+            questions.write(self._stdin)
+            questions.seek(0)
+            out, code = self._run(questions, complaints)
+            complaints.seek(0)
+            err = complaints.read(STDERR_LIMIT).decode("utf-8", "replace").strip()
+        if len(out) > self._limit:
+            raise TooLarge(f"git {self._arguments[0]} wrote more than {self._limit} bytes; ask for less at a time.")
+        return Completed(code, out, err)
+
+    def _run(self, questions: IO[bytes], complaints: IO[bytes]) -> tuple[bytes, int]:
+        if self._is_over:
+            return b"", -signal.SIGTERM
         try:
             process = subprocess.Popen(
-                ("git", *arguments),
+                ("git", *self._arguments),
                 stdin=questions,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
@@ -161,16 +203,40 @@ def _run(arguments: Sequence[str | Path], stdin: bytes, limit: int) -> Completed
             )
         except FileNotFoundError as error:
             raise Unavailable(_NO_GIT) from error
+        self._process = process
+        if self._is_over:
+            self._signal(signal.SIGTERM)
         with process:
             assert process.stdout is not None
-            out = process.stdout.read(limit + 1)
-            if len(out) > limit:
-                process.kill()
-        complaints.seek(0)
-        err = complaints.read(STDERR_LIMIT).decode("utf-8", "replace").strip()
-    if len(out) > limit:
-        raise TooLarge(f"git {arguments[0]} wrote more than {limit} bytes; ask for less at a time.")
-    return Completed(process.returncode, out, err)
+            out = process.stdout.read(self._limit + 1)
+            if len(out) > self._limit:
+                self._signal(signal.SIGKILL)
+        return out, process.returncode
+
+    def end(self) -> None:
+        """Tell git and its children to end, and soon make them; nothing where they have."""
+        self._is_over = True
+        if self._signal(signal.SIGTERM):
+            asyncio.get_running_loop().call_later(STOP_PATIENCE, self._signal, signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> bool:
+        """Whether there was somebody to tell. `poll` has collected one that ended, so its number is nobody else's."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return False
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        return True
+
+
+def _repository(arguments: Sequence[str | Path]) -> str:
+    """The repository that a command is about, as its arguments name it; empty if they do not."""
+    for word in arguments:
+        if isinstance(word, Path):
+            return str(word)
+        if word.startswith("--git-dir="):
+            return word.removeprefix("--git-dir=")
+    return ""
 
 
 def _variables(more: Mapping[str, str] | None) -> dict[str, str]:

@@ -4,16 +4,19 @@ Patches are read as a stream: those before the page and the rest of those that a
 GitLab's ("Diff limits administration").
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from git.command import CHUNK, GitProcess, run, start
+from domain.errors import Unavailable
+from git.command import CHUNK, TIME_LIMIT, GitProcess, run, start
 from git.names import checked_sha
 from git.output import PATHS_LIMIT
 from git.repository import Repository
 
-_RENAMES: Final = ("--find-renames=30%", "-l1000")
+_RENAMES: Final = ("--find-renames=30%", "-l400")
+"""Each file that came is compared with each that went: with more than so many, only those that are the same."""
 _NEXT: Final = b"\ndiff --git "
 _HEAD_LIMIT: Final = 8 * 1024
 """Bytes before the first hunk: two paths, each at most twice."""
@@ -92,18 +95,21 @@ async def with_patches(
         return shown
     git = ["-c", "core.quotePath=false", f"--git-dir={repository.path}", "diff-tree", "-r", "-p", "--full-index"]
     git += ["--no-color", "--no-ext-diff", "--no-textconv", *_RENAMES, checked_sha(old), checked_sha(new)]
-    async with start(git) as running:
-        running.stdin.close()
-        sections = _sections(running, limits.patch + _HEAD_LIMIT)
-        for position, file in enumerate(files[:last]):
-            section = await anext(sections, b"")
-            if file.type_changed:
-                # git writes it as a file that goes and another one that comes.
-                section += b"\n" + await anext(sections, b"")
-            if position >= first:
-                one = _limited(file, hunks_of(section), room, limits, len(shown))
-                room -= len(one.diff)
-                shown.append(one)
+    try:
+        async with asyncio.timeout(TIME_LIMIT), start(git) as running:
+            running.stdin.close()
+            sections = _sections(running, limits.patch + _HEAD_LIMIT)
+            for position, file in enumerate(files[:last]):
+                section = await anext(sections, b"")
+                if file.type_changed:
+                    # git writes it as a file that goes and another one that comes.
+                    section += b"\n" + await anext(sections, b"")
+                if position >= first:
+                    one = _limited(file, hunks_of(section), room, limits, len(shown))
+                    room -= len(one.diff)
+                    shown.append(one)
+    except TimeoutError as error:
+        raise Unavailable(f"git diff-tree took more than {TIME_LIMIT:g} s; ask for fewer files at a time.") from error
     return shown
 
 

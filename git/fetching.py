@@ -5,6 +5,7 @@ Shared objects would be lost with the repository that they lie in, and would let
 
 import asyncio
 from pathlib import Path
+from typing import Final
 from uuid import uuid4
 
 from domain.errors import NotFound
@@ -14,7 +15,9 @@ from git.names import checked_branch, checked_sha
 from git.repository import Repositories, Repository
 from git.shadowing import shadowing_refs
 
-_QUIET = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+_COPY_LIMIT: Final = 900.0
+"""Seconds that copying the objects of a repository may take."""
+_QUIET: Final = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
 
 async def fetch_commit(into: Repository, source: Repository, sha: str) -> None:
@@ -23,7 +26,7 @@ async def fetch_commit(into: Repository, source: Repository, sha: str) -> None:
         return
     if not await has_commit(source, sha):
         raise NotFound(f"The source repository has no commit {sha}.")
-    await run([f"--git-dir={into.path}", *_QUIET, str(source.path), checked_sha(sha)])
+    await run([f"--git-dir={into.path}", *_QUIET, str(source.path), checked_sha(sha)], seconds=_COPY_LIMIT)
 
 
 async def has_commit(repository: Repository, sha: str) -> bool:
@@ -44,5 +47,5 @@ async def copied(repositories: Repositories, source: Repository, default_branch:
         refs = [f"+{HEADS}{checked_branch(branch)}:{HEADS}{branch}"]
     await run(["init", "--quiet", "--bare", "--template=", f"--initial-branch={checked_branch(default_branch)}", draft])
     words = [f"--git-dir={draft}", *_QUIET, "--stdin", str(source.path)]
-    await run(words, "".join(f"{ref}\n" for ref in refs).encode())
+    await run(words, "".join(f"{ref}\n" for ref in refs).encode(), seconds=_COPY_LIMIT)
     return draft

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 
 from api.committing import branch_ref, new_branch_ref
 from api.deps import ServicesDep
+from api.leaving_callers import EndsWithCaller
 from api.push import update_refs
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
@@ -25,7 +26,7 @@ from git.ref_listing import ListedRef, find_ref, list_refs, merged_branches
 from git.ref_transaction import NOTHING
 from git.revision import commit_named
 
-router = APIRouter(prefix="/projects/{project}/repository")
+router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 
 _SORTS: Final = {"name_asc": "refname", "updated_asc": "committerdate", "updated_desc": "-committerdate"}
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.leaving_callers import EndsWithCaller
 from api.services import Services
 from api.v4.pagination import Paging, PagingDep
 from api.v4.repository_access import CommitDep, RepositoryAccess, RepositoryDep
@@ -31,7 +32,7 @@ from git.tree_reading import merge_base
 from models.repositories.listings import PipelineFilter
 from models.repositories.listings import pipelines as listed_pipelines
 
-router = APIRouter(prefix="/projects/{project}/repository")
+router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 
 _MOST_COMPARED: Final = 10_000
 """Commits of one comparison."""

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from api.committing import WantedCommit, commit_files
 from api.deps import ServicesDep
+from api.leaving_callers import EndsWithCaller
 from api.services import Services
 from api.v4.commit_writes import content_of
 from api.v4.encoded_paths import decoded
@@ -27,7 +28,7 @@ from git.history import commits_by_sha
 from git.names import checked_path
 from git.tree_listing import TreeEntry, entry_at
 
-router = APIRouter(prefix="/projects/{project}/repository/files/{file_path}")
+router = APIRouter(prefix="/projects/{project}/repository/files/{file_path}", route_class=EndsWithCaller)
 
 _CHANGED: Final = "You are attempting to update a file that has changed since you started editing it."
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.leaving_callers import EndsWithCaller
 from api.merge_requests.pipelines import prepared, save
 from api.v4.merge_request_access import MergeRequestDep, shown, visible_projects
 from api.v4.pagination import PagingDep
@@ -21,7 +22,7 @@ from git.history import HistoryQuery, commits, count_commits
 from models.repositories import merge_requests, relations
 from models.repositories.paging import slice_of
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
+router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)
 
 _MOST_COMMITS: Final = 10_000
 

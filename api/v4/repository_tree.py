@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from api.deps import ServicesDep
+from api.leaving_callers import EndsWithCaller
 from api.v4.pagination import PagingDep
 from api.v4.repository_access import RepositoryAccess, RepositoryDep
 from api.v4.representation.commits import commit as shown_commit
@@ -22,8 +23,10 @@ from git.revision import commit_named
 from git.tree_listing import TreeEntry, list_tree
 from git.tree_reading import merge_base
 
-router = APIRouter(prefix="/projects/{project}/repository")
+router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 
+_MOST_REFS: Final = 20
+"""Of which the common commit is asked for."""
 _SAFE_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
 
@@ -132,8 +135,8 @@ async def get_merge_base(repository: RepositoryDep, request: Request) -> dict[st
     """The last commit that all refs have in common."""
     query = request.query_params
     refs = list(dict.fromkeys([*query.getlist("refs[]"), *query.getlist("refs")]))
-    if len(refs) < 2:
-        raise Invalid("Provide at least 2 refs")
+    if not 2 <= len(refs) <= _MOST_REFS:
+        raise Invalid(f"Provide at least 2 refs, and at most {_MOST_REFS}")
     shas = [await commit_named(repository.git, ref) for ref in refs]
     if unknown := [ref for ref, sha in zip(refs, shas, strict=True) if sha is None]:
         raise Invalid(f"Could not find ref{'s' * (len(unknown) > 1)}: {', '.join(unknown)}")

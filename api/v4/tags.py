@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 
 from api.committing import signature_of
 from api.deps import ServicesDep
+from api.leaving_callers import EndsWithCaller
 from api.push import update_refs
 from api.services import Services
 from api.tagging import make_tag
@@ -28,7 +29,7 @@ from git.revision import commit_named
 from git.tags import NewTag, ref_of
 from models.repositories import releases
 
-router = APIRouter(prefix="/projects/{project}/repository/tags")
+router = APIRouter(prefix="/projects/{project}/repository/tags", route_class=EndsWithCaller)
 
 _KEYS: Final = {"name": "refname", "updated": "creatordate", "version": "version:refname"}
 

@@ -72,6 +72,7 @@ async def test_files_with_odd_names(site: Site) -> None:
         ("/archive?path=nope", 404, "404 File Not Found"),
         ("/archive.rar", 404, "404 Not Found"),
         ("/merge_base?refs[]=main", 400, "Provide at least 2 refs"),
+        ("/merge_base?" + "&".join(f"refs[]={n}" for n in range(21)), 400, "at most 20"),
         ("/merge_base?refs[]=main&refs[]=nope", 400, "Could not find ref: nope"),
         ("/compare?from=main", 400, "to"),
         ("/compare?from=main&to=nope", 404, "404 Ref Not Found"),

@@ -1,0 +1,44 @@
+"""Reads whose git ends when their caller goes: what nobody waits for any more keeps no process and no place.
+
+Only git is ended. The rest of the call goes on to its end: a statement that is cut short costs its connection.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from http import HTTPMethod
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from git.turns import CALLER, GitCaller
+
+_READS: Final = frozenset({HTTPMethod.GET, HTTPMethod.HEAD})
+
+
+class EndsWithCaller(APIRoute):
+    """A route whose `GET` has no git any more once its caller has closed the connection."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of the route, and whoever watches the caller."""
+        handler = super().get_route_handler()
+        if not _READS.intersection(self.methods or ()):
+            return handler
+
+        async def watched(request: Request) -> Response:
+            await request.body()  # else it would be the watcher who gets it
+            caller = GitCaller()
+            CALLER.set(caller)
+            watching = asyncio.create_task(_watch(request, caller))
+            try:
+                return await handler(request)
+            finally:
+                watching.cancel()
+
+        return watched
+
+
+async def _watch(request: Request, caller: GitCaller) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    caller.leave()

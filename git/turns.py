@@ -1,0 +1,153 @@
+"""Whose turn it is to have git run: what one caller asks for never takes the last place (`docs/limits.md`).
+
+Counted is what callers ask for, by the caller that the API has noted in `CALLER`. What the server does by itself, and
+pushes and fetches, are not: nobody waits for their turn behind a person.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from domain.errors import Unavailable
+
+
+@dataclass(slots=True, eq=False)
+class GitCaller:
+    """Somebody for whom git runs. `key` says who it is, empty while nobody knows. `ends` end what runs for them now."""
+
+    key: str = ""
+    is_gone: bool = False
+    ends: set[Callable[[], object]] = field(default_factory=set)
+
+    def leave(self) -> None:
+        """They have closed the connection: end what runs, and let nothing more begin."""
+        self.is_gone = True
+        for end in list(self.ends):
+            end()
+
+
+CALLER: Final[ContextVar[GitCaller | None]] = ContextVar("git caller", default=None)
+"""For whom the present task works; None: for the server."""
+_HOLDS: Final[ContextVar[bool]] = ContextVar("git turn", default=False)
+_GONE: Final = "The caller has closed the connection; nothing is read for them any more."
+PATIENCE: Final = 30.0
+"""Seconds that a call waits for its turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """How many commands may run at once: of all callers, of one caller, and in one repository."""
+
+    at_once: int
+    of_caller: int
+    of_repository: int
+
+
+COMMANDS: Final = Places(at_once=24, of_caller=4, of_repository=8)
+"""Commands that are read to their end. Each holds a thread; `git.command` has more threads than these."""
+STREAMS: Final = Places(at_once=64, of_caller=6, of_repository=64)
+"""Commands whose output goes on as it comes, to clients that may be slow. They hold no thread."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    keys: tuple[str, ...]
+    turn: asyncio.Future[None]
+
+
+@dataclass(slots=True)
+class Turns:
+    """Who runs and who waits, of one event loop; who came first goes first, but nobody waits for another's limit."""
+
+    places: Places
+    running: Counter[str] = field(default_factory=Counter)
+    waiting: list[_Waiting] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def one(self, caller: str, repository: str, patience: float = PATIENCE) -> AsyncIterator[None]:
+        """Have a turn for the time of the block. Raises `Unavailable` when it does not come in time."""
+        keys = ("", f"caller {caller}", f"repository {repository}")
+        await self._take(keys, patience)
+        try:
+            yield
+        finally:
+            self.running.subtract(keys)
+            self.running += Counter()  # forget who has none left
+            self._let_in()
+
+    async def _take(self, keys: tuple[str, ...], patience: float) -> None:
+        mine = _Waiting(keys, asyncio.get_running_loop().create_future())
+        self.waiting.append(mine)
+        self._let_in()
+        try:
+            async with asyncio.timeout(patience):
+                await mine.turn
+        except BaseException as error:
+            if mine.turn.done() and not mine.turn.cancelled():  # it came at the same moment
+                self.running.subtract(keys)
+            else:
+                self.waiting.remove(mine)
+            self._let_in()
+            if isinstance(error, TimeoutError):
+                raise Unavailable(
+                    f"Git is busy: {self.places.of_caller} commands of one caller and {self.places.of_repository} in "
+                    f"one repository run at once, and {patience:g} s were not enough. Ask for less at a time."
+                ) from error
+            raise
+
+    def _let_in(self) -> None:
+        limits = (self.places.at_once, self.places.of_caller, self.places.of_repository)
+
+        def may_run(keys: tuple[str, ...]) -> bool:
+            return all(self.running[key] < limit for key, limit in zip(keys, limits, strict=True))
+
+        for one in list(self.waiting):
+            # One that was given up is still here until its task has run.
+            if not one.turn.done() and may_run(one.keys):
+                self.running.update(one.keys)
+                self.waiting.remove(one)
+                one.turn.set_result(None)
+
+
+_TURNS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Places, Turns]]] = WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def turn(places: Places, repository: str) -> AsyncIterator[None]:
+    """Wait until the present caller may have one more command; at once for the server itself.
+
+    Whoever has a turn already has it for all that they run within it. Raises `Unavailable` when it does not come in
+    time, or the caller has gone.
+    """
+    caller = CALLER.get()
+    if caller is None or not caller.key or _HOLDS.get():
+        yield
+        return
+    turns = _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
+    async with turns.one(caller.key, repository):
+        if caller.is_gone:
+            raise Unavailable(_GONE)
+        _HOLDS.set(True)
+        try:
+            yield
+        finally:
+            _HOLDS.set(False)
+
+
+@contextmanager
+def ended_with_caller(end: Callable[[], object]) -> Iterator[None]:
+    """Have `end` called if the present caller goes within the block."""
+    caller = CALLER.get()
+    if caller is None:
+        yield
+        return
+    caller.ends.add(end)
+    try:
+        yield
+    finally:
+        caller.ends.discard(end)
