@@ -8,6 +8,8 @@ may run: two may read the same report, one of them keeps what it says.
 import asyncio
 import hashlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -24,6 +26,8 @@ from storage.reports.parsers import JUNIT, PARSERS
 
 BATCH = 50
 IDLE = 10.0
+_THREAD: Final = ThreadPoolExecutor(1, thread_name_prefix="reports")
+"""Of its own: the largest report takes seconds."""
 
 log = structlog.get_logger()
 
@@ -51,23 +55,22 @@ class ReportLoop:
                 self._notifications.leave(REPORTS, waiter)
 
     async def parse(self) -> int:
-        """Read every report that waits; give back how many are in their tables now."""
-        after = count = 0
+        """Read every report that waits, of each project in turn; give back how many are in their tables now."""
+        count, away = 0, set[int]()
         while True:
             async with self._database.read() as connection:
-                rows = await reports.to_parse(connection, after, BATCH)
-            for row in rows:
-                count += await self._parse_one(row)
-            if len(rows) < BATCH:
+                rows = await reports.to_parse(connection, BATCH, without=away)
+            if not rows:
                 return count
-            after = rows[-1].id
+            for row in rows:
+                try:
+                    count += await self._parse_one(row)
+                except Unavailable as error:
+                    log.warning("a report waits for the store", job=row.job_id, kind=row.file_type, error=str(error))
+                    away.add(row.project_id)
 
     async def _parse_one(self, row: Record) -> bool:
-        try:
-            values = await self._read(row)
-        except Unavailable as error:
-            log.warning("a report waits for the store", job=row.job_id, kind=row.file_type, error=str(error))
-            return False
+        values = await self._read(row)
         if values.get("error"):
             log.warning("a report cannot be read", job=row.job_id, kind=row.file_type, error=values["error"])
         async with self._database.write() as connection:
@@ -87,7 +90,8 @@ class ReportLoop:
             return {**nothing, "error": f"The report has more than {UNPACKED_LIMIT} bytes; split it."}
         try:
             content = b"".join([part async for part in self._store.read(row.object_key)])
-            return await asyncio.to_thread(_parsed, row.file_type, content, row.sha256)
+            parsing = partial(_parsed, row.file_type, content, row.sha256)
+            return await asyncio.get_running_loop().run_in_executor(_THREAD, parsing)
         except NotFound:
             return {**nothing, "error": "The report is not in the store any more; run the job again."}
         except (Invalid, TooLarge) as error:

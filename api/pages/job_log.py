@@ -1,7 +1,10 @@
 """The log of a job in windows: the end of it with the page, what follows as it comes, and the whole as plain text."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -19,6 +22,8 @@ from models.repositories import jobs
 
 WINDOW: Final = 512 * 1024
 """Bytes of a log that come with the page or with one answer."""
+_THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="logs")
+"""A window of nothing but escapes takes tenths of a second, which the event loop does not have."""
 
 router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
@@ -45,7 +50,8 @@ async def window(services: Services, log: Log, start: int, state: State) -> Wind
     data = await _collected(read_log(services, log, start, start + WINDOW))
     end = start + len(data)
     full = len(data) == WINDOW and b"\n" not in data
-    piece = render_piece(data, state, whole=full or (log.frozen and end >= log.size))
+    rendering = partial(render_piece, data, state, whole=full or (log.frozen and end >= log.size))
+    piece = await asyncio.get_running_loop().run_in_executor(_THREADS, rendering)
     return Window(
         html=Markup(piece.html),  # noqa: S704  # escaped line by line
         tail=Markup(piece.tail),  # noqa: S704

@@ -1,9 +1,9 @@
 """What the reports of jobs say: test reports in a table of their own, all others in one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
@@ -18,9 +18,15 @@ test_report = table_of(TestReport)
 DOTENV: Final = "dotenv"
 """Kind of the report that holds variables for other jobs."""
 
+_OLDEST: Final = (
+    select(func.min(artifact.c.id))
+    .where(~artifact.c.parsed, artifact.c.project_id.not_in(bindparam("b_without", expanding=True)))
+    .group_by(artifact.c.project_id)
+)
 _TO_PARSE: Final = (
     select(
         artifact.c.id,
+        artifact.c.project_id,
         artifact.c.job_id,
         artifact.c.file_type,
         artifact.c.object_key,
@@ -29,7 +35,7 @@ _TO_PARSE: Final = (
         job.c.pipeline_id,
     )
     .join(job, job.c.id == artifact.c.job_id)
-    .where(~artifact.c.parsed, artifact.c.id > bindparam("b_after"))
+    .where(artifact.c.id.in_(_OLDEST))
     .order_by(artifact.c.id)
     .limit(bindparam("b_limit"))
 )
@@ -57,9 +63,12 @@ _SUMMARIES: Final = (
 )
 
 
-async def to_parse(connection: AsyncConnection, after: int, limit: int) -> Sequence[Record]:
-    """Artifacts with an id above `after` that are reports and still have to be read."""
-    return (await connection.execute(_TO_PARSE, {"b_after": after, "b_limit": limit})).all()
+async def to_parse(connection: AsyncConnection, limit: int, *, without: Collection[int] = ()) -> Sequence[Record]:
+    """Reports that still have to be read: of each project the oldest, so that none waits for all of another's.
+
+    `without` are projects of which nothing is wanted.
+    """
+    return (await connection.execute(_TO_PARSE, {"b_without": list(without), "b_limit": limit})).all()
 
 
 async def parsed(connection: AsyncConnection, artifact_id: int) -> bool:

@@ -15,7 +15,7 @@ from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import Artifact, TestReport
 from models.reports import Report
-from models.repositories import artifacts
+from models.repositories import artifacts, namespaces, projects
 from storage.objects import ObjectStore
 from storage.reports.parsers import PARSERS
 from tests.models.world import BEGIN, World, job
@@ -168,6 +168,36 @@ async def test_two_loops_keep_one_report_once(reading: Reading, monkeypatch: pyt
     monkeypatch.setattr(first, "_read", overtaken)
     assert await first.parse() == 0
     assert len(await reading.world.rows(report)) == 1
+
+
+async def test_no_project_waits_for_all_reports_of_another(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    world = reading.world
+    await world.begin("many: {script: x, parallel: 4}\n")
+    jobs = [row.id for row in await world.rows(job) if row.id != reading.job_id]
+    for key in jobs:
+        reading.job_id = key
+        await reading.hand_in("sast", SAST)
+    async with world.database.write() as connection:
+        owner = await namespaces.get_by(connection, path="acme")
+        world.project_id = await projects.create_project(
+            connection, owner, "other", "Other", world.user_id, world.now()
+        )
+    await world.begin("one: {script: x}\n")
+    reading.job_id = (await world.row(job, project_id=world.project_id)).id
+    await reading.hand_in("sast", SAST)
+    read: list[int] = []
+    loop = reading.loop()
+    real = loop._read
+
+    async def seen(row: Any) -> dict[str, Any]:
+        read.append(row.job_id)
+        return await real(row)
+
+    monkeypatch.setattr(loop, "_read", seen)
+    assert await loop.parse() == 5
+    assert read == [jobs[0], reading.job_id, *jobs[1:]]
 
 
 async def test_an_upload_wakes_the_loop(reading: Reading) -> None:
