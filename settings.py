@@ -306,6 +306,9 @@ class Settings(BaseSettings):
     temporal_port: int = 8931
     temporal_ui_port: int = 8932
     temporal_http_port: int = 8933
+    temporal_http_hosts: str = ""
+    """Names, with commas between, by which the HTTP API of the embedded Temporal may be called; empty: it is closed, as
+    any page that a browser on this machine shows could call it."""
     temporal_metrics_port: int = 8934
     """Where the embedded Temporal tells its metrics."""
     metrics_host: str = "127.0.0.1"

@@ -1,8 +1,10 @@
 """The table of the embedded mode's processes: front, Temporal, API with worker, runner."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Final
 
 from domain.errors import NotFound
 from pods.child import Child, Port, Ready
@@ -26,6 +28,9 @@ _TUNING = {
     "matching.numTaskqueueWritePartitions": 1,
 }
 """How Temporal's dynamic configuration differs from that of a cluster."""
+
+_NO_HOST: Final = "closed to all"
+"""No `Host` of a request can have blanks; an empty list would let those in that have none."""
 
 
 def stack(settings: Settings) -> tuple[Child, ...]:
@@ -84,7 +89,9 @@ def _temporal(settings: Settings) -> Child:
     # Write-ahead log with one sync per checkpoint: three times the speed of the defaults, and a
     # killed process loses nothing.
     argv += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
-    for name, value in _TUNING.items():
+    hosts = [host.strip() for host in settings.temporal_http_hosts.split(",") if host.strip()]
+    known = {**_TUNING, "frontend.httpAllowedHosts": json.dumps(hosts or [_NO_HOST])}
+    for name, value in known.items():
         argv += ["--dynamic-config-value", f"{name}={value}"]
     argv += ["--namespace", settings.temporal_namespace, "--log-level", "warn", "--ui-disable-news-fetch"]
     return Child(
