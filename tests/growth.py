@@ -1,5 +1,6 @@
 """How the cost of some work grows with its size, in processor time, so that other work beside it does not count."""
 
+import gc
 import math
 import time
 from collections.abc import Callable
@@ -9,22 +10,37 @@ MOST: Final = 2.3
 """Times the cost that twice the size may have."""
 _DOUBLINGS: Final = 3
 _TRIES: Final = 4
+_ROUNDS: Final = 6
+"""So often it is measured anew before it counts as too dear: neighbours take caches, which costs processor time."""
 _NOTHING: Final = 0.02
 """Seconds of the largest work that are too short to say anything, and short enough."""
 
 
 def cost(work: Callable[[], Any]) -> float:
-    """The least processor time of some runs, in seconds."""
+    """The least processor time of some runs, in seconds, without garbage collection, which looks at everything."""
     times = []
-    for _ in range(_TRIES):
-        begin = time.process_time()
-        work()
-        times.append(time.process_time() - begin)
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(_TRIES):
+            begin = time.process_time()
+            work()
+            times.append(time.process_time() - begin)
+    finally:
+        if is_collecting:
+            gc.enable()
     return min(times)
 
 
 def assert_linear(made: Callable[[int], Callable[[], Any]], size: int) -> None:
-    """Demand that work at 8 times the size costs at most what three doublings may; `made` prepares it for a size."""
-    small, large = cost(made(size)), cost(made(size << _DOUBLINGS))
-    allowed = small * math.pow(MOST, _DOUBLINGS)
-    assert large <= max(allowed, _NOTHING), f"{size}: {small:.4f} s, {size << _DOUBLINGS}: {large:.4f} s"
+    """Demand that work at 8 times the size costs at most what three doublings may; `made` prepares it for a size.
+
+    What grows with the square of its size costs 64 times as much: no number of rounds lets that pass.
+    """
+    measured = []
+    for _ in range(_ROUNDS):
+        small, large = cost(made(size)), cost(made(size << _DOUBLINGS))
+        if large <= max(small * math.pow(MOST, _DOUBLINGS), _NOTHING):
+            return
+        measured.append(f"{size}: {small:.4f} s, {size << _DOUBLINGS}: {large:.4f} s")
+    raise AssertionError("; ".join(measured))
