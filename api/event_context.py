@@ -38,6 +38,7 @@ def event_context(
         predefined=pipeline_variables(facts),
         project={item.key: Variable(item.value, item.raw) for item in unscoped},
         masked=frozenset(item.key for item in unscoped if item.masked),
+        hidden=frozenset(item.key for item in unscoped if item.masked or item.protected),
         pipeline={item["key"]: Variable(item["value"], bool(item.get("raw"))) for item in request.variables},
         inputs=request.inputs,
         project_path=project.full_path,

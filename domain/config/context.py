@@ -24,7 +24,8 @@ class Context:
     - `predefined`: variables of project and pipeline that the server defines; those of single jobs are added here.
     - `project`: variables of instance, group and project, which are stronger than the configuration's.
     - `pipeline`: variables of this run (trigger, API, form, push option, schedule), the strongest.
-    - `masked`: names whose values must never be shown.
+    - `masked`: names whose values `expand_vars` must not put into texts.
+    - `hidden`: names whose values nobody is shown: masked ones, and those of protected refs.
     - `inputs`: values for the inputs that the main file declares.
     - `project_path`: full path of the project, for `only: [main@group/project]`.
     - `parent_job_artifacts`: whether `include:artifact` is permitted (only in a child pipeline's configuration).
@@ -37,6 +38,7 @@ class Context:
     project: Mapping[str, Variable] = field(default_factory=dict)
     pipeline: Mapping[str, Variable] = field(default_factory=dict)
     masked: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
     inputs: Mapping[str, Any] = field(default_factory=dict)
     project_path: str = ""
     parent_job_artifacts: bool = False

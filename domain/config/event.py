@@ -45,8 +45,8 @@ class Event:
         self._context = context
         self._sources = sources
         self._issues = issues
-        self._pipeline = Layer(context.pipeline)
-        self._project = Layer(context.project)
+        self._pipeline = Layer(context.pipeline, private=True)
+        self._project = Layer(context.project, private=True)
         self._default_filter = default_filter
         self._layers: dict[int, tuple[Mapping[str, Variable], Mapping[str, str]]] = {}
         self._decided: dict[tuple[Any, ...], Decision] = {}
@@ -58,7 +58,7 @@ class Event:
     def scope(self, *yaml: Mapping[str, Variable], job: Mapping[str, str] | None = None) -> Scope:
         """What may be seen: `yaml` are layers of the configuration, the strongest first; `job` is the weakest."""
         layers = (self._pipeline, self._project, *map(self._layer_of, yaml), self._context.predefined, job or {})
-        return Scope(layers, self._context.masked, self.reads)
+        return Scope(layers, self._context.hidden, self.reads)
 
     def decide(self, draft: JobDraft, instance: Instance | None, inherited: Mapping[str, Variable]) -> Decision:
         """Whether a job is in, and which of its rules says so."""

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 HIDDEN: Final = "[masked]"
-"""Shown in place of the value of a masked variable."""
+"""Shown in place of the value of a masked or protected variable."""
+NOT_FOR_READERS: Final = "[hidden]"
+"""Shown to those who may only read in place of a value that is in the settings, or that somebody gave the pipeline."""
+_PREDEFINED: Final = ("CI_", "GITLAB_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,15 +16,17 @@ class Clause:
     """One clause that was looked at.
 
     `name` is as `rules[0]`, `workflow:rules[1]`, `only:refs` or `except:variables`; `expression` is what stands there,
-    as `if: $CI_COMMIT_TAG` or `changes: docs/**/*`; `values` holds each variable it saw (None: not defined; masked ones
-    show `HIDDEN`); `detail` says in words what decided where that is no variable, as `changed: docs/a.md` or
-    `no list of changed files is known, which counts as a change`. `file` is empty for the main one.
+    as `if: $CI_COMMIT_TAG` or `changes: docs/**/*`; `values` holds each variable it saw (None: not defined; masked and
+    protected ones show `HIDDEN`), `private` names those whose values are not for everybody; `detail` says in words what
+    decided where that is no variable, as `changed: docs/a.md` or `no list of changed files is known, which counts as a
+    change`. `file` is empty for the main one.
     """
 
     name: str
     matched: bool
     expression: str = ""
     values: Mapping[str, str | None] = field(default_factory=dict)
+    private: tuple[str, ...] = ()
     detail: str = ""
     file: str = ""
     line: int = 0
@@ -44,3 +49,23 @@ class Why:
 
 PRESENT: Final = Why(included=True, clause="default", text="nothing in the configuration says otherwise")
 """The reason of a job without any rule where no default excludes it."""
+
+
+def why_shown(why: Mapping[str, Any], *, may_run: bool) -> dict[str, Any]:
+    """A reason as it is stored, as somebody may see it: who may only read sees no value that is not for everybody.
+
+    Of what was stored before it named those, all but the server's own count as such.
+    """
+    tried = [_clause_shown(clause, may_run=may_run) for clause in why.get("tried", ())]
+    return {**why, "tried": tried} if "tried" in why else dict(why)
+
+
+def _clause_shown(clause: Mapping[str, Any], *, may_run: bool) -> dict[str, Any]:
+    shown = {name: value for name, value in clause.items() if name != "private"}
+    values: Mapping[str, str | None] = clause.get("values", {})
+    if may_run or not values:
+        return shown
+    others = [name for name in values if not name.startswith(_PREDEFINED)]
+    private = clause.get("private", others)
+    for_readers = {name: NOT_FOR_READERS for name in private if values.get(name) != HIDDEN}
+    return shown | {"values": {**values, **for_readers}}

@@ -38,7 +38,7 @@ def reasons_document(plan: Plan) -> dict[str, Any]:
 
 
 def why_document(why: Why) -> dict[str, Any]:
-    """A reason, with the clauses that were looked at."""
+    """A reason, with the clauses that were looked at; `domain.config.why.why_shown` says who sees what of it."""
     return {
         "included": why.included,
         "clause": why.clause,
@@ -49,5 +49,7 @@ def why_document(why: Why) -> dict[str, Any]:
 
 def _clause(clause: Clause) -> Mapping[str, Any]:
     document = {"name": clause.name, "matched": clause.matched, "expression": clause.expression}
-    optional = {"values": dict(clause.values), "detail": clause.detail, "file": clause.file, "line": clause.line}
+    if clause.values:
+        document |= {"values": dict(clause.values), "private": list(clause.private)}
+    optional = {"detail": clause.detail, "file": clause.file, "line": clause.line}
     return {**document, **{name: value for name, value in optional.items() if value}}

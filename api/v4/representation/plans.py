@@ -3,6 +3,7 @@
 from typing import Any
 
 from domain.config.plan import AbsentJob, Included, JobPlan
+from domain.config.why import Why, why_shown
 from models.repositories.compiled import why_document
 
 
@@ -23,15 +24,20 @@ def planned_job(job: JobPlan) -> dict[str, Any]:
         "needs": None
         if job.needs is None
         else [{"name": need.job, "artifacts": need.artifacts, "optional": need.optional} for need in job.needs],
-        "why": why_document(job.why),
+        "why": _why(job.why),
     }
 
 
 def absent_job(job: AbsentJob) -> dict[str, Any]:
     """A job that is not in the pipeline."""
-    return {"name": job.name, "stage": job.stage, "why": why_document(job.why)}
+    return {"name": job.name, "stage": job.stage, "why": _why(job.why)}
 
 
 def included(one: Included) -> dict[str, Any]:
     """A file that was included."""
     return {"type": one.kind, "location": one.location, "extra": {}, "included_by": one.by or None}
+
+
+def _why(why: Why) -> dict[str, Any]:
+    """Whoever may lint a configuration of a project may run it."""
+    return why_shown(why_document(why), may_run=True)

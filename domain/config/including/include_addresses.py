@@ -56,8 +56,8 @@ class Addresses:
         self, layers: Sequence[Mapping[str, str]], context: Context, reads: set[str], sources: Sources, issues: Issues
     ) -> None:
         """`layers` are the variables that an include may see, the strongest first; `reads` is added to."""
-        self._scope = Scope(layers, context.masked, reads)
-        hidden = dict.fromkeys(context.masked, HIDDEN)
+        self._scope = Scope(layers, context.hidden, reads)
+        hidden = dict.fromkeys(context.hidden, HIDDEN)
         self._shown = Scope([_replaced(layer, hidden) for layer in layers])
         self._sources = sources
         self._issues = issues

@@ -76,7 +76,7 @@ class _Expansion:
         self._sources = sources
         self._issues = issues
         self._budget = budget
-        self._scope = Scope(layers, context.masked, reads)
+        self._scope = Scope(layers, context.hidden, reads)
         self._addresses = Addresses(layers, context, reads, sources, issues)
         self._expressions = Expressions()
         self._matches = PathMatches()

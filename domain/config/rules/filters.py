@@ -4,7 +4,7 @@ The keys of `only` must all hold, of those of `except` one is enough; within a k
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.config.context import Context, RefKind
@@ -160,21 +160,19 @@ def _clauses(keyword: str, given: Filter | None, event: _Event) -> Iterator[Clau
     if given.variables is not None:
         written = ", ".join(condition.text for condition in given.variables)
         holds = any(condition.evaluate(event.scope.get) for condition in given.variables)
-        yield _clause(f"{keyword}:variables", written, Finding(holds, ""), given, event.scope.shown(given.names))
+        clause = _clause(f"{keyword}:variables", written, Finding(holds, ""), given)
+        yield replace(clause, values=event.scope.shown(given.names), private=event.scope.private(given.names))
     if given.changes is not None:
         yield _clause(f"{keyword}:changes", ", ".join(given.changes), _change(given.changes, event), given)
     if given.kubernetes:
         yield _clause(f"{keyword}:kubernetes", ACTIVE, Finding(holds=False, detail="no cluster is active"), given)
 
 
-def _clause(
-    name: str, written: str, finding: Finding, given: Filter, values: Mapping[str, str | None] | None = None
-) -> Clause:
+def _clause(name: str, written: str, finding: Finding, given: Filter) -> Clause:
     return Clause(
         name=name,
         matched=finding.holds,
         expression=f"{name.partition(':')[2]}: {written}",
-        values=values or {},
         detail=finding.detail,
         file=given.place.file,
         line=given.place.line,

@@ -172,6 +172,7 @@ def _clause(rule: Rule, finding: Finding, scope: Scope) -> Clause:
         matched=finding.holds,
         expression=rule.expression,
         values=scope.shown(rule.names) if rule.names else {},
+        private=scope.private(rule.names),
         detail=finding.detail,
         file=rule.place.file,
         line=rule.place.line,

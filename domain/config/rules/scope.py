@@ -24,14 +24,18 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 class Layer(dict[str, str]):
-    """Values by name, all of the same strength; those of `raw` names are never expanded."""
+    """Values by name, all of the same strength; those of `raw` names are never expanded.
 
-    __slots__ = ("raw",)
+    `private` ones are neither the server's nor written in the configuration: not everybody who reads it may see them.
+    """
 
-    def __init__(self, variables: Mapping[str, Variable]) -> None:
+    __slots__ = ("private", "raw")
+
+    def __init__(self, variables: Mapping[str, Variable], *, private: bool = False) -> None:
         """The values of these variables."""
         super().__init__((name, variable.value) for name, variable in variables.items())
         self.raw = frozenset(name for name, variable in variables.items() if variable.raw)
+        self.private = private
 
 
 class _Found(NamedTuple):
@@ -52,12 +56,12 @@ class Scope:
     def __init__(
         self,
         layers: Sequence[Mapping[str, str]],
-        masked: frozenset[str] = frozenset(),
+        hidden: frozenset[str] = frozenset(),
         reads: set[str] | None = None,
     ) -> None:
-        """`masked` are names whose values are never shown; `reads` is added to, and may be shared between scopes."""
+        """`hidden` are names whose values are never shown; `reads` is added to, and may be shared between scopes."""
         self._layers = tuple(layer for layer in layers if layer)
-        self._masked = masked
+        self._hidden = hidden
         self._reads: set[str] = set() if reads is None else reads
         self._expansions: dict[tuple[str, int, str | None], str | None] = {}
 
@@ -76,9 +80,14 @@ class Scope:
         return self._expanded(text, (), missing) if "$" in text or "%" in text else text
 
     def shown(self, names: Iterable[str]) -> Mapping[str, str | None]:
-        """Values fit to be shown: those of masked variables are hidden."""
+        """Values fit to be shown to who may run the pipeline."""
         found = {name: self._find(name) for name in names}
-        return {name: one and (HIDDEN if name in self._masked else one.value) for name, one in found.items()}
+        return {name: one and (HIDDEN if name in self._hidden else one.value) for name, one in found.items()}
+
+    def private(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of the names whose values are not for everybody who reads the configuration."""
+        found = ((name, self._find(name)) for name in names)
+        return tuple(name for name, one in found if one and getattr(self._layers[one.layer], "private", False))
 
     def signature(self, names: Iterable[str]) -> tuple[str | None, ...]:
         """All that clauses which speak of these variables can see: their values, and what these become in paths.

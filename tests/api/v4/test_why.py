@@ -1,5 +1,12 @@
 """Why a pipeline is as it is."""
 
+import pytest
+from sqlalchemy import select
+
+from models.columns import table_of
+from models.pipelines import Job, Pipeline
+from tests.api.v4.site import Site
+
 
 async def test_a_pipeline_tells_why_its_jobs_are_in_and_others_out(site):
     await site.commit(
@@ -23,6 +30,56 @@ async def test_a_pipeline_tells_why_its_jobs_are_in_and_others_out(site):
     assert "no list of changed files is known" in why["jobs"][1]["why"]["tried"][0]["detail"]
     assert [(job["name"], job["why"]["clause"]) for job in why["absent"]] == [("c", "rules")]
     assert one["why"] == why["jobs"][0]["why"]
+
+
+VALUES = """
+variables: {WRITTEN: "written"}
+a:
+  script: x
+  rules: [{if: '$GIVEN && $SET && $GUARDED && $MASKED && $WRITTEN && $CI_COMMIT_BRANCH'}]
+b: {script: x, rules: [{if: '$SET == "no"'}]}
+"""
+SET = {"SET": {}, "GUARDED": {"protected": True}, "MASKED": {"masked": True}}
+FOR_ALL = {"WRITTEN": "written", "CI_COMMIT_BRANCH": "main", "GUARDED": "[masked]", "MASKED": "[masked]"}
+
+
+@pytest.mark.parametrize(
+    ("level", "seen"),
+    [
+        (20, {"GIVEN": "[hidden]", "SET": "[hidden]", **FOR_ALL}),
+        (40, {"GIVEN": "given-value", "SET": "SET-value", **FOR_ALL}),
+    ],
+    ids=["reporter", "maintainer"],
+)
+async def test_values_are_for_those_who_may_see_them(site: Site, level: int, seen: dict[str, str]) -> None:
+    await site.commit({".gitlab-ci.yml": VALUES})
+    home = f"/api/v4/projects/{site.world.project_id}"
+    async with site.client(site.root) as client:
+        for key, more in SET.items():
+            made = await client.post(f"{home}/variables", json={"key": key, "value": f"{key}-value", **more})
+            assert made.status_code == 201, made.text
+        given = {"ref": "main", "variables": [{"key": "GIVEN", "value": "given-value"}]}
+        key = (await client.post(f"{home}/pipeline", json=given)).json()["id"]
+    async with site.client(await site.person("eve", level)) as client:
+        answer = await client.get(f"{home}/pipelines/{key}/why")
+        why = answer.json()
+        one = (await client.get(f"{home}/jobs/{why['jobs'][0]['id']}/why")).json()
+    assert why["jobs"][0]["why"]["tried"][0]["values"] == seen
+    assert one["why"] == why["jobs"][0]["why"]
+    assert why["absent"][0]["why"]["tried"][0]["values"] == {"SET": seen["SET"]}
+    assert "private" not in answer.text
+    stored = await rows_of(site)
+    assert "given-value" in stored
+    assert "GUARDED-value" not in stored
+    assert "MASKED-value" not in stored
+
+
+async def rows_of(site: Site) -> str:
+    """All that is stored of reasons."""
+    async with site.services.database.read() as connection:
+        jobs = (await connection.execute(select(table_of(Job).c.why))).scalars().all()
+        pipelines = (await connection.execute(select(table_of(Pipeline).c.reasons))).scalars().all()
+    return str([*jobs, *pipelines])
 
 
 async def test_a_pipeline_that_the_rules_do_not_want_is_not_made(site):

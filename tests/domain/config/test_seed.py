@@ -49,7 +49,7 @@ def test_a_job_that_is_out_says_what_was_tried() -> None:
 
 def test_a_masked_value_is_used_and_not_shown() -> None:
     context = context_of(variables={"KIND": "big"})
-    hidden = type(context)(**{**_fields(context), "masked": frozenset({"KIND"})})
+    hidden = type(context)(**{**_fields(context), "hidden": frozenset({"KIND"})})
     made = compile_config(dedent(RULES), hidden)
     assert isinstance(made, Plan)
     assert job_of(made, "a").why.tried[1].values == {"KIND": HIDDEN}

@@ -157,7 +157,7 @@ class TestVariables:
         predefined={"CI_COMMIT_REF_NAME": "main", "WHO": "predefined"},
         project={"WHO": Variable("project"), "DIR": Variable("ci/$CI_COMMIT_REF_NAME"), "TOKEN": Variable("s3cret")},
         pipeline={"RUN": Variable("pipeline")},
-        masked=frozenset({"TOKEN"}),
+        hidden=frozenset({"TOKEN"}),
     )
 
     @pytest.mark.parametrize(

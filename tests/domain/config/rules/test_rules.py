@@ -215,7 +215,7 @@ def test_an_item_without_clause_always_matches() -> None:
 
 
 def test_masked_values_stay_hidden() -> None:
-    decision = decide(rules("[{if: $KEY}]"), Scope([{"KEY": "secret"}], masked=frozenset({"KEY"})), Sources())
+    decision = decide(rules("[{if: $KEY}]"), Scope([{"KEY": "secret"}], hidden=frozenset({"KEY"})), Sources())
     assert decision.why.tried[0].values == {"KEY": "[masked]"}
 
 

@@ -43,7 +43,7 @@ def test_variables_that_double_each_other_are_cheap() -> None:
 
 def test_masked_values_are_hidden() -> None:
     reads: set[str] = set()
-    scope = Scope([{"A": "1", "KEY": "secret"}], masked=frozenset({"KEY", "NONE"}), reads=reads)
+    scope = Scope([{"A": "1", "KEY": "secret"}], hidden=frozenset({"KEY", "NONE"}), reads=reads)
     assert scope.shown(("A", "KEY", "NONE", "B")) == {"A": "1", "KEY": "[masked]", "NONE": None, "B": None}
     assert not reads
 
