@@ -24,7 +24,7 @@ from domain.config.plan import (
     Trigger,
     Variable,
 )
-from domain.config.why import Why
+from domain.config.why import Clause, Why
 from domain.errors import ConfigIssue
 
 Document = dict[str, Any]
@@ -84,8 +84,19 @@ def _pipeline(outcome: Outcome, plan: Plan) -> Document:
 
 
 def _why(why: Why) -> Document:
-    tried = [{**asdict(clause), "values": dict(clause.values)} for clause in why.tried]
-    return {"included": why.included, "clause": why.clause, "text": why.text, "tried": tried}
+    return {
+        "included": why.included,
+        "clause": why.clause,
+        "text": why.text,
+        "tried": [_clause(clause) for clause in why.tried],
+    }
+
+
+def _clause(clause: Clause) -> Document:
+    """Without `private`: whoever asks here gave the values themselves."""
+    shown = asdict(clause) | {"values": dict(clause.values)}
+    del shown["private"]
+    return shown
 
 
 def _absent(job: AbsentJob) -> Document:
