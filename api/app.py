@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from api import git_http, health, identity, registry_auth
+from api.addresses import ReadableAddresses
 from api.errors import add_error_handlers
 from api.git_errors import add_git_errors
 from api.hooks import calls
@@ -31,7 +32,7 @@ from api.v4.router import router as rest
 def create_app(services: Services) -> ASGIApp:
     """An application that uses these services; it opens and closes none of them."""
     answering = RunnerProtocol(create_framework(services), services)
-    return HttpMetrics(RequestIds(LateRefusals(answering, services.refusals)), services.metrics)
+    return HttpMetrics(RequestIds(ReadableAddresses(LateRefusals(answering, services.refusals))), services.metrics)
 
 
 def create_framework(services: Services) -> FastAPI:

@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from domain.errors import TooLarge, Unavailable
+from domain.errors import Invalid, TooLarge, Unavailable
 from git.output import OUTPUT_LIMIT, Completed
 from git.turns import COMMANDS, STREAMS, ended_with_caller, turn
 
@@ -119,6 +119,7 @@ async def start(
 
     Raises Unavailable when there is no git command.
     """
+    _check_words((*arguments, *(environment or {}).values()))
     variables = _variables(environment)
     pipe = asyncio.subprocess.PIPE
     async with turn(STREAMS, _repository(arguments)):
@@ -151,6 +152,7 @@ async def run(
     Raises TooLarge when it writes more than `limit` bytes, Unavailable when its exit code is not in `accept`, when it
     takes more than `seconds`, or when the caller has too many of them running.
     """
+    _check_words(arguments)
     async with turn(COMMANDS, _repository(arguments)):
         command = _Command(arguments, stdin, limit)
         try:
@@ -165,6 +167,18 @@ async def run(
         words = " ".join(str(word) for word in arguments)
         raise Unavailable(f"git {words} ended with {completed.code}: {completed.err or 'no message'}")
     return completed
+
+
+def _check_words(words: Iterable[str | Path]) -> None:
+    """Raise Invalid for a word that no process can be given: one with a NUL, or with half of a UTF-16 pair."""
+    for word in words:
+        text = str(word)
+        try:
+            is_possible = b"\0" not in os.fsencode(text)
+        except UnicodeEncodeError:
+            is_possible = False
+        if not is_possible:
+            raise Invalid(f"{text[:80]!r} has a character that git cannot be given; leave it out.")
 
 
 class _Command:

@@ -17,13 +17,16 @@ from sqlalchemy import Connection, Dialect, Engine, NullPool, create_engine, eve
 from sqlalchemy.exc import DBAPIError, InterfaceError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from domain.errors import StorageFull, Unavailable
+from domain.errors import Invalid, StorageFull, Unavailable
 from models.database_usage import DatabaseUsage, Turn
 
 _SQLITE_CONNECTIONS = 2
 """One that writes, one that reads."""
 _PATIENCE = 15.0
 """Seconds in which a transaction waits for that of another process on SQLite."""
+_DATA_EXCEPTION = "22"
+"""The class of PostgreSQL's error codes for values that a column cannot hold (its documentation, Appendix A)."""
+_NOT_KEPT = "400 Bad request: a number is too large to be kept, or a text has a character that no database keeps (NUL)."
 _LOOK_AGAIN = 0.002
 """Seconds between two tries of that."""
 
@@ -244,4 +247,8 @@ def _explained() -> Iterator[None]:
         away = isinstance(error, _LOST) or getattr(error, "connection_invalidated", False)
         if away or any(sign in text for sign in _AWAY):
             raise Unavailable("The database is away; try again in a few seconds.") from error
+        if str(getattr(getattr(error, "orig", None), "sqlstate", "")).startswith(_DATA_EXCEPTION):
+            raise Invalid(_NOT_KEPT) from error
         raise
+    except (OverflowError, UnicodeEncodeError) as error:  # what SQLite's driver says of the same
+        raise Invalid(_NOT_KEPT) from error

@@ -6,7 +6,7 @@ protocol, section 11 (missing dependencies).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,15 +15,13 @@ from api.runner.filled_text import filled_text
 from api.services import Services
 from auth.permissions import Action, level_of, require
 from domain.config.plan import ForeignNeed
+from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, NotFound
 from domain.variables import JobVariable
 from models.columns import Record
 from models.repositories import foreign_archives, members, projects
 from models.repositories.hand_outs import HandOut
 from models.repositories.project_paths import written_path
-
-_ID_DIGITS: Final = 16
-"""Digits of 2^53, the largest id there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,10 @@ async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNee
         if project_id is None:
             return None
         return await foreign_archives.of_project(connection, project_id, need.ref, need.job)
-    is_id = need.pipeline.isascii() and need.pipeline.isdigit() and len(need.pipeline) <= _ID_DIGITS
-    if not is_id or int(need.pipeline) == hand_out.pipeline.id:
+    pipeline_id = decimal_number(need.pipeline)
+    if pipeline_id is None or pipeline_id == hand_out.pipeline.id:
         return None
-    return await foreign_archives.in_family(connection, hand_out.pipeline.id, int(need.pipeline), need.job)
+    return await foreign_archives.in_family(connection, hand_out.pipeline.id, pipeline_id, need.job)
 
 
 async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | None:

@@ -8,6 +8,7 @@ from fastapi import Depends, Path
 from api.deps import CallerDep, ProjectAccess, ServicesDep, access_to
 from api.v4.encoded_paths import decoded
 from auth.permissions import Action, Caller
+from domain.decimal_number import decimal_number
 from domain.errors import NotFound, Unauthenticated
 from models.repositories import jobs, pipelines
 
@@ -28,7 +29,7 @@ async def seen_project_of(project: str, services: ServicesDep, caller: CallerDep
 
 async def _project(project: str, services: ServicesDep, caller: CallerDep, least: Action) -> ProjectAccess:
     reference = decoded(project)
-    if reference.isdigit() and not (reference.isascii() and int(reference) <= _LARGEST_ID):
+    if reference.isdigit() and decimal_number(reference) is None:
         raise NotFound("404 Project Not Found")
     return await access_to(services, caller, reference, least)
 

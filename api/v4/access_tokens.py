@@ -26,6 +26,7 @@ from api.v4.representation.moments import moment
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from auth.scopes import OF_PROJECTS, Scope, checked_scopes
 from auth.secret_token import PERSONAL, digest, plain_token
+from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from models.columns import Record
 from models.repositories import access_tokens, accounts, members
@@ -154,7 +155,7 @@ async def list_tokens(
 
 async def _token(services: Services, caller: Caller, reference: str) -> Record:
     """A token that the caller may see: his own, any one for administrators; `self` is the one that he shows."""
-    token_id = caller.token_id if reference == "self" else int(reference) if reference.isdecimal() else 0
+    token_id = caller.token_id if reference == "self" else decimal_number(reference) or 0
     wanted = TokenFilter(None if caller.is_admin else caller.user_id)
     async with services.database.read() as connection:
         if reference == "self":  # also that of a project's or group's bot
@@ -162,7 +163,7 @@ async def _token(services: Services, caller: Caller, reference: str) -> Record:
             if row is None:
                 raise NotFound("404 Not found")
             return row
-        return await access_tokens.get(connection, min(token_id, 2**53), wanted)
+        return await access_tokens.get(connection, token_id, wanted)
 
 
 @router.get("/personal_access_tokens/{token}")

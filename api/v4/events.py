@@ -15,6 +15,7 @@ from api.v4.pagination import Paging, PagingDep
 from api.v4.representation.events import event as shown
 from auth.permissions import Caller
 from domain.contributions import TARGETS, Action
+from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from models.columns import Record
 from models.repositories import accounts, contributions, relations
@@ -84,10 +85,10 @@ async def events_of_user(
 
 
 async def _person(services: Services, reference: str) -> Record:
-    is_id = reference.isascii() and reference.isdecimal() and len(reference) <= 16
+    key = decimal_number(reference)
     async with services.database.read() as connection:
-        if is_id:
-            return await accounts.get(connection, int(reference))
+        if key is not None:
+            return await accounts.get(connection, key)
         row = await accounts.by_username(connection, reference)
     if row is None:
         raise NotFound("404 User Not Found")

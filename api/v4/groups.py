@@ -17,6 +17,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.projects import group, namespace, project
 from auth.permissions import OWNER, Caller, GroupAction, is_open, require_in_group, require_known
+from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound
 from models.repositories import members, namespaces, relations
 from models.repositories.audit import Entity, Happened
@@ -72,10 +73,10 @@ async def group_by(services: Services, caller: Caller, reference: str) -> GroupA
     Whoever may see a project in it may see the group.
     """
     text = decoded(reference)
-    is_id = text.isascii() and text.isdecimal() and len(text) <= 16
+    key = decimal_number(text)
     async with services.database.read() as connection:
         try:
-            row = await namespaces.get_by(connection, path=None if is_id else text, key=int(text) if is_id else None)
+            row = await namespaces.get_by(connection, path=text if key is None else None, key=key)
         except NotFound as error:
             raise NotFound("404 Group Not Found") from error
         level = OWNER if caller.is_admin else await members.level_in_group(connection, row, caller.user_id)

@@ -106,6 +106,8 @@ async def get(connection: AsyncConnection, variable_id: int) -> Record:
 
 
 async def _require_free(connection: AsyncConnection, owner: Owner, key: str, scope: str) -> None:
-    same = select(variable.c.id).where(owner.owns(), variable.c.key == key, variable.c.environment_scope == scope)
+    same = select(variable.c.id).where(owner.owns(), variable.c.key == key)
+    if owner != Owner():  # the instance has one variable of a key
+        same = same.where(variable.c.environment_scope == scope)
     if (await connection.execute(same)).first() is not None:
         raise Invalid(f"({key}) has already been taken")

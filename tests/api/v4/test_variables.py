@@ -103,6 +103,13 @@ async def test_the_nearer_owner_wins_and_all_win_over_the_configuration(site: Si
     }
 
 
+async def test_the_instance_has_one_variable_of_a_key(site: Site) -> None:
+    new = {"key": "A", "value": "a", "environment_scope": "production"}
+    assert (await call(site, "POST", "/admin/ci/variables", new)).status_code == 201
+    answer = await call(site, "POST", "/admin/ci/variables", new | {"environment_scope": "*"})
+    assert (answer.status_code, "taken" in answer.text) == (400, True)
+
+
 async def test_a_runner_is_told_of_each_flag(site: Site) -> None:
     await call(site, "POST", base(site), {"key": "FILE", "value": "content", "variable_type": "file"})
     await call(site, "POST", base(site), {"key": "SECRET", "value": "long-enough", "masked": True})
