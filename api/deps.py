@@ -6,8 +6,10 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
 
-from api.job_callers import caller_by_job, shown_token
+from api.job_callers import caller_by_job
+from api.rate_limits import note_known_caller
 from api.services import Services
+from api.shown_tokens import job_token_of, token_of
 from auth.job_routes import scope_for
 from auth.permissions import NOBODY, Action, Caller, level_of, require
 from auth.scopes import require_scope, use_of
@@ -37,30 +39,24 @@ async def services_of(request: Request) -> Services:
 ServicesDep = Annotated[Services, Depends(services_of)]
 
 
-def token_of(request: Request) -> str:
-    """The personal access token of a request, from any place where GitLab's clients put it; empty if there is none."""
-    bearer = request.headers.get("authorization", "")
-    if bearer.lower().startswith("bearer "):
-        return bearer[7:].strip()
-    return request.headers.get("private-token") or request.query_params.get("private_token") or ""
-
-
 async def caller_of(request: Request, services: ServicesDep) -> Caller:
     """Who calls. Git that runs for this request counts as theirs, or as their address's."""
-    caller = await _shown_caller(request, services)
+    caller = await shown_caller(request, services)
+    if caller.is_known:
+        note_known_caller(request)
     of_git = CALLER.get() or GitCaller()
     of_git.key = f"user {caller.user_id}" if caller.is_known else f"address {address_of(request)}"
     CALLER.set(of_git)
     return caller
 
 
-async def _shown_caller(request: Request, services: Services) -> Caller:
+async def shown_caller(request: Request, services: Services) -> Caller:
     """Who calls: by token, or by the session of a browser. A wrong token is an error, none at all is nobody.
 
     The token of a job counts where GitLab permits it, and is passed over elsewhere.
     """
     token = token_of(request)
-    if of_job := shown_token(request, token):
+    if of_job := job_token_of(request, token):
         scope = scope_for(request.method, request.scope["path"])
         if scope is not None:
             return await caller_by_job(services, of_job, scope, address_of(request))

@@ -9,11 +9,16 @@ import hashlib
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import unquote
 
+from fastapi import Request
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.deps import shown_caller
+from api.errors import answer_to
 from api.services import Services
+from domain.errors import PerdureError
 from models.columns import Record
 from models.repositories import idempotent_calls
 
@@ -55,6 +60,11 @@ class IdempotentCalls:
             await JSONResponse({"message": text}, HTTPStatus.BAD_REQUEST)(scope, receive, send)
             return
         services, fingerprint = self._services, _fingerprint(scope, body)
+        try:
+            await shown_caller(Request(scope), services)  # an answer may hold a token; and nobody fills the database
+        except PerdureError as error:
+            await answer_to(error)(scope, receive, send)
+            return
         async with services.database.write() as connection:
             known = await idempotent_calls.begin(connection, key.caller, key.key, fingerprint, services.clock())
         if known is None:
@@ -143,7 +153,8 @@ def _key_of(scope: Scope) -> _Key | None:
 
 
 def _fingerprint(scope: Scope, body: bytes) -> str:
-    parts = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)
+    path = unquote(scope["path"])  # segments may still be encoded
+    parts = (scope["method"].encode(), path.encode(), scope["query_string"], body)
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 

@@ -1,25 +1,12 @@
 """Calls of the REST API by running jobs, with their token and in the name of their user."""
 
-from typing import Final
-
-from fastapi import Request
-
 from api.runner.job_access import claims_for, held, holder, require_running
 from api.services import Services
-from auth.job_token import PREFIX, JobClaims
+from auth.job_token import JobClaims
 from auth.permissions import Caller
 from domain.errors import Unauthenticated
 from models.repositories import accounts
 from models.repositories.jobs import get as job_row
-
-PARAMETER: Final = "job_token"
-
-
-def shown_token(request: Request, token: str) -> str:
-    """The job token of a call; `token` is what stands where people show theirs. Empty for none."""
-    if token:
-        return token if token.startswith(PREFIX) else ""
-    return request.headers.get("job-token") or request.query_params.get(PARAMETER) or ""
 
 
 async def caller_by_job(services: Services, token: str, scope: str, address: str = "") -> Caller:

@@ -11,23 +11,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
+from fastapi import Request
 from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.refusals import address_of
+from api.shown_tokens import shown_by
 from settings import RateLimits
 
 WINDOW: Final = 60.0
 """Seconds in which calls are counted."""
 _REMEMBERED: Final = 20_000
 _PREFIX: Final = "/api/v4/"
-_TOKENS: Final = (b"private-token", b"job-token", b"authorization", b"cookie")
 _AUTHENTICATED: Final = "throttle_authenticated_api"
 _OWN: Final = b"ratelimit-name"
 _UNAUTHENTICATED: Final = "throttle_unauthenticated_api"
+_IS_KNOWN: Final = "perdure.caller_is_known"
+"""Where the scope of a request holds what notes that its token is somebody's."""
 
 
 @dataclass(slots=True)
@@ -95,21 +99,49 @@ class Windows:
 
 
 class Throttle:
-    """Counts the calls of everybody."""
+    """Counts the calls of everybody.
+
+    A token that was not yet somebody's counts for its address too, or a new word each time would never be one too many.
+    """
 
     def __init__(self, limits: RateLimits, clock: Callable[[], float] = time.monotonic) -> None:
         """Take how many calls a minute may hold; `clock` gives monotonic seconds."""
         self._limits = limits
         self._windows = Windows(clock)
+        self._known: OrderedDict[bytes, None] = OrderedDict()
 
     def note(self, shown: bytes, host: str) -> Standing | None:
         """Count a call that shows `shown` (a token or session, empty for none); None where nothing is limited."""
-        limit = self._limits.api_calls if shown else self._limits.anonymous_api_calls
+        address = address_of(host)
+        if not shown:
+            return self._count(_UNAUTHENTICATED, self._limits.anonymous_api_calls, address)
+        key = hashlib.sha256(shown).digest()
+        if key not in self._known:
+            guesses = self._count(_UNAUTHENTICATED, self._limits.anonymous_api_calls, b"shown by " + address)
+            if guesses is not None and guesses.is_over:
+                return guesses
+        return self._count(_AUTHENTICATED, self._limits.api_calls, key)
+
+    def note_known(self, shown: bytes) -> None:
+        """Remember that a token or session is somebody's."""
+        key = hashlib.sha256(shown).digest()
+        self._known[key] = None
+        self._known.move_to_end(key)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _count(self, name: str, limit: int, key: bytes) -> Standing | None:
         if not limit:
             return None
-        key = hashlib.sha256(shown).digest() if shown else address_of(host)
         observed, reset_in = self._windows.note(key)
-        return Standing(_AUTHENTICATED if shown else _UNAUTHENTICATED, limit, observed, reset_in)
+        return Standing(name, limit, observed, reset_in)
+
+
+def note_known_caller(request: Request) -> None:
+    """Remember that what a request shows is somebody's."""
+    note = request.scope.get(_IS_KNOWN)
+    if note is not None:
+        note()
 
 
 class RateLimited:
@@ -146,9 +178,8 @@ class RateLimited:
     def _standing(self, scope: Scope) -> Standing | None:
         if scope["type"] != "http" or not scope["path"].startswith(_PREFIX):
             return None
-        headers = dict(reversed(scope["headers"]))
-        shown = next((headers[name] for name in _TOKENS if headers.get(name)), b"")
-        if not shown and b"private_token=" in scope["query_string"]:
-            shown = scope["query_string"].partition(b"private_token=")[2].partition(b"&")[0]
+        shown = shown_by(Request(scope)).encode()
         client = scope.get("client")
+        if shown:
+            scope[_IS_KNOWN] = partial(self._throttle.note_known, shown)
         return self._throttle.note(shown, client[0] if client else "")

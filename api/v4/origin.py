@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from api.deps import ServicesDep, token_of
+from api.deps import ServicesDep
+from api.shown_tokens import token_of
 from domain.errors import Forbidden
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})

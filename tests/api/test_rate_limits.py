@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.rate_limits import WINDOW, Throttle
+from auth.session_token import COOKIE
 from settings import RateLimits
 from tests.api.v4.site import open_site
 
@@ -25,11 +26,22 @@ class Clock:
 def test_each_token_has_its_own_count_and_a_new_one_each_minute() -> None:
     clock = Clock()
     throttle = Throttle(RateLimits(api_calls=2, anonymous_api_calls=1), clock)
+    throttle.note_known(b"ada")
+    throttle.note_known(b"bob")
     over = [throttle.note(b"ada", "10.0.0.1").is_over for _ in range(3)]
     assert over == [False, False, True]
     assert not throttle.note(b"bob", "10.0.0.1").is_over
     clock.now += WINDOW
     assert not throttle.note(b"ada", "10.0.0.1").is_over
+
+
+def test_a_new_word_each_time_counts_for_the_address_until_it_is_somebodys() -> None:
+    throttle = Throttle(RateLimits(api_calls=9, anonymous_api_calls=2), Clock())
+    over = [throttle.note(word, "10.0.0.1").is_over for word in (b"a", b"b", b"c", b"d")]
+    assert over == [False, False, True, True]
+    assert not throttle.note(b"a", "10.0.0.2").is_over
+    throttle.note_known(b"c")
+    assert not throttle.note(b"c", "10.0.0.1").is_over
 
 
 def test_without_a_token_the_address_counts_and_a_whole_network_of_ipv6() -> None:
@@ -74,3 +86,17 @@ async def test_calls_that_are_too_many_are_refused_and_runners_never(tmp_path: P
         await site.world.pipeline("one: {script: x}\n")
         for _ in range(limit + 2):
             assert (await site.world.request()).status_code in {201, 204}
+
+
+async def test_words_that_are_no_tokens_are_too_many_together(tmp_path: Path) -> None:
+    async with open_site(tmp_path, "", rates=RateLimits(anonymous_api_calls=3)) as site:
+        async with site.client(site.root) as client:
+            assert (await client.get("/api/v4/projects")).status_code == 200
+        async with site.client() as client:
+            words = [{"Private-Token": f"word-{number}"} for number in range(5)]
+            words += [{"Cookie": f"{COOKIE}=word-{number}"} for number in range(2)]
+            codes = [(await client.get("/api/v4/projects", headers=word)).status_code for word in words]
+        assert codes == [401] * 2 + [429] * 5  # one was root's first
+        async with site.client(site.root) as client:
+            answers = [await client.get("/api/v4/projects", headers={"Cookie": f"any={n}"}) for n in range(5)]
+        assert [answer.status_code for answer in answers] == [200] * 5

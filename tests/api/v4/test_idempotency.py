@@ -1,10 +1,12 @@
 """`Idempotency-Key`: the same call again gets the same answer, and is carried out once."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import func, select
 
 from models.repositories import idempotent_calls, namespaces
 from tests.api.v4.site import Person, Site
@@ -100,3 +102,27 @@ async def test_what_is_no_key_is_refused(site: Site, key: str) -> None:
     answer = await post(site, key)
     assert (answer.status_code, "Idempotency-Key" in answer.json()["message"]) == (400, True)
     assert await groups(site) == []
+
+
+async def kept(site: Site) -> int:
+    async with site.services.database.read() as connection:
+        counted = select(func.count()).select_from(idempotent_calls.call)
+        return int((await connection.execute(counted)).scalar_one())
+
+
+async def test_a_revoked_token_gets_no_answer_of_before(site: Site) -> None:
+    async with site.client(site.root) as client:
+        new = {"name": "n", "scopes": ["api"], "expires_at": str(site.services.clock().date() + timedelta(days=9))}
+        made = (await client.post("/api/v4/users/1/personal_access_tokens", json=new)).json()
+        shown = {"PRIVATE-TOKEN": made["token"], "Idempotency-Key": "k"}
+        assert (await client.post("/api/v4/groups", json=GROUP, headers=shown)).status_code == 201
+        assert (await client.delete(f"/api/v4/personal_access_tokens/{made['id']}")).status_code == 204
+        again = await client.post("/api/v4/groups", json=GROUP, headers=shown)
+    assert (again.status_code, "id" in again.json()) == (401, False)
+
+
+async def test_a_word_that_is_no_token_keeps_nothing(site: Site) -> None:
+    before = await kept(site)
+    async with site.client(headers={"PRIVATE-TOKEN": "wrong"}) as client:
+        assert (await client.post("/api/v4/groups", json=GROUP, headers={"Idempotency-Key": "k"})).status_code == 401
+    assert await kept(site) == before
