@@ -16,8 +16,8 @@ from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.push import receive
 from api.runner.job_access import claims_for, held
 from api.services import Services
-from auth.job_token import PREFIX, JobClaims, Scope, scope_of
-from auth.permissions import LEVEL_FOR, LEVEL_NAMES, NOBODY, Action, require
+from auth.job_token import PREFIX, Scope, scope_of
+from auth.permissions import LEVEL_FOR, LEVEL_NAMES, NOBODY, Action, Caller, require
 from auth.scopes import Use, require_scope
 from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated
 from domain.protection import Protection
@@ -32,6 +32,7 @@ log = structlog.get_logger()
 _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
 _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
 _ELSEWHERE: Final = "403 Forbidden: this job token is for another project, and this one does not let its jobs in."
+_BLOCKED: Final = "403 Forbidden: the user of this job is blocked, and so is the job's token."
 _VERBS: Final = {Service.RECEIVE_PACK: "push to", Service.UPLOAD_PACK: "fetch from"}
 _TOO_LOW: Final = (
     "403 Forbidden: you are not allowed to {what} this project. That takes the role {role}; ask one of its maintainers."
@@ -138,18 +139,22 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
         row = await projects.find(connection, path)
     if row is None or scope_of(Scope.GIT_READ, claims.project_id) not in claims.scopes:
         raise Forbidden(_ELSEWHERE)
+    try:
+        user = await user_of(services, claims)
+    except Unauthenticated as error:
+        raise Forbidden(_BLOCKED) from error
     access = ProjectAccess(row, NOBODY, 0, Protection())
     if row.id != claims.project_id:
-        access = await _of_another(services, claims, row)
+        access = await _of_another(services, user, row)
     async with services.database.write() as connection:
         await held(connection, claims)
     return GitAccess(access, services.repositories.get(row.id))
 
 
-async def _of_another(services: Services, claims: JobClaims, row: Any) -> ProjectAccess:
+async def _of_another(services: Services, user: Caller, row: Any) -> ProjectAccess:
     """Another project than the job's own: one that lets its jobs in, or is open, and that its user may read."""
     try:
-        return await access_to(services, await user_of(services, claims), row.id)
+        return await access_to(services, user, row.id)
     except (NotFound, Unauthenticated) as error:
         raise Forbidden(_ELSEWHERE) from error
 

@@ -16,8 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token
+from api.job_callers import user_of
 from api.runner.body import SMALL, json_object, text
-from api.runner.job_access import claims_for, held, holder, require_running
+from api.runner.job_access import claims_for, held
 from api.services import Services
 from auth.job_token import PREFIX, JobClaims, Scope, scope_of
 from auth.permissions import LEVEL_FOR, NOBODY, Action, Caller, level_of
@@ -30,7 +31,12 @@ from models.repositories.project_paths import written_path
 
 router = APIRouter()
 
-_SCOPE: Final = re.compile(r"repository:(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*):(?P<actions>[a-z,*]+)")
+_SCOPE: Final = re.compile(
+    r"repository:(?P<name>{part}(?:/{part})*):(?P<actions>[a-z,*]+)".format(
+        part=r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+    )
+)
+"""The parts of a name are those of the distribution registry's grammar: `..` is none."""
 _MOST_SCOPES: Final = 20
 _USES: Final = {"pull": Use.PULL_IMAGE, "push": Use.PUSH_IMAGE}
 _NEEDS: Final = {"pull": (Action.READ, Scope.REGISTRY_PULL), "push": (Action.PUSH, Scope.REGISTRY_PUSH)}
@@ -115,8 +121,7 @@ async def _requester(services: Services, password: str) -> Requester:
         require_scope(caller.scopes or (), Use.PULL_IMAGE)
         return Requester(caller.username, caller)
     claims = claims_for(services, password)
-    async with services.database.read() as connection:
-        require_running(await holder(connection, claims))
+    await user_of(services, claims)
     return Requester(f"job-{claims.job_id}", job=claims)
 
 

@@ -39,6 +39,12 @@ class RunRecord:
         return Identity(self.pid, self.create_time)
 
 
+def _close_to_others(home: Path) -> None:
+    """It holds keys and databases; one of somebody else is their care."""
+    if home.stat().st_uid == os.getuid() and home.stat().st_mode & 0o077:
+        home.chmod(0o700)
+
+
 class RunFolder:
     """The `run` and `logs` folders of one home."""
 
@@ -48,6 +54,7 @@ class RunFolder:
         self.run = self.home / "run"
         self.logs = self.home / "logs"
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _close_to_others(self.home)
         self.run.mkdir(exist_ok=True)
         self.logs.mkdir(exist_ok=True)
 

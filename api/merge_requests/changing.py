@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.merge_requests import news
+from api.merge_requests.approvals import withdraw_all
 from api.merge_requests.news import Cause
 from api.merge_requests.opening import make_pipeline
 from api.merge_requests.surroundings import Heads, Surroundings, bring_head
@@ -46,6 +47,7 @@ async def change(services: Services, here: Surroundings, values: Mapping[str, An
             await _stop_waiting(connection, row, now, "its target branch was changed")
             moved = {"base_sha": heads.base_sha, "start_sha": heads.start_sha, "merge_status": "unchecked"}
             await merge_requests.move_heads(connection, row.id, now, **moved)
+            await withdraw_all(services, connection, here, Cause(user_id), now)  # they were for another branch
         elif is_draft(values.get("title", row.title)):
             await trains.leave(connection, row.id, now, "it was marked as a draft")
         await news.note(services, connection, row, News.UPDATE, Cause(user_id), now)
@@ -87,6 +89,8 @@ async def reopen(services: Services, here: Surroundings, user_id: int) -> None:
         if head != row.head_sha:
             kind = merge_request_events.PIPELINE
             event_id = await merge_request_events.put(connection, row.id, user_id, kind, head, now)
+            if here.target.reset_approvals:
+                await withdraw_all(services, connection, here, Cause(user_id), now)
         await news.note(services, connection, row, News.REOPEN, Cause(user_id), now)
     if event_id is not None:
         await make_pipeline(services, event_id)

@@ -13,14 +13,14 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.merge_requests import news
+from api.merge_requests.approvals import withdraw_all
 from api.merge_requests.news import Cause
 from api.merge_requests.pipelines import carry_out
 from api.merge_requests.settling import settle_merged
-from api.merge_requests.standing import missing
 from api.merge_requests.surroundings import Heads, around, bring_head
 from api.services import Services
 from domain.errors import NotFound, PerdureError
-from domain.merge_request_news import News, of_withdrawal
+from domain.merge_request_news import News
 from domain.merge_requests import OPEN, REFS, AutoMerge, EventType, State, ref_of
 from git.push import RefUpdate
 from git.ref_listing import refs_within
@@ -80,14 +80,9 @@ class Refresh:
     async def _reset_approvals(self, connection: AsyncConnection, row: Any, now: datetime) -> None:
         """New commits take approvals away, where the project says so."""
         here = await around(self.services, connection, row)
-        given = await merge_requests.approvals(connection, row.id)
-        if not here.target.reset_approvals or not given:
-            return
-        await merge_requests.unapprove(connection, row.id)
-        told = of_withdrawal(was_enough=not missing(here, given))
-        cause = Cause(self.user_id, system_action="approvals_reset_on_push")
-        now_row = await merge_requests.get(connection, row.id)
-        await news.note(self.services, connection, now_row, told, cause, now)
+        if here.target.reset_approvals:
+            cause = Cause(self.user_id, system_action="approvals_reset_on_push")
+            await withdraw_all(self.services, connection, here, cause, now)
 
     async def _close(self, connection: AsyncConnection, seen: Any, now: datetime) -> None:
         """The source branch is gone: nothing is left to merge."""

@@ -14,7 +14,7 @@ from api.services import Services
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, shown
 from api.v4.parameters import Optionals, given
 from auth.permissions import Action
-from domain.errors import Forbidden, Invalid, NotAllowed, Refused, Unmergeable
+from domain.errors import Forbidden, Invalid, NotAllowed, Refused, Unauthenticated, Unmergeable
 from domain.merge_requests import (
     CONFLICTS,
     OF_CI,
@@ -195,12 +195,14 @@ async def _source_access(services: Services, found: MergeRequestAccess) -> Any:
 @router.get("/merge_ref")
 async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> JSONResponse:
     """Merge both heads to `refs/merge-requests/:iid/merge`, which says nothing of the target branch. Answers 400."""
-    here = found.here
+    here, caller = found.here, found.project.caller
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")  # it writes a commit
     target = await here.target_head()
     if target is None or here.row.state != State.OPENED:
         raise Invalid("Merge request is not mergeable")
     async with services.database.read() as connection:
-        user = await accounts.get(connection, found.project.caller.user_id or here.row.author_id)
+        user = await accounts.get(connection, caller.user_id)
     signature = Signature(user.name or user.username, user.email, services.clock())
     message = merged_result_message(here.row.head_sha, target)
     try:

@@ -178,6 +178,19 @@ async def test_a_job_token_reads_its_own_project_only_while_it_runs(site: Site) 
     assert (await try_git(*fetch, cwd=bare))[0] != 0
 
 
+async def test_the_job_of_somebody_who_is_blocked_reads_nothing(site: Site) -> None:
+    tree = await work_tree(site)
+    await git("push", "-q", await remote(site), "main", cwd=tree)
+    (made,) = await pipelines_of(site)
+    await site.world.settle(made.id)
+    job = await site.world.job()
+    url = await remote(site, job["token"], "gitlab-ci-token")
+    assert (await try_git("ls-remote", url, cwd=tree))[0] == 0
+    await site.block(site.root)
+    code, said = await try_git("ls-remote", url, cwd=tree)
+    assert (code != 0, "403" in said) == (True, True)
+
+
 WHOLE = """
 variables: {GIT_DEPTH: "0"}
 build: {script: make, rules: [{when: on_success}]}

@@ -65,6 +65,9 @@ async def test_a_job_gets_what_it_asks_for_of_its_own_project(site: Site) -> Non
         "repository:{top}:pull",
         "repository:{path}:delete",
         "repository:../{path}:pull",
+        "repository:{path}/../x:pull",
+        "repository:{path}/.-x:pull",
+        "repository:{path}//x:pull",
         "repository(plugin):{path}:pull",
         "registry:catalog:*",
         "nonsense",
@@ -90,6 +93,12 @@ async def test_a_job_that_has_ended_gets_nothing(site: Site) -> None:
     await site.world.put(job, "success", b"")
     answer = await ask(site, (f"repository:{await site.path()}:pull",), who)
     assert (answer.status_code, answer.headers["job-status"]) == (403, "success")
+
+
+async def test_the_job_of_somebody_who_is_blocked_gets_nothing(site: Site) -> None:
+    _, who = await running_job(site)
+    await site.block(site.root)
+    assert (await ask(site, (f"repository:{await site.path()}:pull",), who)).status_code == 401
 
 
 async def test_a_job_gets_no_more_than_its_token_names(site: Site) -> None:

@@ -82,6 +82,11 @@ class Site:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url=self.services.settings.url, headers=headers, **options)
 
+    async def block(self, person: Person) -> None:
+        """Block an account, as an administrator does."""
+        async with self.services.database.write() as connection:
+            await accounts.change(connection, person.id, state=accounts.BLOCKED)
+
     async def person(self, username: str, level: int = 0) -> Person:
         """A new person, with this access level in the project."""
         now = self.services.clock()

@@ -131,6 +131,31 @@ async def test_approvals_are_needed_and_lost_with_new_commits(here):
     assert (await here.merge(1)).status_code == 200
 
 
+async def test_approvals_are_of_one_target_and_of_the_commits_that_were_seen(here):
+    ada = await here.site.person("ada", 30)
+    await here.good("POST", "approvals", json={"approvals_before_merge": 1})
+    await here.git("branch", "stable", "main")
+    await here.feature("feature")
+    await here.good("POST", "merge_requests/1/approve", ada)
+    await here.good("PUT", "merge_requests/1", json={"target_branch": "stable"})
+    assert (await here.good("GET", "merge_requests/1/approvals"))["approved_by"] == []
+    await here.good("POST", "merge_requests/1/approve", ada)
+    await here.good("PUT", "merge_requests/1", json={"state_event": "close"})
+    await here.commit("feature", {"b.txt": "b\n"})
+    await here.good("PUT", "merge_requests/1", json={"state_event": "reopen"})
+    assert (await here.good("GET", "merge_requests/1/approvals"))["approved_by"] == []
+    assert (await here.merge(1)).status_code == 405
+
+
+async def test_a_stranger_makes_no_commit_by_asking_for_the_merged_result(here):
+    await here.feature("feature")
+    await here.site.set_project(visibility="public")
+    async with here.site.client() as client:
+        base = f"/api/v4/projects/{here.site.world.project_id}/merge_requests/1"
+        assert (await client.get(base)).status_code == 200
+        assert (await client.get(f"{base}/merge_ref")).status_code == 401
+
+
 async def test_it_is_merged_by_itself_when_the_pipeline_has_passed(here):
     opened = await here.feature("feature")
     set_up = (await here.merge(1, merge_when_pipeline_succeeds=True, merge_commit_message="By itself")).json()

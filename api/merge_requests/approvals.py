@@ -1,0 +1,25 @@
+"""Approvals that are taken away all at once: what was approved is not what would be merged."""
+
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.merge_requests import news
+from api.merge_requests.news import Cause
+from api.merge_requests.standing import missing
+from api.merge_requests.surroundings import Surroundings
+from api.services import Services
+from domain.merge_request_news import of_withdrawal
+from models.repositories import merge_requests
+
+
+async def withdraw_all(
+    services: Services, connection: AsyncConnection, here: Surroundings, cause: Cause, now: datetime
+) -> None:
+    """Take every approval of a merge request away, and tell of it; nothing where there is none."""
+    given = await merge_requests.approvals(connection, here.row.id)
+    if not given:
+        return
+    await merge_requests.unapprove(connection, here.row.id)
+    row = await merge_requests.get(connection, here.row.id)
+    await news.note(services, connection, row, of_withdrawal(was_enough=not missing(here, given)), cause, now)
