@@ -45,9 +45,14 @@ async def caller_of(request: Request, services: ServicesDep) -> Caller:
     if caller.is_known:
         note_known_caller(request)
     of_git = CALLER.get() or GitCaller()
-    of_git.key = f"user {caller.user_id}" if caller.is_known else f"address {address_of(request)}"
+    of_git.key = key_of(request, caller)
     CALLER.set(of_git)
     return caller
+
+
+def key_of(request: Request, caller: Caller) -> str:
+    """Whose share of everything limited a request takes: an account's, or its address's."""
+    return f"user {caller.user_id}" if caller.is_known else f"address {address_of(request)}"
 
 
 async def shown_caller(request: Request, services: Services) -> Caller:

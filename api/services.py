@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from api.action_limits import ActionLimits
+from api.followers import Followers
 from api.holders import Holders
 from api.plan_cache import PlanCache
 from api.refusals import Refusals
@@ -109,4 +110,5 @@ class Services:
     holders: Holders = field(default_factory=Holders)
     queue: Queue = field(default_factory=Queue)
     drain: Drain = field(default_factory=Drain)
+    followers: Followers = field(default_factory=Followers)
     metrics: ServerMetrics = field(default_factory=ServerMetrics)

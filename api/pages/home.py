@@ -53,4 +53,4 @@ async def home_events(
     request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1
 ) -> StreamingResponse:
     """Its changes."""
-    return event_stream(request, services, lambda: draw(services, caller, page), "home")
+    return event_stream(request, services, caller, lambda: draw(services, caller, page), "home")

@@ -108,7 +108,7 @@ async def job_events(request: Request, job_id: Id, services: ServicesDep, projec
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
     topics = (pipeline_topic(row.pipeline_id), trace_topic(job_id))
-    return event_stream(request, services, lambda: draw(services, project, job_id), *topics)
+    return event_stream(request, services, project.caller, lambda: draw(services, project, job_id), *topics)
 
 
 @router.post("/retry", dependencies=[Depends(require_our_pages)])

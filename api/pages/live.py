@@ -11,8 +11,10 @@ from typing import Final
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
+from api.event_streams import followed
 from api.pages.templates import Fragment
 from api.services import Services
+from auth.permissions import Caller
 from domain.errors import PerdureError
 
 RECHECK: Final = 2.0
@@ -26,14 +28,10 @@ _COME_BACK: Final = b"retry: 2000\n\n"
 Draw = Callable[[], Awaitable[Fragment]]
 
 
-def event_stream(request: Request, services: Services, draw: Draw, *topics: str) -> StreamingResponse:
+def event_stream(request: Request, services: Services, caller: Caller, draw: Draw, *topics: str) -> StreamingResponse:
     """The events of one page; `topics` are the notifications, one at least, that hint at a change."""
     known = request.headers.get("last-event-id") or request.query_params.get("version", "")
-    return StreamingResponse(
-        events(services, draw, topics, known),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return followed(request, services, caller, events(services, draw, topics, known))
 
 
 async def events(services: Services, draw: Draw, topics: tuple[str, ...], known: str) -> AsyncIterator[bytes]:

@@ -92,7 +92,7 @@ async def project_events(
 ) -> StreamingResponse:
     """Changes of that list."""
     topic = f"project-{project.row.id}"
-    return event_stream(request, services, lambda: draw_list(services, project, page), topic)
+    return event_stream(request, services, project.caller, lambda: draw_list(services, project, page), topic)
 
 
 async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id: int) -> Fragment:
@@ -143,7 +143,7 @@ async def pipeline_events(
 ) -> StreamingResponse:
     """Changes of that pipeline."""
     topic = pipeline_topic(pipeline_id)
-    return event_stream(request, services, lambda: draw_pipeline(services, project, pipeline_id), topic)
+    return event_stream(request, services, project.caller, lambda: draw_pipeline(services, project, pipeline_id), topic)
 
 
 @router.post("/-/pipelines/{pipeline_id}/retry", dependencies=[Depends(require_our_pages)])

@@ -22,6 +22,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from api.deps import ServicesDep, access_to
+from api.event_streams import followed
 from api.services import Services
 from api.v4.access import JobAccess, JobDep
 from api.v4.job_log import Log, log_of, read_log
@@ -60,11 +61,7 @@ class Place:
 async def follow_trace(request: Request, found: JobDep, services: ServicesDep) -> StreamingResponse:
     """The log from its beginning, or from `Last-Event-ID`, until it ends."""
     place = Place.parse(request.headers.get("last-event-id", ""))
-    return StreamingResponse(
-        trace_events(services, found, place),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return followed(request, services, found.project.caller, trace_events(services, found, place))
 
 
 async def trace_events(services: Services, found: JobAccess, place: Place) -> AsyncIterator[bytes]:

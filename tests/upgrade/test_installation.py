@@ -19,7 +19,17 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
-TIMES = {**SHORT_TIMES, "lease_tick": 0.5, "runner_lost": 15, "outage_bonus_min": 1, "outage_bonus_max": 2}
+AGES = 10**9
+"""Seconds that a job may wait here: one has waited since its rows were written down."""
+TIMES = {
+    **SHORT_TIMES,
+    "lease_tick": 0.5,
+    "runner_lost": 15,
+    "outage_bonus_min": 1,
+    "outage_bonus_max": 2,
+    "pending_unmatched": AGES,
+    "pending_limit": AGES,
+}
 
 WITHIN = 120.0
 SUCCEEDED, FAILED, HELD = 1, 2, 3
@@ -68,7 +78,9 @@ async def server(tmp_path: Path, old_database: Path, request: pytest.FixtureRequ
                 file.unlink()
             shutil.copy(old_database, home / "perdure.db")
             await command.run("upgrade")
-        async with running_server(home.parent, temporal, **TIMES) as running_one:
+        async with running_server(
+            home.parent, temporal, **TIMES, pending_unmatched=AGES, pending_limit=AGES
+        ) as running_one:
             yield running_one
 
 
