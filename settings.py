@@ -136,6 +136,8 @@ class SizeLimits(BaseSettings):
     json_bytes: int = 1024 * 1024
     commit_bytes: int = 64 * 1024 * 1024
     """Of a call that writes files into a repository, and of one file that is read as JSON."""
+    push_bytes: int = 5 * 1024 * 1024 * 1024
+    """Of one push, as git packs it. 0: any number."""
     config_bytes: int = 2 * 1024 * 1024
     hook_bytes: int = 5 * 1024 * 1024
     """Of a call of a forge's webhook; a longer list of commits is sent by none."""

@@ -1,6 +1,7 @@
 """Git over smart HTTP: clone and fetch by user or job token, push by user token (and a push creates pipelines)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
-from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token
+from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token, key_of
 from api.git_metrics import git_answer, measured
 from api.job_callers import user_of
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
@@ -24,6 +25,7 @@ from domain.protection import Protection
 from git.pkt_line import error_packet
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve
+from git.turns import FETCHES, transfer
 from models.repositories import projects
 
 router = APIRouter()
@@ -46,6 +48,8 @@ class GitAccess:
 
     project: ProjectAccess
     repository: Repository
+    key: str
+    """Whose share of the transfers it takes; each job has its own."""
 
 
 @router.get(_REPOSITORY + "/info/refs")
@@ -67,7 +71,7 @@ async def upload_pack(path: str, request: Request, services: ServicesDep) -> Res
     if access is None:
         return _who_are_you()
     version, kind = protocol_version(request.headers.get("git-protocol")), "application/x-git-upload-pack-result"
-    stream = serve(access.repository, Service.UPLOAD_PACK, _body(request), version)
+    stream = _in_turn(access, serve(access.repository, Service.UPLOAD_PACK, _body(request), version))
     stream = measured(stream, Service.UPLOAD_PACK, services.metrics)
     try:
         return await _streamed(stream, kind)
@@ -83,9 +87,16 @@ async def receive_pack(path: str, request: Request, services: ServicesDep) -> Re
     if access is None:
         return _who_are_you()
     with git_answer(services.metrics, Service.RECEIVE_PACK) as seen:
-        answer = await receive(services, access.project, access.repository, _body(request))
+        answer = await receive(services, access.project, access.repository, _body(request), access.key)
         seen.size = len(answer)
     return Response(answer, 200, _NO_CACHE, "application/x-git-receive-pack-result")
+
+
+async def _in_turn(access: GitAccess, stream: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    """What git says to a fetch, once its caller may have one more."""
+    async with transfer(FETCHES, access.key, str(access.repository.path)), aclosing(stream):
+        async for chunk in stream:
+            yield chunk
 
 
 def _service(name: str) -> Service:
@@ -117,7 +128,7 @@ async def _access(services: Services, request: Request, path: str, service: Serv
         if not password:
             return None  # a stranger may still show who he is
         raise NotFound(f"404 Project Not Found: there is no project {path}, or you may not see it.") from error
-    return GitAccess(project, services.repositories.get(project.row.id))
+    return GitAccess(project, services.repositories.get(project.row.id), key_of(request, caller))
 
 
 def _require(project: ProjectAccess, service: Service) -> None:
@@ -148,7 +159,7 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
         access = await _of_another(services, user, row)
     async with services.database.write() as connection:
         await held(connection, claims)
-    return GitAccess(access, services.repositories.get(row.id))
+    return GitAccess(access, services.repositories.get(row.id), f"job {claims.job_id}")
 
 
 async def _of_another(services: Services, user: Caller, row: Any) -> ProjectAccess:

@@ -10,10 +10,14 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from starlette.types import Message, Receive
 
+from api.runner.body import limited_body
+from domain.size_limits import fixed
 from git.turns import CALLER, GitCaller
 
 _READS: Final = frozenset({HTTPMethod.GET, HTTPMethod.HEAD})
+_BODY: Final = fixed("reads", 1024 * 1024, "They take their parameters from the address as well.")
 
 
 class EndsWithCaller(APIRoute):
@@ -26,16 +30,25 @@ class EndsWithCaller(APIRoute):
             return handler
 
         async def watched(request: Request) -> Response:
-            await request.body()  # else it would be the watcher who gets it
+            body = await limited_body(request, _BODY, "the body")  # else it would be the watcher who gets it
             caller = GitCaller()
             CALLER.set(caller)
             watching = asyncio.create_task(_watch(request, caller))
             try:
-                return await handler(request)
+                return await handler(Request(request.scope, _again(body)))
             finally:
                 watching.cancel()
 
         return watched
+
+
+def _again(body: bytes) -> Receive:
+    """A body that was read."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
 
 
 async def _watch(request: Request, caller: GitCaller) -> None:

@@ -17,10 +17,12 @@ from api.pushed_pipelines import finish
 from api.ref_updates import Door, forbids_force, require_updates
 from api.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError
+from domain.size_limits import of_installation
 from git.push import RefUpdate, applied, read_push, refused, unpack_failed, with_message
 from git.ref_transaction import move_refs
 from git.repository import Repository
 from git.smart_http import Service, serve
+from git.turns import PUSHES, transfer
 from models.repositories import projects, pushes
 
 _ABANDONED: Final = timedelta(minutes=2)
@@ -39,15 +41,16 @@ Moving = Callable[[], Awaitable[Sequence[RefUpdate]]]
 
 
 async def receive(
-    services: Services, project: ProjectAccess, repository: Repository, body: AsyncIterator[bytes]
+    services: Services, project: ProjectAccess, repository: Repository, body: AsyncIterator[bytes], key: str
 ) -> bytes:
     """Let git take a push; give back its answer with a word on the pipelines that were made.
 
-    What the rules of the refs forbid is told as git itself would tell it, and then no ref of the push moves. So is what
-    goes wrong: git shows its user nothing of what HTTP says here.
+    `key` is whose share of the pushes it takes. What the rules of the refs forbid is told as git itself would tell it,
+    and then no ref of the push moves. So is what goes wrong: git shows its user nothing of what HTTP says here.
     """
     try:
-        return await _received(services, project, repository, body)
+        async with transfer(PUSHES, key, str(repository.path)):
+            return await _received(services, project, repository, body)
     except PerdureError as error:
         log.warning("a push was refused", project=project.row.id, error=str(error))
         async for _ in body:
@@ -67,12 +70,15 @@ async def _received(
         async for _ in push.body:
             """A client that still sends would not read the answer."""
         return refused(push, str(error))
+    size = services.settings.sizes.push_bytes
+    limit = of_installation("PERDURE_PUSH_BYTES", size) if size else None
     environment = _NO_FORCE if forbids_force(project, push.commands) else None
     answer = b""
 
     async def moving() -> Sequence[RefUpdate]:
         nonlocal answer
-        answer = await _collect(serve(repository, Service.RECEIVE_PACK, push.body, environment=environment))
+        stream = serve(repository, Service.RECEIVE_PACK, push.body, environment=environment, limit=limit)
+        answer = await _collect(stream)
         moved = await applied(repository, push.commands, answer)
         await repository.harden([command.ref for command in moved])
         return moved

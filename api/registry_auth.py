@@ -32,9 +32,9 @@ from models.repositories.project_paths import written_path
 router = APIRouter()
 
 _SCOPE: Final = re.compile(
-    r"repository:(?P<name>{part}(?:/{part})*):(?P<actions>[a-z,*]+)".format(
-        part=r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-    )
+    r"repository:"
+    r"(?P<name>[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)"
+    r":(?P<actions>[a-z,*]+)"
 )
 """The parts of a name are those of the distribution registry's grammar: `..` is none."""
 _MOST_SCOPES: Final = 20

@@ -8,12 +8,13 @@ import asyncio
 import logging
 import re
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from domain.errors import Invalid, TooLarge, Unavailable
+from domain.size_limits import SizeLimit, fixed
 from git.command import CHUNK, GitProcess, start
 from git.pkt_line import FLUSH, packet
 from git.repository import Repository
@@ -35,13 +36,10 @@ class Service(StrEnum):
     """Takes pushes."""
 
 
-BODY_LIMITS: Final[Mapping[Service, int | None]] = {
-    # git keeps every want and have in memory; 32 MiB are some 600,000 of them.
-    Service.UPLOAD_PACK: 32 * 1024 * 1024,
-    # A pack goes to disk as it arrives.
-    Service.RECEIVE_PACK: None,
-}
-"""Bytes of one request body, unpacked; None is no limit."""
+FETCH_LIMIT: Final = fixed("fetches", 32 * 1024 * 1024, "Fetch fewer refs at a time.")
+"""git keeps every want and have in memory; these are some 600,000 of them."""
+_STREAMED: Final = ("-c", "core.bigFileThreshold=16m")
+"""A larger file of a pushed pack is never whole in memory, however small it is packed."""
 
 
 def protocol_version(header: str | None) -> int:
@@ -72,14 +70,17 @@ async def serve(
     body: AsyncIterator[bytes],
     version: int = 0,
     environment: Mapping[str, str] | None = None,
-) -> AsyncIterator[bytes]:
+    limit: SizeLimit | None = None,
+) -> AsyncGenerator[bytes]:
     """The answer to `POST git-upload-pack` or `git-receive-pack`: streams `body` in and yields what git says.
 
-    Closing the generator ends git. An error of `body` ends git too and is raised here; so is git's own failure, with
-    its stderr, when it gave no answer: Invalid when it refused what was sent, Unavailable when something ended it.
+    `limit` says how large a push may be, unpacked from gzip: TooLarge beyond it, and none of it stays. Closing the
+    generator ends git. An error of `body` ends git too and is raised here; so is git's own failure, with its stderr,
+    when it gave no answer: Invalid when it refused what was sent, Unavailable when something ended it.
     """
-    body = _limited(body, service)
-    arguments: list[str | Path] = [service.removeprefix("git-"), "--stateless-rpc", repository.path]
+    most = FETCH_LIMIT if service is Service.UPLOAD_PACK else limit
+    body = body if most is None else _limited(body, service, most)
+    arguments: list[str | Path] = [*_STREAMED, service.removeprefix("git-"), "--stateless-rpc", repository.path]
     async with start(arguments, {**_environment(version), **(environment or {})}) as git:
         feeding = asyncio.create_task(_feed(git, body))
         try:
@@ -120,13 +121,12 @@ def _environment(version: int) -> dict[str, str]:
     return {"GIT_PROTOCOL": f"version={version}"} if version else {}
 
 
-async def _limited(body: AsyncIterator[bytes], service: Service) -> AsyncIterator[bytes]:
-    limit = BODY_LIMITS[service]
+async def _limited(body: AsyncIterator[bytes], service: Service, limit: SizeLimit) -> AsyncIterator[bytes]:
     size = 0
     async for chunk in body:
         size += len(chunk)
-        if limit is not None and size > limit:
-            raise TooLarge(f"The request to {service} has more than {limit} bytes; fetch fewer refs at a time.")
+        if size > limit.size:
+            raise TooLarge(limit.exceeded(f"the request to {service}"))
         yield chunk
 
 

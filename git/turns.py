@@ -1,7 +1,7 @@
 """Whose turn it is to have git run: what one caller asks for never takes the last place (`docs/limits.md`).
 
-Counted is what callers ask for, by the caller that the API has noted in `CALLER`. What the server does by itself, and
-pushes and fetches, are not: nobody waits for their turn behind a person.
+Counted is what callers ask for, by the caller that the API has noted in `CALLER`, and pushes and fetches as wholes.
+What the server does by itself, also for a push, is not: it never waits for its turn behind a person.
 """
 
 import asyncio
@@ -54,6 +54,12 @@ STREAMS: Final = Places(at_once=64, of_caller=6, of_repository=64)
 """Commands whose output goes on as it comes, to clients that may be slow. They hold no thread."""
 
 
+PUSHES: Final = Places(at_once=24, of_caller=4, of_repository=8)
+"""Pushes, from the first byte to their pipelines."""
+FETCHES: Final = Places(at_once=512, of_caller=16, of_repository=512)
+"""Fetches and clones; each job is a caller of its own. They are as slow as their clients."""
+
+
 @dataclass(slots=True)
 class _Waiting:
     keys: tuple[str, ...]
@@ -69,10 +75,10 @@ class Turns:
     waiting: list[_Waiting] = field(default_factory=list)
 
     @asynccontextmanager
-    async def one(self, caller: str, repository: str, patience: float = PATIENCE) -> AsyncIterator[None]:
+    async def one(self, caller: str, repository: str, patience: float | None = None) -> AsyncIterator[None]:
         """Have a turn for the time of the block. Raises `Unavailable` when it does not come in time."""
         keys = ("", f"caller {caller}", f"repository {repository}")
-        await self._take(keys, patience)
+        await self._take(keys, PATIENCE if patience is None else patience)
         try:
             yield
         finally:
@@ -128,8 +134,7 @@ async def turn(places: Places, repository: str) -> AsyncIterator[None]:
     if caller is None or not caller.key or _HOLDS.get():
         yield
         return
-    turns = _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
-    async with turns.one(caller.key, repository):
+    async with transfer(places, caller.key, repository):
         if caller.is_gone:
             raise Unavailable(_GONE)
         _HOLDS.set(True)
@@ -137,6 +142,14 @@ async def turn(places: Places, repository: str) -> AsyncIterator[None]:
             yield
         finally:
             _HOLDS.set(False)
+
+
+@asynccontextmanager
+async def transfer(places: Places, key: str, repository: str) -> AsyncIterator[None]:
+    """Wait until a caller may have one more, whoever the present one is. Raises `Unavailable`."""
+    turns = _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
+    async with turns.one(key, repository):
+        yield
 
 
 @contextmanager

@@ -1,17 +1,22 @@
 """What people read when git is refused: by the real git command, in words and never in JSON."""
 
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import git.push
+import git.push as git_push
 from api import git_http, push
 from domain.errors import StorageFull, Unavailable
-from git.smart_http import BODY_LIMITS, Service
+from domain.size_limits import fixed
+from git import smart_http, turns
+from git.turns import Places
+from settings import SizeLimits
 from tests.api.test_git_http import CONFIG, remote, try_git, work_tree
 from tests.api.v4.site import Site, open_site, serving
+from tests.git.serving import git
 
 
 @pytest.fixture
@@ -87,7 +92,7 @@ async def test_a_push_of_too_many_refs(site: Site, monkeypatch: pytest.MonkeyPat
     tree = await work_tree(site)
     (tree / "large").write_bytes(bytes(size))
     await try_git("add", ".", cwd=tree)
-    monkeypatch.setattr(git.push, "COMMAND_LIMIT", 1)
+    monkeypatch.setattr(git_push, "COMMAND_LIMIT", 1)
     said = await refused(site, "push", await remote(site), "main", "main:other")
     assert "The push changes more than 1 refs; push them in parts." in said
     assert "RPC failed" not in said
@@ -128,7 +133,37 @@ async def test_a_fault_of_ours(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
 async def test_a_fetch_that_asks_for_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     await work_tree(site)
     assert (await try_git("push", await remote(site), "main", cwd=site.folder / "work"))[0] == 0
-    monkeypatch.setitem(BODY_LIMITS, Service.UPLOAD_PACK, 10)
+    monkeypatch.setattr(smart_http, "FETCH_LIMIT", fixed("fetches", 10, "Fetch fewer refs."))
     said = await refused(site, "clone", await remote(site), str(site.folder / "copy"))
-    assert "remote error: The request to git-upload-pack has more than 10 bytes; fetch fewer refs at a time." in said
+    assert "remote error: " in said
+    assert "Fetch fewer refs." in said
     assert "RPC failed" not in said
+
+
+async def test_a_push_that_is_too_large(tmp_path: Path, database_url: str) -> None:
+    sizes = SizeLimits(push_bytes=200_000)
+    async with open_site(tmp_path, database_url, sizes=sizes) as site, serving(site):
+        here = await site.services.repositories.create(site.world.project_id, "main")
+        tree = await work_tree(site)
+        assert (await try_git("push", await remote(site), "main", cwd=tree))[0] == 0
+        (tree / "large").write_bytes(random.Random(1).randbytes(400_000))
+        await git("add", "large", cwd=tree)
+        await git("commit", "-qm", "Large", cwd=tree)
+        assert "PERDURE_PUSH_BYTES" in await refused(site, "push", await remote(site), "main")
+        kept = [file for file in here.path.rglob("*") if file.is_file() and file.stat().st_size > 50_000]
+        assert kept == [], "nothing of it stays"
+
+
+async def test_one_caller_pushes_only_so_often_at_a_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push, "PUSHES", Places(at_once=9, of_caller=0, of_repository=9))
+    monkeypatch.setattr(turns, "PATIENCE", 0.1)
+    await work_tree(site)
+    assert "Git is busy" in await refused(site, "push", await remote(site), "main")
+
+
+async def test_one_caller_fetches_only_so_often_at_a_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = await work_tree(site)
+    assert (await try_git("push", await remote(site), "main", cwd=tree))[0] == 0
+    monkeypatch.setattr(git_http, "FETCHES", Places(at_once=9, of_caller=0, of_repository=9))
+    monkeypatch.setattr(turns, "PATIENCE", 0.1)
+    assert "Git is busy" in await refused(site, "clone", await remote(site), str(site.folder / "copy"))

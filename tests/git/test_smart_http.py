@@ -150,7 +150,7 @@ async def test_request_beyond_its_limit_is_refused(work: Path, server: GitServer
         while True:
             yield packet(f"want {sha}\n".encode()) * 1000
 
-    with pytest.raises(TooLarge, match="fetch fewer refs"):
+    with pytest.raises(TooLarge, match="Fetch fewer refs"):
         async for _ in serve(server.repositories.get(7), Service.UPLOAD_PACK, endless()):
             pass
 
