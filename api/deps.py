@@ -21,6 +21,7 @@ from domain.protection import Protection
 from git.turns import CALLER, GitCaller
 from models.repositories import accounts, job_token_access, members, projects, protected_refs, sessions
 from models.repositories.audit import Entity
+from models.repositories.projects import Viewer
 
 _NOTED_EVERY: Final = timedelta(minutes=10)
 """How exact the time of a token's last use is, as in GitLab."""
@@ -53,6 +54,11 @@ async def caller_of(request: Request, services: ServicesDep) -> Caller:
 def key_of(request: Request, caller: Caller) -> str:
     """Whose share of everything limited a request takes: an account's, or its address's."""
     return f"user {caller.user_id}" if caller.is_known else f"address {address_of(request)}"
+
+
+def viewer_of(caller: Caller) -> Viewer:
+    """The caller as lists know them."""
+    return Viewer(caller.user_id, caller.is_admin, internal=caller.is_known and not caller.external)
 
 
 async def shown_caller(request: Request, services: Services) -> Caller:

@@ -201,7 +201,7 @@ async def _finish_one(services: Services, row: Any) -> None:
 async def sweep_repositories(services: Services) -> None:
     """Remove what a killed git left behind: a lock on a ref would refuse every further push to it."""
     async with services.database.read() as connection:
-        known = await projects.visible_to(connection, 0, everything=True)
+        known = await projects.everything(connection)
     for project in known:
         with suppress(NotFound):
             await services.repositories.get(project.id).sweep()

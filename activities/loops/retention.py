@@ -109,7 +109,7 @@ class RetentionLoop:
     async def sweep_refs(self) -> int:
         """Remove refs of pipelines that are no more; how many. A ref is made only after its pipeline."""
         async with self._database.read() as connection:
-            known = await projects.visible_to(connection, 0, everything=True)
+            known = await projects.everything(connection)
         total = 0
         for row in known:
             repository = self._repository(row.id)

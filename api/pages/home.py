@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from api.deps import CallerDep, ServicesDep
+from api.deps import CallerDep, ServicesDep, viewer_of
 from api.pages.live import event_stream
 from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
@@ -14,6 +14,7 @@ from auth.permissions import Caller
 from models.repositories import jobs
 from models.repositories.listings import ProjectFilter, newest_pipelines, projects
 from models.repositories.paging import slice_of
+from models.repositories.projects import readable_of
 
 PER_PAGE: Final = 50
 
@@ -25,14 +26,16 @@ Number = Annotated[int, Query(ge=1, le=1_000_000)]
 async def draw(services: Services, caller: Caller, number: int) -> Fragment:
     """The list."""
     async with services.database.read() as connection:
-        wanted = ProjectFilter(caller.user_id, everything=caller.is_admin)
-        found = await slice_of(connection, projects(wanted), number, PER_PAGE)
-        newest = await newest_pipelines(connection, (row.id for row in found.rows))
+        viewer = viewer_of(caller)
+        found = await slice_of(connection, projects(ProjectFilter(viewer)), number, PER_PAGE)
+        readable = await readable_of(connection, viewer, (row.id for row in found.rows))
+        newest = await newest_pipelines(connection, readable)
         warned = await jobs.warned(connection, (row.id for row in newest.values()))
     return fragment(
         "_projects.html",
         caller=caller,
         projects=found.rows,
+        readable=readable,
         newest=newest,
         warned=warned,
         number=number,

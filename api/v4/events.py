@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
-from api.deps import CallerDep, ServicesDep
+from api.deps import CallerDep, ServicesDep, viewer_of
 from api.services import Services
 from api.v4.access import KnownCallerDep, SeenProjectDep
 from api.v4.encoded_paths import decoded
@@ -19,7 +19,7 @@ from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from models.columns import Record
 from models.repositories import accounts, contributions, relations
-from models.repositories.contributions import ContributionFilter, Viewer
+from models.repositories.contributions import ContributionFilter
 from models.repositories.paging import slice_of
 
 router = APIRouter()
@@ -57,7 +57,7 @@ FilterDep = Annotated[ContributionFilter, Depends(filter_of)]
 
 
 async def _page(services: Services, caller: Caller, wanted: ContributionFilter, paging: Paging) -> JSONResponse:
-    viewer = Viewer(caller.user_id, caller.is_admin, internal=caller.is_known and not caller.external)
+    viewer = viewer_of(caller)
     async with services.database.read() as connection:
         found = await slice_of(connection, contributions.listed(wanted, viewer), paging.number, paging.size)
         people = await relations.users(connection, (row.author_id for row in found.rows))

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.audit import record
-from api.deps import ServicesDep
+from api.deps import ServicesDep, viewer_of
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.groups import Visibility
 from api.v4.names import PathName
@@ -94,7 +94,7 @@ async def fork_project(
 @router.get("/forks")
 async def list_forks(project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = "") -> JSONResponse:
     """The forks of a project that the caller may see, newest first."""
-    wanted = ProjectFilter(project.caller.user_id, project.caller.is_admin, search=search)
+    wanted = ProjectFilter(viewer_of(project.caller), search=search)
     statement = listed(wanted).where(projects.project.c.forked_from_id == project.row.id)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)

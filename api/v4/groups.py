@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.audit import record
-from api.deps import CallerDep, ServicesDep
+from api.deps import CallerDep, ServicesDep, viewer_of
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.encoded_paths import decoded
@@ -16,7 +16,7 @@ from api.v4.names import PathName, checked_path, checked_top_path, path_from
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.projects import group, namespace, project
-from auth.permissions import OWNER, Caller, GroupAction, is_open, require_in_group, require_known
+from auth.permissions import GUEST, OWNER, Caller, GroupAction, is_open, require_in_group, require_known
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound
 from models.repositories import members, namespaces, relations
@@ -81,7 +81,7 @@ async def group_by(services: Services, caller: Caller, reference: str) -> GroupA
             raise NotFound("404 Group Not Found") from error
         level = OWNER if caller.is_admin else await members.level_in_group(connection, row, caller.user_id)
         if not level and not is_open(caller, row.visibility):
-            visible = listed(ProjectFilter(caller.user_id, within=row.trail))
+            visible = listed(ProjectFilter(viewer_of(caller), within=row.trail))
             if (await connection.execute(visible.limit(1))).first() is None:
                 raise NotFound("404 Group Not Found")
     return GroupAccess(row, caller, max(level, 10))
@@ -107,7 +107,7 @@ async def list_groups(
 ) -> JSONResponse:
     """The groups that the caller may see, by path."""
     least = OWNER if owned else min_access_level
-    wanted = NamespaceFilter(caller.user_id, caller.is_admin and not owned, search, top_level_only, least, kind="group")
+    wanted = NamespaceFilter(viewer_of(caller), search, top_level_only, least, kind="group")
     async with services.database.read() as connection:
         found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
     return paging.answer([group(row, services.settings.url) for row in found.rows], found.total)
@@ -200,10 +200,8 @@ async def all_groups_within(
 async def _within(
     found: GroupAccess, services: Services, paging: PagingDep, search: str, *, directly: bool
 ) -> JSONResponse:
-    caller = found.caller
-    wanted = NamespaceFilter(
-        caller.user_id, caller.is_admin, search, kind="group", within=found.row, directly_within=directly
-    )
+    viewer = viewer_of(found.caller)
+    wanted = NamespaceFilter(viewer, search, kind="group", within=found.row, directly_within=directly)
     async with services.database.read() as connection:
         rows = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
     return paging.answer([group(row, services.settings.url) for row in rows.rows], rows.total)
@@ -220,8 +218,7 @@ async def projects_of_group(
 ) -> JSONResponse:
     """The projects of a group that the caller may see."""
     wanted = ProjectFilter(
-        found.caller.user_id,
-        everything=found.caller.is_admin,
+        viewer_of(found.caller),
         search=search,
         within=found.row.trail,
         namespace_id=None if include_subgroups else found.row.id,
@@ -239,7 +236,7 @@ async def list_namespaces(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
     """The groups that the caller is a member of, and his own namespace; all of them for administrators."""
-    wanted = NamespaceFilter(caller.user_id, caller.is_admin, search, least_level=0 if caller.is_admin else 10)
+    wanted = NamespaceFilter(viewer_of(caller), search, least_level=0 if caller.is_admin else GUEST)
     async with services.database.read() as connection:
         found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
     return paging.answer([namespace(row, services.settings.url) for row in found.rows], found.total)

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from sqlalchemy import Select
 
 from api.audit import record
-from api.deps import CallerDep, ServicesDep, access_to
+from api.deps import CallerDep, ServicesDep, access_to, viewer_of
 from api.merge_requests import changing
 from api.merge_requests.opening import NewMergeRequest, open_merge_request
 from api.merge_requests.surroundings import around
@@ -179,12 +179,9 @@ def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
 
 def _readable(caller: Caller, within: str = "") -> Select[Any]:
     """Projects whose code the caller may read: for guests of private ones their merge requests are not there."""
-    everything = ProjectFilter(caller.user_id, everything=True, within=within)
-    statement = listed_projects(everything).order_by(None).with_only_columns(projects.project.c.id)
-    if caller.is_admin:
-        return statement
-    internal = caller.is_known and not caller.external
-    return statement.where(projects.readable(caller.user_id, REPORTER, internal=internal))
+    viewer = viewer_of(caller)
+    statement = listed_projects(ProjectFilter(viewer, within=within)).order_by(None)
+    return statement.with_only_columns(projects.project.c.id).where(projects.visible(viewer, REPORTER))
 
 
 async def _page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:

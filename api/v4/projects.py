@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api import project_removal
 from api.audit import record
-from api.deps import CallerDep, ProjectAccess, ServicesDep
+from api.deps import CallerDep, ProjectAccess, ServicesDep, viewer_of
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep, SeenProjectDep
 from api.v4.groups import Visibility, group_by, require_project_creation
@@ -74,8 +74,7 @@ async def list_projects(
 ) -> JSONResponse:
     """The projects that the caller may see, newest first."""
     wanted = ProjectFilter(
-        caller.user_id,
-        caller.is_admin,
+        viewer_of(caller),
         membership,
         visibility,
         search,
@@ -286,7 +285,7 @@ async def _origin(connection: AsyncConnection, caller: Caller, row: Record) -> R
     """What a project is a fork of, if the caller may see that."""
     if row.forked_from_id is None:
         return None
-    wanted = ProjectFilter(caller.user_id, caller.is_admin)
+    wanted = ProjectFilter(viewer_of(caller))
     return (await connection.execute(listed(wanted).where(projects.project.c.id == row.forked_from_id))).first()
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.deps import ServicesDep
+from api.deps import ServicesDep, viewer_of
 from api.runner_wishes import Words
 from api.services import Services
 from api.v4.pagination import PagingDep
@@ -45,7 +45,7 @@ async def list_runner_jobs(
     wanted = JobFilter(
         status=wishes.status or "",
         system_id=wishes.system_id,
-        reader_id=None if found.caller.is_admin else found.caller.user_id,
+        reader=None if found.caller.is_admin else viewer_of(found.caller),
         level=LEVEL_FOR[Action.READ],
         ascending=wishes.sort == "asc",
     )

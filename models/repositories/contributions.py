@@ -13,6 +13,7 @@ from domain.contributions import Action
 from models.columns import table_of
 from models.contributions import Contribution
 from models.repositories import members, projects
+from models.repositories.projects import Viewer
 from models.tables import Project, User
 
 contribution = table_of(Contribution)
@@ -59,15 +60,6 @@ async def of_audit(
     if member:
         author_id = (await connection.execute(select(user.c.id).where(user.c.username == member))).scalar_one()
     await add(connection, [rules.Contribution(project_id, author_id, actions[event])], now)
-
-
-@dataclass(frozen=True, slots=True)
-class Viewer:
-    """Who looks at contributions: administrators see all, `internal` those who may see internal projects."""
-
-    user_id: int
-    is_admin: bool = False
-    internal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +113,7 @@ def _visible(viewer: Viewer) -> ColumnElement[bool]:
     """Guests see who came and went; what was pushed or merged is of the code, and for who may read that."""
 
     def open_to(level: int) -> ColumnElement[bool]:
-        readable = projects.readable(viewer.user_id, level, internal=viewer.internal)
-        return contribution.c.project_id.in_(select(project.c.id).where(readable))
+        return contribution.c.project_id.in_(select(project.c.id).where(projects.visible(viewer, level)))
 
     plain = (contribution.c.target_type == "") & (contribution.c.action != Action.PUSHED)
     return open_to(_REPORTER) | (plain & open_to(_GUEST))

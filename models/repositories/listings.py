@@ -14,7 +14,7 @@ from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories import members
 from models.repositories.namespaces import namespace, within
-from models.repositories.projects import project, visible
+from models.repositories.projects import Viewer, project, visible
 from models.tables import User
 
 pipeline = table_of(Pipeline)
@@ -30,13 +30,12 @@ SCOPES: Final[Mapping[str, Collection[Status]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectFilter:
-    """Which projects: those that `user_id` may see (all with `everything`), narrowed.
+    """Which projects: those that somebody may see, narrowed.
 
     `within` is the trail of a group: what is in it or in a group within it; `namespace_id` only what is in it itself.
     """
 
-    user_id: int
-    everything: bool = False
+    viewer: Viewer
     membership: bool = False
     visibility: str = ""
     search: str = ""
@@ -50,10 +49,10 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
     """Statement for projects, newest first."""
     statement = select(project).order_by(project.c.id.desc())
     if wanted.membership or wanted.least_level:
-        mine = members.project_ids(wanted.user_id, wanted.least_level or 1)
+        mine = members.project_ids(wanted.viewer.user_id, wanted.least_level or 1)
         statement = statement.where(project.c.id.in_(mine))
-    elif not wanted.everything:
-        statement = statement.where(visible(wanted.user_id))
+    else:
+        statement = statement.where(visible(wanted.viewer))
     if wanted.archived is not None:
         statement = statement.where(project.c.archived == wanted.archived)
     if wanted.visibility:
@@ -70,10 +69,12 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceFilter:
-    """Which groups: those that `user_id` may see (all with `everything`), narrowed; with `least_level` as a member."""
+    """Which groups: those that somebody may see, narrowed; with `least_level` those they are a member of.
 
-    user_id: int
-    everything: bool = False
+    A group is seen by whoever is a member of a project in it, as in GitLab.
+    """
+
+    viewer: Viewer
     search: str = ""
     top_only: bool = False
     least_level: int = 0
@@ -88,11 +89,15 @@ def namespaces(wanted: NamespaceFilter) -> Select[Any]:
     if wanted.within is not None:
         statement = within(wanted.within, directly=wanted.directly_within)
     if wanted.least_level:
-        statement = statement.where(namespace.c.id.in_(members.namespace_ids(wanted.user_id, wanted.least_level)))
-    elif not wanted.everything:
-        shown = ("public", "internal") if wanted.user_id else ("public",)
-        mine = namespace.c.id.in_(members.namespace_ids(wanted.user_id))
-        statement = statement.where(or_(namespace.c.visibility.in_(shown), mine))
+        statement = statement.where(
+            namespace.c.id.in_(members.namespace_ids(wanted.viewer.user_id, wanted.least_level))
+        )
+    elif not wanted.viewer.is_admin:
+        user_id = wanted.viewer.user_id
+        mine = namespace.c.id.in_(members.namespace_ids(user_id))
+        of_mine = select(project.c.namespace_id).where(project.c.id.in_(members.project_ids(user_id)))
+        is_open = namespace.c.visibility.in_(wanted.viewer.open_to)
+        statement = statement.where(or_(is_open, mine, namespace.c.id.in_(of_mine)))
     if wanted.kind:
         statement = statement.where(namespace.c.kind == wanted.kind)
     if wanted.top_only:

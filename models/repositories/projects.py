@@ -1,10 +1,11 @@
 """Projects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, insert, or_, select, update
+from sqlalchemy import ColumnElement, insert, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
@@ -14,6 +15,7 @@ from models.tables import Project
 
 project = table_of(Project)
 
+_REPORTER: Final = 20
 _LONGEST_ID = 16
 """Digits of 2^53, the largest id there is."""
 
@@ -71,21 +73,36 @@ async def find(connection: AsyncConnection, reference: int | str) -> Record | No
     return (await connection.execute(select(project).where(rule))).first()
 
 
-async def visible_to(connection: AsyncConnection, user_id: int, *, everything: bool) -> Sequence[Record]:
-    """The projects that a person may see, newest first."""
-    statement = select(project).order_by(project.c.id.desc())
-    if not everything:
-        statement = statement.where(visible(user_id))
-    return (await connection.execute(statement)).all()
+async def everything(connection: AsyncConnection) -> Sequence[Record]:
+    """All projects, newest first: for what the server does by itself."""
+    return (await connection.execute(select(project).order_by(project.c.id.desc()))).all()
 
 
-def visible(user_id: int) -> ColumnElement[bool]:
-    """Whether a person (0 is nobody) may see a project."""
-    shown = ("public", "internal") if user_id else ("public",)
-    return or_(project.c.visibility.in_(shown), project.c.id.in_(members.project_ids(user_id)))
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks at a list: administrators see all, `internal` those who may see internal projects and groups."""
+
+    user_id: int = 0
+    is_admin: bool = False
+    internal: bool = False
+
+    @property
+    def open_to(self) -> tuple[str, ...]:
+        """Visibilities of what is there for this person without being a member."""
+        return ("public", "internal") if self.internal else ("public",)
 
 
-def readable(user_id: int, level: int, *, internal: bool) -> ColumnElement[bool]:
-    """Whether a person may read the code of a project: of an open one, or as a member of at least that level."""
-    shown = ("public", "internal") if internal else ("public",)
-    return or_(project.c.visibility.in_(shown), project.c.id.in_(members.project_ids(user_id, level)))
+def visible(viewer: Viewer, level: int = 1) -> ColumnElement[bool]:
+    """Whether somebody has a project in their lists: an open one, or one that they are a member of at such a level.
+
+    The rules are those of `auth.permissions` for one project; whoever may see an open project may read it, too.
+    """
+    if viewer.is_admin:
+        return true()
+    return or_(project.c.visibility.in_(viewer.open_to), project.c.id.in_(members.project_ids(viewer.user_id, level)))
+
+
+async def readable_of(connection: AsyncConnection, viewer: Viewer, project_ids: Iterable[int]) -> frozenset[int]:
+    """Those of the projects whose pipelines somebody may see: guests of a private one may not."""
+    statement = select(project.c.id).where(project.c.id.in_(list(project_ids)), visible(viewer, _REPORTER))
+    return frozenset((await connection.execute(statement)).scalars())

@@ -14,6 +14,7 @@ from models.columns import Record, table_of
 from models.pipelines import Lease
 from models.repositories import jobs, members
 from models.repositories.namespaces import namespace
+from models.repositories.projects import Viewer, visible
 from models.repositories.runners import job, manager, project, runner, runner_project
 
 lease = table_of(Lease)
@@ -144,12 +145,12 @@ async def busy_managers(connection: AsyncConnection, runner_id: int) -> frozense
 class JobFilter:
     """Which jobs of a runner; empty fields do not narrow.
 
-    `reader_id` narrows to projects that this person may read: public ones, and those in which he has `level`.
+    `reader` narrows to open projects, and those in which this person has `level`.
     """
 
     status: str = ""
     system_id: str = ""
-    reader_id: int | None = None
+    reader: Viewer | None = None
     level: int = 0
     ascending: bool = False
 
@@ -162,8 +163,6 @@ def jobs_of(runner_id: int, wanted: JobFilter) -> Select[Any]:
         statement = statement.where(job.c.status == wanted.status)
     if wanted.system_id:
         statement = statement.where(job.c.system_id == wanted.system_id)
-    if wanted.reader_id is None:
+    if wanted.reader is None:
         return statement
-    joined = members.project_ids(wanted.reader_id, wanted.level)
-    public = select(project.c.id).where(project.c.visibility.in_(("public", "internal")))
-    return statement.where(or_(job.c.project_id.in_(joined), job.c.project_id.in_(public)))
+    return statement.where(job.c.project_id.in_(select(project.c.id).where(visible(wanted.reader, wanted.level))))
