@@ -2,7 +2,12 @@
 
 FROM python:3.11-slim AS environment
 ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/perdure
-RUN pip install --no-cache-dir uv==0.13.8
+# By the hashes of its wheels for amd64 and arm64.
+RUN echo "uv==0.13.8 \
+    --hash=sha256:e18a57b8b352eb7c8feb317b9f6f533c8f0ad9673fd6cf34bbe3cf1a9f6a8984 \
+    --hash=sha256:0b3e8b1a4f5e405e31e2ff33de8af4744831e9f7338539671efbd8c3c94e791d \
+    --hash=sha256:5337c30bb893b4f9ce0ceb921ba2da0d13f649da644f40ad3bef84083bef0203" > /tmp/uv.txt \
+    && pip install --no-cache-dir --require-hashes --requirement /tmp/uv.txt
 WORKDIR /build
 COPY pyproject.toml uv.lock ./
 # Exactly what the lock file says, without the project itself: its tree is copied below and comes first on the path.

@@ -10,8 +10,18 @@ from pods.listening import HANDED
 from pods.process import MARK
 from settings import Settings
 
-SECRET = frozenset({"PERDURE_SIGNING_KEY", "PERDURE_DATABASE_URL", "PERDURE_OBJECT_STORE"})
-"""What only the API may know: a runner hands its environment to the jobs it runs."""
+SECRET = frozenset(
+    {
+        "PERDURE_SIGNING_KEY",
+        "PERDURE_SECRETS_KEY",
+        "PERDURE_OIDC_CLIENT_SECRET",
+        "PERDURE_DATABASE_URL",
+        "PERDURE_OBJECT_STORE",
+    }
+)
+"""What only the API may know: a job can read the environment of the runner that runs it."""
+OF_STORES = ("AWS_", "AZURE_", "GOOGLE_", "PGPASS")
+"""How variables begin by which libraries find the keys of object stores and databases."""
 
 
 OF_ONE_PROCESS = frozenset({MARK, HANDED, "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"})
@@ -27,6 +37,8 @@ def child_environment(settings: Settings, *, secrets: bool) -> dict[str, str]:
     """The whole environment of a child; without `secrets` it cannot sign tokens nor reach database and store."""
     own = {name for name, _ in _walk(settings)} | OF_ONE_PROCESS
     inherited = {name: value for name, value in os.environ.items() if name not in own}
+    if not secrets:
+        inherited = {name: value for name, value in inherited.items() if not name.startswith(OF_STORES)}
     chosen = variables(settings)
     return inherited | {name: text for name, text in chosen.items() if secrets or name not in SECRET}
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from api import health
-from settings import FrontLimits, RefusalLimits, Settings, SizeLimits, TimeLimits
+from settings import FrontLimits, OidcSettings, RefusalLimits, Settings, SizeLimits, TimeLimits
 from workflows import search_attributes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def test_the_file_is_valid_by_the_compose_schema() -> None:
 @pytest.mark.parametrize("path", [COMPOSE, EXAMPLE, DOCKERFILE], ids=lambda path: path.name)
 def test_every_setting_named_exists(path: Path) -> None:
     """A misspelt variable would be ignored without a word."""
-    models = (Settings, TimeLimits, SizeLimits, RefusalLimits, FrontLimits)
+    models = (Settings, TimeLimits, SizeLimits, RefusalLimits, FrontLimits, OidcSettings)
     known = {f"{model.model_config['env_prefix']}{name}".upper() for model in models for name in model.model_fields}
     named = set(re.findall(r"\bPERDURE_[A-Z_]+", path.read_text()))
     assert named
@@ -59,8 +59,24 @@ def test_no_secret_is_written_down() -> None:
         for name, value in service.get("environment", {}).items():
             if re.search(r"PASSWORD|_PWD|SECRET|SIGNING_KEY|DATABASE_URL|MC_HOST", name):
                 found += 1
-                assert re.search(r"\$\{[A-Z_]+:\?", value), name
+                assert value is None or re.search(r"\$\{[A-Z_]+:\?", value), name
     assert found >= 9
+
+
+def test_jobs_reach_the_front_and_nothing_behind_it() -> None:
+    """What the runner's network has in it is all that a job can speak to."""
+    services = compose()["services"]
+    beside = {name for name, service in services.items() if "runners" in service["networks"]}
+    assert beside == {"front", "runner"}
+    assert services["runner"]["networks"] == ["runners"]
+    assert set(compose()["networks"]) == {name for service in services.values() for name in service["networks"]}
+
+
+def test_every_setting_of_sign_in_is_passed_on() -> None:
+    """A setting that the containers do not get would be without effect, and nobody told."""
+    passed = compose()["services"]["api"]["environment"].keys()
+    prefix = OidcSettings.model_config["env_prefix"]
+    assert {f"{prefix}{name}".upper() for name in OidcSettings.model_fields} - {"PERDURE_OIDC_TIMEOUT"} <= passed
 
 
 def test_lasting_services_come_back_and_one_shots_do_not() -> None:

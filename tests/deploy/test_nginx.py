@@ -246,6 +246,22 @@ async def test_the_front_tells_that_it_lives_without_asking_an_api(
         assert (answer.status, await answer.text()) == (200, "front\n")
 
 
+async def test_the_log_of_calls_has_no_query(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    """People and jobs may show their tokens there."""
+    async with (
+        front(tmp_path, f"127.0.0.1:{free_port()}") as address,
+        client.get(f"{address}/api/v4/projects?private_token=glpat-secret") as answer,
+    ):
+        assert answer.status == 503
+    log = "".join(file.read_text() for file in _logs(tmp_path))
+    assert "GET /api/v4/projects HTTP/1.1" in log
+    assert "glpat-secret" not in log
+
+
+def _logs(folder: Path) -> list[Path]:
+    return list(folder.rglob("access.log"))
+
+
 def test_the_template_gives_the_same_figures_as_the_front_of_the_embedded_mode() -> None:
     """Whichever front stands before the API, a runner is told the same."""
     limits = FrontLimits()

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pydantic_settings import BaseSettings
 
 from domain.errors import NotFound
 from pods.environment import SECRET, child_environment
@@ -39,6 +41,30 @@ def test_only_the_api_knows_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("PERDURE_SIGNING_KEY", "secret")
     children = {child.name: child for child in stack(Settings(home=tmp_path, database_url="postgresql://u:p@h/d"))}
     assert [name for name, child in children.items() if SECRET & set(child.env)] == ["api"]
+
+
+def test_every_setting_that_is_a_secret_is_known_as_one():
+    told = re.compile(r"(SECRET|PASSWORD|TOKEN|_KEY|SECRETS_KEY|_URL|_STORE)$")
+    open_ones = {"PERDURE_EXTERNAL_URL", "PERDURE_REGISTRY_URL"}
+    names = {name for name in child_environment(Settings(), secrets=True) if name.startswith("PERDURE_")}
+    every = {f"{prefix}{name}".upper() for prefix, name in _fields(Settings)}
+    assert names <= every
+    assert {name for name in every if told.search(name)} - open_ones == SECRET
+
+
+def _fields(model):
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseSettings):
+            yield from _fields(kind)
+        else:
+            yield model.model_config.get("env_prefix", ""), name
+
+
+def test_keys_of_stores_reach_no_child_that_runs_jobs(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    children = {child.name: child for child in stack(Settings(home=tmp_path))}
+    assert [name for name, child in children.items() if "AWS_SECRET_ACCESS_KEY" in child.env] == ["api"]
 
 
 def test_order_and_ports_come_from_the_settings(tmp_path):

@@ -34,19 +34,21 @@ async def embedded(home: Path, **values: str) -> AsyncIterator[tuple[str, str]]:
         yield f"http://{LOCAL}:{settings.temporal_http_port}", pages
 
 
-async def ask(url: str, host: str) -> int:
+async def ask(url: str, host: str, content: str = START) -> int:
     """Start a workflow as a page can, without asking the server beforehand whether it may."""
     headers = {"Content-Type": "text/plain", "Origin": "http://evil.example", "Host": host}
     async with httpx.AsyncClient(trust_env=False) as client:
         way = f"{url}/api/v1/namespaces/default/workflows/w-{len(host)}"
-        return (await client.post(way, content=START, headers=headers)).status_code
+        return (await client.post(way, content=content, headers=headers)).status_code
 
 
 async def test_nobody_starts_a_workflow_by_it(tmp_path: Path) -> None:
     async with embedded(tmp_path) as (url, pages):
         port = url.rpartition(":")[2]
-        for host in (f"{LOCAL}:{port}", f"localhost:{port}", LOCAL, "evil.example", "closed to all"):
-            assert await ask(url, host) in {httpx.codes.BAD_REQUEST, httpx.codes.FORBIDDEN}, host
+        for host in (f"{LOCAL}:{port}", f"localhost:{port}", LOCAL, "evil.example"):
+            assert await ask(url, host) == httpx.codes.FORBIDDEN, host
+        # No host at all: the server closes such a connection at once, and what was not read would break the answer.
+        assert await ask(url, "closed to all", "") == httpx.codes.BAD_REQUEST
         assert await ask(pages, pages.removeprefix("http://")) == httpx.codes.BAD_REQUEST, "no token of its own pages"
 
 
