@@ -77,6 +77,8 @@ class ConfigSources:
         """
         assert here.repository is not None
         self._settings = services.settings
+        self.key = f"user {caller.user_id}"
+        """Whose share of the compiler this takes."""
         self._projects = ReadableProjects(services, caller)
         self._here = here
         self._repository: Repository = here.repository

@@ -25,7 +25,7 @@ from domain.protection import Protection
 from git.pkt_line import error_packet
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve
-from git.turns import FETCHES, transfer
+from git.turns import FETCHES, turn_of
 from models.repositories import projects
 
 router = APIRouter()
@@ -94,7 +94,7 @@ async def receive_pack(path: str, request: Request, services: ServicesDep) -> Re
 
 async def _in_turn(access: GitAccess, stream: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
     """What git says to a fetch, once its caller may have one more."""
-    async with transfer(FETCHES, access.key, str(access.repository.path)), aclosing(stream):
+    async with turn_of(FETCHES, access.key, str(access.repository.path)), aclosing(stream):
         async for chunk in stream:
             yield chunk
 

@@ -22,7 +22,7 @@ from git.push import RefUpdate, applied, read_push, refused, unpack_failed, with
 from git.ref_transaction import move_refs
 from git.repository import Repository
 from git.smart_http import Service, serve
-from git.turns import PUSHES, transfer
+from git.turns import PUSHES, turn_of
 from models.repositories import projects, pushes
 
 _ABANDONED: Final = timedelta(minutes=2)
@@ -49,7 +49,7 @@ async def receive(
     and then no ref of the push moves. So is what goes wrong: git shows its user nothing of what HTTP says here.
     """
     try:
-        async with transfer(PUSHES, key, str(repository.path)):
+        async with turn_of(PUSHES, key, str(repository.path)):
             return await _received(services, project, repository, body)
     except PerdureError as error:
         log.warning("a push was refused", project=project.row.id, error=str(error))

@@ -41,11 +41,12 @@ PATIENCE: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """How many commands may run at once: of all callers, of one caller, and in one repository."""
+    """How many may run at once: of all callers, of one caller, and in one repository. `what` they are."""
 
     at_once: int
     of_caller: int
     of_repository: int
+    what: str = "git commands"
 
 
 COMMANDS: Final = Places(at_once=24, of_caller=4, of_repository=8)
@@ -54,9 +55,9 @@ STREAMS: Final = Places(at_once=64, of_caller=6, of_repository=64)
 """Commands whose output goes on as it comes, to clients that may be slow. They hold no thread."""
 
 
-PUSHES: Final = Places(at_once=24, of_caller=4, of_repository=8)
+PUSHES: Final = Places(at_once=24, of_caller=4, of_repository=8, what="pushes")
 """Pushes, from the first byte to their pipelines."""
-FETCHES: Final = Places(at_once=512, of_caller=16, of_repository=512)
+FETCHES: Final = Places(at_once=512, of_caller=16, of_repository=512, what="fetches")
 """Fetches and clones; each job is a caller of its own. They are as slow as their clients."""
 
 
@@ -101,8 +102,9 @@ class Turns:
             self._let_in()
             if isinstance(error, TimeoutError):
                 raise Unavailable(
-                    f"Git is busy: {self.places.of_caller} commands of one caller and {self.places.of_repository} in "
-                    f"one repository run at once, and {patience:g} s were not enough. Ask for less at a time."
+                    f"The server is busy: {self.places.of_caller} {self.places.what} of one caller and "
+                    f"{self.places.of_repository} in one repository run at once, and {patience:g} s were not enough. "
+                    "Ask for less at a time."
                 ) from error
             raise
 
@@ -134,7 +136,7 @@ async def turn(places: Places, repository: str) -> AsyncIterator[None]:
     if caller is None or not caller.key or _HOLDS.get():
         yield
         return
-    async with transfer(places, caller.key, repository):
+    async with turn_of(places, caller.key, repository):
         if caller.is_gone:
             raise Unavailable(_GONE)
         _HOLDS.set(True)
@@ -145,10 +147,10 @@ async def turn(places: Places, repository: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def transfer(places: Places, key: str, repository: str) -> AsyncIterator[None]:
+async def turn_of(places: Places, key: str, repository: str, patience: float | None = None) -> AsyncIterator[None]:
     """Wait until a caller may have one more, whoever the present one is. Raises `Unavailable`."""
     turns = _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
-    async with turns.one(key, repository):
+    async with turns.one(key, repository, patience):
         yield
 
 

@@ -1,8 +1,8 @@
 """The form that starts a pipeline by hand, prefilled from the configuration at a ref."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -122,14 +122,14 @@ async def _form_of(services: Services, project: ProjectAccess, name: str) -> For
         request = PipelineRequest(project.row.id, project.caller.user_id, ref, sha, WEB, tag)
         request = await with_commit(request, repository)
         config = await configuration_of(services, project.row, sha, repository, {})
-        loop = asyncio.get_running_loop()
-        inputs, values = await loop.run_in_executor(services.compilers, input_fields, config.text, config.file)
         async with services.database.read() as connection:
             user = await accounts.get(connection, project.caller.user_id)
             ours = await reaching(services, connection, project.row.id)
         context = event_context(services.settings, request, project.row, user, services.clock(), ours)
         sources = ConfigSources.of_event(services, request, project.row, user, repository)
-        compilation = Compilation(services, config.text, replace(context, inputs=values), sources, config.file)
+        compilation = Compilation(services, config.text, context, sources, config.file)
+        inputs, values = await compilation.compute(partial(input_fields, config.text, config.file))
+        compilation.context = replace(context, inputs=values)
         try:
             return Form(inputs, variable_fields(await compilation.plan(every_job=True)))
         except ConfigInvalid as error:

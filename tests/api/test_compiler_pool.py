@@ -1,12 +1,15 @@
 """The process that compiles configurations."""
 
+import os
+import signal
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from api.compiler_pool import compiler_pool
+from api.compiler_pool import OutOfTime, compiler_pool, within
 
 
 def test_it_imports_the_compiler_and_neither_the_server_nor_the_program(
@@ -21,3 +24,24 @@ def test_it_imports_the_compiler_and_neither_the_server_nor_the_program(
     assert sys.modules["__main__"] is program
     assert "domain.config.compile" in loaded
     assert not loaded & {"sqlalchemy", "fastapi", "temporalio", "pydantic", "api.services"}
+
+
+def test_a_process_that_died_is_replaced() -> None:
+    with compiler_pool() as pool:
+        with pytest.raises(BrokenProcessPool):
+            pool.submit(os.kill, pool.submit(os.getpid).result(60), signal.SIGKILL).result(60)
+        assert pool.submit(len, "ab").result(60) == 2
+
+
+def test_what_computes_too_long_is_ended_and_the_process_goes_on() -> None:
+    with compiler_pool() as pool:
+        with pytest.raises(OutOfTime):
+            pool.submit(within, 0.5, endless).result(60)
+        told, seconds = pool.submit(within, 5.0, os.getpid).result(60)
+        assert (told != os.getpid(), seconds < 5.0) == (True, True)
+
+
+def endless() -> None:
+    """Compute."""
+    while True:
+        sum(range(1000))

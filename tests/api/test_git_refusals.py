@@ -158,7 +158,7 @@ async def test_one_caller_pushes_only_so_often_at_a_time(site: Site, monkeypatch
     monkeypatch.setattr(push, "PUSHES", Places(at_once=9, of_caller=0, of_repository=9))
     monkeypatch.setattr(turns, "PATIENCE", 0.1)
     await work_tree(site)
-    assert "Git is busy" in await refused(site, "push", await remote(site), "main")
+    assert "The server is busy" in await refused(site, "push", await remote(site), "main")
 
 
 async def test_one_caller_fetches_only_so_often_at_a_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,4 +166,4 @@ async def test_one_caller_fetches_only_so_often_at_a_time(site: Site, monkeypatc
     assert (await try_git("push", await remote(site), "main", cwd=tree))[0] == 0
     monkeypatch.setattr(git_http, "FETCHES", Places(at_once=9, of_caller=0, of_repository=9))
     monkeypatch.setattr(turns, "PATIENCE", 0.1)
-    assert "Git is busy" in await refused(site, "clone", await remote(site), str(site.folder / "copy"))
+    assert "The server is busy" in await refused(site, "clone", await remote(site), str(site.folder / "copy"))

@@ -155,7 +155,7 @@ async def test_who_waits_is_served_in_their_order_when_a_place_is_free() -> None
 async def test_a_turn_that_does_not_come_in_time_is_refused_and_takes_no_place() -> None:
     turns = Turns(Places(at_once=1, of_caller=1, of_repository=1))
     async with turns.one("eve", "r"):
-        with pytest.raises(Unavailable, match="1 commands of one caller"):
+        with pytest.raises(Unavailable, match="1 git commands of one caller"):
             async with turns.one("bob", "s", patience=0.01):
                 raise AssertionError
         assert not turns.waiting
