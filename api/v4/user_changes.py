@@ -15,9 +15,9 @@ from api.v4.parameters import Optionals, given
 from api.v4.representation.people import account
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
-from domain.errors import FieldsInvalid, Forbidden, Refused
+from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
 from models.columns import Record
-from models.repositories import accounts, identities, sessions
+from models.repositories import accounts, identities, namespaces, sessions
 from models.repositories.audit import Entity, Happened
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
@@ -76,6 +76,8 @@ async def create_user(
     values = await new.values(services)
     name, email, now = values.pop("name"), values.pop("email"), services.clock()
     async with services.database.write() as connection:
+        if not await namespaces.is_free(connection, new.username):
+            raise Invalid(f"Username {new.username} has already been taken.")
         user_id = await accounts.create_user(connection, new.username, name, email, now, **values)
         await _require_free(connection, email, user_id)
         row = await accounts.get(connection, user_id)

@@ -31,6 +31,8 @@ async def create(
     """Add a group, within `parent` or at the top. Raises `Invalid` when the path is taken."""
     full_path = path if parent is None else f"{parent.full_path}/{path}"
     await require_free(connection, full_path)
+    if parent is None and values.get("kind") != "user" and not await is_free(connection, path):
+        raise Invalid(f"Path {path} has already been taken.")  # by a person, whose own namespace it would be
     statement = insert(namespace).values(
         path=path,
         full_path=full_path,

@@ -150,3 +150,17 @@ async def test_what_was_done_to_a_group_is_on_record(site: Site) -> None:
     details = events[0]["details"]
     assert (details["member"], details["access_level"], details["author_name"]) == ("ada", DEVELOPER, "root")
     assert [item["entity_id"] for item in (await call(site, "GET", f"/groups/{team}/audit_events")).json()] == [team]
+
+
+async def test_people_and_groups_share_their_names(site: Site) -> None:
+    """Else a group would be there where a person's own projects belong, and the other way round."""
+    await site.person("ada")
+    async with site.client(site.root) as client:
+        for path in ("ada", "ADA"):
+            answer = await client.post("/api/v4/groups", json={"name": "x", "path": path})
+            assert (answer.status_code, "has already been taken" in answer.text) == (400, True)
+        assert (await client.post("/api/v4/groups", json={"name": "x", "path": "bea"})).status_code == 201
+        for username in ("bea", "Bea", "Ada"):
+            new = {"username": username, "name": "x", "email": "x@example.com", "password": "long enough 1"}
+            answer = await client.post("/api/v4/users", json=new)
+            assert (answer.status_code, "has already been taken" in answer.text) == (400, True)
