@@ -13,6 +13,7 @@ from httpx import AsyncClient
 from api.app import create_framework
 from tests.api.v4.site import Site, open_site
 from tests.permissions.routes import every_route
+from tests.security.request_bodies import bodies
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 _ENDLESS = ("/events", "/trace/live")
@@ -85,34 +86,6 @@ async def test_no_parameter_of_a_query_is_a_fault(site: Site, hostile: str) -> N
     )
     async with site.client(site.root) as client:
         assert await faults(client, calls) == []
-
-
-def bodies(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
-    """Of each call that takes a JSON body: method, route, a body with every field, and the schemas of its fields."""
-    for route, methods in document["paths"].items():
-        for method in methods.keys() & {"post", "put", "patch"}:
-            content = (methods[method].get("requestBody") or {}).get("content", {}).get("application/json")
-            if content is not None and not route.endswith("/jobs/request"):  # which waits for jobs
-                fields = resolved(content["schema"], document).get("properties", {})
-                yield method, route, {name: plausible(schema, document) for name, schema in fields.items()}, fields
-
-
-def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
-    """A schema without the detour by its name."""
-    named = schema.get("$ref")
-    return document["components"]["schemas"][named.rpartition("/")[2]] if named else schema
-
-
-def plausible(schema: dict[str, Any], document: dict[str, Any]) -> Any:
-    """Some value that a schema allows."""
-    whole = resolved(schema, document)
-    for choice in ("anyOf", "allOf", "oneOf"):
-        if choice in whole:
-            return plausible(whole[choice][0], document)
-    if "enum" in whole:
-        return whole["enum"][0]
-    values = {"integer": max(1, whole.get("minimum", 1)), "number": 1, "boolean": False, "array": [], "object": {}}
-    return values.get(whole.get("type", "string"), "plausible")
 
 
 @pytest.mark.parametrize("word", WORDS.values(), ids=WORDS.keys())
