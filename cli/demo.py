@@ -28,6 +28,9 @@ from settings import Settings
 
 EXAMPLE: Final = Path(__file__).resolve().parent.parent / "examples" / "calculator"
 ORGANISATION: Final = "demo"
+USER: Final = "demo-user"
+EARLIER_USER: Final = "demo"
+"""Of demos before people and groups shared their names."""
 PROJECT: Final = "calculator"
 LOOK_EVERY: Final = 0.3
 PATIENCE: Final = 600.0
@@ -106,9 +109,9 @@ def _set_up(settings: Settings, root: Api) -> Scene:
 
 
 def _user(root: Api) -> int:
-    found = root.get("/users", username="demo")
+    found = root.get("/users", username=USER) or root.get("/users", username=EARLIER_USER)
     if not found:
-        return int(root.post("/users", username="demo", name="Demo User", email="demo@example.org")["id"])
+        return int(root.post("/users", username=USER, name="Demo User", email="demo@example.org")["id"])
     return int(found[0]["id"])
 
 
