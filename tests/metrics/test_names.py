@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from prometheus_client import generate_latest
 
 from api.exposing import exposition_of
 from metrics import names
 from metrics.definition import By, Kind
+from metrics.exposition import Exposition
 from metrics.front_metrics import FrontMetrics
 from tests.api.v4.site import Site, open_site
 from tests.docs.metrics_table import PAGE, page
@@ -52,8 +52,8 @@ async def test_an_idle_server_tells_every_name_and_no_other_of_ours(site: Site) 
     promtool("check", "metrics", stdin=text.encode())
 
 
-def test_an_idle_front_tells_every_name_and_no_other_of_ours() -> None:
-    text = generate_latest(FrontMetrics().registry).decode()
+async def test_an_idle_front_tells_every_name_and_no_other_of_ours() -> None:
+    text = (await Exposition(FrontMetrics().registry).text()).decode()
     told = Scrape(text)
     wanted = [one for one in names.ALL if one.by in {By.FRONT, By.EVERY}]
     assert [one.name for one in wanted if not told.has(one)] == []

@@ -1,9 +1,10 @@
 """Globs: what they match, and that a second way to compare them finds the same."""
 
+import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from domain.config.rules.globs import Glob, PathText, is_exact, is_extension, is_top_level
@@ -90,9 +91,18 @@ PIECES = st.sampled_from(
 PATHS = st.lists(st.sampled_from(["a", "b", ".", "ab", "x", "c", "/", "{"]), min_size=1, max_size=6).map("".join)
 
 
-@given(st.lists(PIECES, max_size=6).map("".join), PATHS)
+def test_a_set_that_alternatives_cut_matches_nothing() -> None:
+    assert not any(Glob("[a{a,b}[ab]").matches(path) for path in ("a", "b", "[", "[ab]"))
+
+
+CUT = re.compile(r"\[[^\]]*[{},]")
+"""Alternatives within a set: Ruby puts them in before it looks for sets, and we do not."""
+
+
+@given(st.lists(PIECES, max_size=6).map("".join).filter(lambda glob: not CUT.search(glob)), PATHS)
+@example("[a/[ab]", "a")
 def test_a_second_way_to_compare_finds_the_same(glob: str, path: str) -> None:
-    assert Glob(glob).matches(path) is any(_compare(one.split("/"), path.split("/")) for one in _braces(glob))
+    assert Glob(glob).matches(path) is any(_compare(_segments(one), path.split("/")) for one in _braces(glob))
 
 
 @given(st.text("a/*?[]{},!^-\\b"), st.text("ab/{}[]", min_size=1))
@@ -115,6 +125,19 @@ def _braces(glob: str) -> list[str]:
             inner = [glob[low + 1 : high] for low, high in pairwise(cuts)]
             return [one for text in inner for one in _braces(glob[:start] + text + glob[position + 1 :])]
     return [glob]
+
+
+def _segments(glob: str) -> list[str]:
+    """A glob cut at its slashes; one within a set is a member of it (Ruby's `File.fnmatch`)."""
+    found, begin, position = [], 0, 0
+    while position < len(glob):
+        if glob[position] == "[":
+            position = max(position, glob.find("]", position))
+        elif glob[position] == "/":
+            found.append(glob[begin:position])
+            begin = position + 1
+        position += 1
+    return [*found, glob[begin:]]
 
 
 def _compare(globs: list[str], names: list[str]) -> bool:
