@@ -46,9 +46,7 @@ def test_only_the_api_knows_secrets(tmp_path, monkeypatch):
 def test_every_setting_that_is_a_secret_is_known_as_one():
     told = re.compile(r"(SECRET|PASSWORD|TOKEN|_KEY|SECRETS_KEY|_URL|_STORE)$")
     open_ones = {"PERDURE_EXTERNAL_URL", "PERDURE_REGISTRY_URL"}
-    names = {name for name in child_environment(Settings(), secrets=True) if name.startswith("PERDURE_")}
     every = {f"{prefix}{name}".upper() for prefix, name in _fields(Settings)}
-    assert names <= every
     assert {name for name in every if told.search(name)} - open_ones == SECRET
 
 
