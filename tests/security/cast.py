@@ -12,12 +12,14 @@ from sqlmodel import SQLModel
 
 from auth.job_token import JobClaims
 from models.repositories import namespaces, projects
-from settings import RefusalLimits
+from settings import RateLimits, RefusalLimits
 from tests.api.runner.world import TWO_JOBS
 from tests.api.v4.site import Site, open_site
 from tests.security.doors import Place
 
 REGISTRY = "registry.example:5000"
+COUNTED_NEVER = RateLimits(api_calls=0, anonymous_api_calls=0)
+"""Thousands of tokens of one address are too many for an answer; here each is looked at."""
 TRIGGERED = '{workflow: {rules: [{if: $CI_PIPELINE_SOURCE == "pipeline"}]}, by-hand: {script: x, when: manual}}'
 HELD_BACK_NEVER = RefusalLimits(refusal_pause=0)
 
@@ -60,7 +62,8 @@ async def _project(site: Site, *, organisation: str = "") -> Any:
 @asynccontextmanager
 async def cast_of(folder: Path, database_url: str) -> AsyncIterator[Cast]:
     """Everybody in place, with a log that is empty and a repository that is not."""
-    async with open_site(folder, database_url, registry_url=REGISTRY, refusals=HELD_BACK_NEVER) as site:
+    settings = {"registry_url": REGISTRY, "refusals": HELD_BACK_NEVER, "rates": COUNTED_NEVER}
+    async with open_site(folder, database_url, **settings) as site:
         await site.commit({"README": "hello\n", ".gitlab-ci.yml": TRIGGERED})
         world = site.world
         finished = await _job(world, "one: {script: a}\n")
