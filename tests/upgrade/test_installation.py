@@ -78,9 +78,7 @@ async def server(tmp_path: Path, old_database: Path, request: pytest.FixtureRequ
                 file.unlink()
             shutil.copy(old_database, home / "perdure.db")
             await command.run("upgrade")
-        async with running_server(
-            home.parent, temporal, **TIMES, pending_unmatched=AGES, pending_limit=AGES
-        ) as running_one:
+        async with running_server(home.parent, temporal, **TIMES) as running_one:
             yield running_one
 
 
