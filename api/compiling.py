@@ -84,11 +84,11 @@ class Compilation:
             try:
                 limited = partial(within, COMPUTING - self.computed, work)
                 result, seconds = await loop.run_in_executor(self.services.compilers, limited)
+                self.computed += seconds
+                if self.computed > COMPUTING:
+                    raise OutOfTime
             except BrokenProcessPool as error:
                 raise Unavailable("The compiler of configurations died; try again.") from error
             except OutOfTime as error:
                 raise ConfigInvalid((ConfigIssue(_TOO_LONG, file=self.file),)) from error
-        self.computed += seconds
-        if self.computed > COMPUTING:
-            raise ConfigInvalid((ConfigIssue(_TOO_LONG, file=self.file),))
         return result

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.deps import shown_caller
 from api.errors import answer_to
+from api.replayed_body import replayed
 from api.services import Services
 from domain.errors import PerdureError
 from models.columns import Record
@@ -75,7 +76,7 @@ class IdempotentCalls:
     async def _carry_out(self, scope: Scope, body: bytes, send: Send, key: _Key) -> None:
         answer = _Answer()
         try:
-            await self._app(scope, _said(body), answer.take)
+            await self._app(scope, replayed(body), answer.take)
         except BaseException:
             await self._forget(key)
             raise
@@ -172,16 +173,3 @@ async def _whole(receive: Receive, limit: int) -> bytes | None:
         parts.append(part)
         if not message.get("more_body"):
             return b"".join(parts)
-
-
-def _said(body: bytes) -> Receive:
-    sent = False
-
-    async def receive() -> Message:
-        nonlocal sent
-        if sent:
-            return {"type": "http.disconnect"}
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive

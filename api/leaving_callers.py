@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from starlette.types import Message, Receive
 
+from api.replayed_body import replayed
 from api.runner.body import limited_body
 from domain.size_limits import fixed
 from git.turns import CALLER, GitCaller
@@ -35,20 +35,11 @@ class EndsWithCaller(APIRoute):
             CALLER.set(caller)
             watching = asyncio.create_task(_watch(request, caller))
             try:
-                return await handler(Request(request.scope, _again(body)))
+                return await handler(Request(request.scope, replayed(body)))
             finally:
                 watching.cancel()
 
         return watched
-
-
-def _again(body: bytes) -> Receive:
-    """A body that was read."""
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
 
 
 async def _watch(request: Request, caller: GitCaller) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from api.pages.ansi import PLAIN, Style, rendered
+from domain.decimal_number import decimal_number
 
 _STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f]{2}[OE]"
 _CONTINUED: Final = re.compile(rf"\n{_STAMP}\+")
@@ -15,6 +16,7 @@ _CONTINUED: Final = re.compile(rf"\n{_STAMP}\+")
 _STAMPED: Final = re.compile(rf"^{_STAMP}[ +]")
 _MARKER: Final = re.compile(r"(?:\x1b\[0K)?section_(start|end):\d+:[^\r\n]*?\r(?:\x1b\[0K)?")
 _LONGEST_STATE: Final = 200
+_LINE_DIGITS: Final = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class State:
     def parse(cls, text: str) -> Self:
         """Read such a text, whoever wrote it; what makes no sense is left out."""
         number, *names = text[:_LONGEST_STATE].split(".")
-        line = int(number) if number.isascii() and number.isdecimal() and len(number) < 12 else 0
+        line = decimal_number(number, _LINE_DIGITS) or 0
         return cls(line, Style.from_classes(names))
 
 

@@ -17,6 +17,7 @@ from api.v4.access import Id
 from api.v4.hook_holders import PLACES, Access, HookAccess, hook_of, of_instance
 from api.v4.pagination import PagingDep
 from api.v4.representation.hooks import hook_event as shown
+from domain.decimal_number import decimal_number
 from domain.errors import Invalid
 from domain.hooks import Event, HookScope, flags_of
 from domain.sealed_for import HOOK_BODY
@@ -81,8 +82,9 @@ def _codes(status: str) -> range | None:
         return None
     if status in _GROUPS:
         return _GROUPS[status]
-    if status.isascii() and status.isdigit() and int(status) in _CODES:
-        return range(int(status), int(status) + 1)
+    code = decimal_number(status)
+    if code is not None and code in _CODES:
+        return range(code, code + 1)
     raise Invalid(f"status does not have a valid value: give a code of HTTP, or one of {', '.join(_GROUPS)}.")
 
 

@@ -22,6 +22,7 @@ from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.merge_requests import listed as shown_in_list
 from auth.permissions import REPORTER, Action, Caller
+from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from domain.merge_requests import MOST_DESCRIPTION, MOST_TITLE, State, changed_labels, squashes, with_draft
 from models.repositories import merge_requests, projects, relations
@@ -34,6 +35,7 @@ from models.repositories.paging import slice_of
 router = APIRouter()
 
 _MOST_NUMBER: Final = 2**53
+_IID_DIGITS: Final = 9
 
 
 def _words(value: Any) -> Any:
@@ -139,9 +141,10 @@ FilterDep = Annotated[MergeRequestFilter, Depends(filter_of)]
 
 def _numbers(texts: Sequence[str]) -> tuple[int, ...]:
     words = [word for text in texts for word in text.split(",")]
-    if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+    numbers = tuple(number for word in words if (number := decimal_number(word, _IID_DIGITS)) is not None)
+    if len(numbers) < len(words):
         raise Invalid("iids is invalid: give numbers of merge requests.")
-    return tuple(map(int, words))
+    return numbers
 
 
 def _aware(value: datetime | None) -> datetime | None:

@@ -13,7 +13,7 @@ from domain.contributions import Action
 from models.columns import table_of
 from models.contributions import Contribution
 from models.repositories import members, projects
-from models.repositories.projects import Viewer
+from models.repositories.projects import REPORTER, Viewer
 from models.tables import Project, User
 
 contribution = table_of(Contribution)
@@ -21,7 +21,6 @@ project = table_of(Project)
 user = table_of(User)
 
 _GUEST: Final = 10
-_REPORTER: Final = 20
 
 
 async def add(connection: AsyncConnection, made: Sequence[rules.Contribution], now: datetime) -> None:
@@ -116,4 +115,4 @@ def _visible(viewer: Viewer) -> ColumnElement[bool]:
         return contribution.c.project_id.in_(select(project.c.id).where(projects.visible(viewer, level)))
 
     plain = (contribution.c.target_type == "") & (contribution.c.action != Action.PUSHED)
-    return open_to(_REPORTER) | (plain & open_to(_GUEST))
+    return open_to(REPORTER) | (plain & open_to(_GUEST))

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, insert, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.decimal_number import decimal_number
 from models.columns import Record, table_of
 from models.repositories import hooks, members, namespaces, protected_refs
 from models.repositories.hooks import HookOwner
@@ -15,7 +16,7 @@ from models.tables import Project
 
 project = table_of(Project)
 
-_REPORTER: Final = 20
+REPORTER: Final = 20
 _LONGEST_ID = 16
 """Digits of 2^53, the largest id there is."""
 
@@ -68,8 +69,8 @@ async def change(connection: AsyncConnection, project_id: int, **values: Any) ->
 async def find(connection: AsyncConnection, reference: int | str) -> Record | None:
     """A project by its id or full path, or None."""
     text = str(reference)
-    is_id = text.isascii() and text.isdigit() and len(text) <= _LONGEST_ID
-    rule = project.c.id == int(text) if is_id else project.c.full_path == text
+    key = decimal_number(text, _LONGEST_ID)
+    rule = project.c.full_path == text if key is None else project.c.id == key
     return (await connection.execute(select(project).where(rule))).first()
 
 
@@ -104,5 +105,5 @@ def visible(viewer: Viewer, level: int = 1) -> ColumnElement[bool]:
 
 async def readable_of(connection: AsyncConnection, viewer: Viewer, project_ids: Iterable[int]) -> frozenset[int]:
     """Those of the projects whose pipelines somebody may see: guests of a private one may not."""
-    statement = select(project.c.id).where(project.c.id.in_(list(project_ids)), visible(viewer, _REPORTER))
+    statement = select(project.c.id).where(project.c.id.in_(list(project_ids)), visible(viewer, REPORTER))
     return frozenset((await connection.execute(statement)).scalars())

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -162,13 +163,18 @@ async def test_a_stranger_is_asked_who_he_is_and_a_reporter_may_not_push(site: S
     assert answer.headers["www-authenticate"].startswith("Basic")
 
 
-async def test_a_job_token_reads_its_own_project_only_while_it_runs(site: Site) -> None:
+async def running_job(site: Site) -> tuple[Path, dict[str, Any], str]:
+    """A work tree that was pushed, the job of its pipeline that runs, and where that fetches from with its token."""
     tree = await work_tree(site)
     await git("push", "-q", await remote(site), "main", cwd=tree)
     (made,) = await pipelines_of(site)
     await site.world.settle(made.id)
     job = await site.world.job()
-    url = await remote(site, job["token"], "gitlab-ci-token")
+    return tree, job, await remote(site, job["token"], "gitlab-ci-token")
+
+
+async def test_a_job_token_reads_its_own_project_only_while_it_runs(site: Site) -> None:
+    tree, job, url = await running_job(site)
     fetch = ("fetch", "-q", url, *job["git_info"]["refspecs"], "--depth", "20")
     bare = site.folder / "bare"
     await git("init", "-q", bare, cwd=site.folder)
@@ -179,12 +185,7 @@ async def test_a_job_token_reads_its_own_project_only_while_it_runs(site: Site) 
 
 
 async def test_the_job_of_somebody_who_is_blocked_reads_nothing(site: Site) -> None:
-    tree = await work_tree(site)
-    await git("push", "-q", await remote(site), "main", cwd=tree)
-    (made,) = await pipelines_of(site)
-    await site.world.settle(made.id)
-    job = await site.world.job()
-    url = await remote(site, job["token"], "gitlab-ci-token")
+    tree, _, url = await running_job(site)
     assert (await try_git("ls-remote", url, cwd=tree))[0] == 0
     await site.block(site.root)
     code, said = await try_git("ls-remote", url, cwd=tree)

@@ -32,7 +32,7 @@ deploy: {stage: later, script: x, environment: {name: live, on_stop: stop}}
 stop: {stage: later, script: x, when: manual, environment: {name: live, action: stop}}
 """
 LEVELS = {"guest": 10, "reporter": 20, "developer": 30, "maintainer": 40, "owner": 50}
-LAST = ("DELETE", "archive", "/projects/{project}", "/block")
+LAST = ("DELETE", "archive", "/block")
 """What takes away what other doors need comes last."""
 FIELDS = {
     "ref": "main",
@@ -99,8 +99,7 @@ async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
             nightly = {"description": "nightly", "ref": "main", "cron": "0 1 * * *", "active": True}
             assert (await client.post(f"{base}/pipeline_schedules", json=nightly)).status_code == 201
             await client.post(f"{base}/repository/branches", params={"branch": "feature", "ref": "main"})
-            ends = str(opened.services.clock().date() + timedelta(days=9))
-            bot = {"name": "bot", "scopes": ["api"], "access_level": 50, "expires_at": ends}
+            bot = {"name": "bot", "scopes": ["api"], "access_level": 50, "expires_at": _ends(opened)}
             assert (await client.post(f"{base}/access_tokens", json=bot)).status_code == 201
         yield opened
 
@@ -113,12 +112,12 @@ async def doors(site: Site) -> list[tuple[str, str, dict[str, Any]]]:
     }
     async with site.services.database.read() as connection:
         names = {row.name: row.id for row in (await connection.execute(select(job.c.id, job.c.name))).all()}
-    found = []
+    found, token_id = [], max((await seen(site)).tokens)
     for method, route in every_route(site.services):
         if method in {"GET", "HEAD"} or route.endswith(("/jobs/request", "upload-pack", "receive-pack")):
             continue
         job_id = names["gate" if route.endswith("/play") else "fails"]
-        which = {"job_id": job_id, "token_id": max((await seen(site)).tokens), "branch": "feature"}
+        which = {"job_id": job_id, "token_id": token_id, "branch": "feature"}
         address = filled(route, site, {name: str(value) for name, value in which.items()})
         found.append((method, address, {**made.get((method, route), {}), "expires_at": _ends(site)}))
     return sorted(found, key=lambda door: (any(word in door[0] + door[1] for word in LAST), door[1]))
