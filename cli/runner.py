@@ -12,7 +12,8 @@ import typer
 from cli.exit_codes import exit_code
 from domain.errors import Invalid, NotFound, PerdureError
 from fleet.client import RunnerClient, api_base
-from fleet.config import EXECUTORS, FleetConfig, RunnerEntry, add_runner, load_config, system_id
+from fleet.config import EXECUTORS, FleetConfig, RunnerEntry, add_runner, load_config, placed, system_id
+from fleet.executors.job_user import JobUser
 from fleet.features import runner_info
 from fleet.loop import RunnerProcess
 from fleet.reply import Registration
@@ -29,7 +30,13 @@ ConfigOption = Annotated[
 
 
 @app.command()
-def run(config: ConfigOption = DEFAULT_CONFIG) -> None:
+def run(
+    config: ConfigOption = DEFAULT_CONFIG,
+    user: Annotated[str, typer.Option("--user", "-u", help="Run jobs as this user; only root can.")] = "",
+    builds_dir: Annotated[
+        Path | None, typer.Option(help="Where jobs have their folders, instead of what config.toml says.")
+    ] = None,
+) -> None:
     """Take jobs and run them until told to end.
 
     SIGQUIT finishes the running jobs first; SIGTERM and SIGINT abort them.
@@ -39,7 +46,7 @@ def run(config: ConfigOption = DEFAULT_CONFIG) -> None:
         fleet = load_config(config)
         if not fleet.runners:
             raise NotFound(f"{config} holds no [[runners]]; add one with `perdure runner register --config {config}`")
-        asyncio.run(_run(fleet, config.resolve().parent))
+        asyncio.run(_run(placed(fleet, builds_dir), config.resolve().parent, JobUser.named(user) if user else None))
     except PerdureError as error:
         _fail(error)
 
@@ -67,10 +74,12 @@ def register(
     typer.echo(known.id)
 
 
-async def _run(fleet: FleetConfig, folder: Path) -> None:
-    process = RunnerProcess(fleet, folder)
+async def _run(fleet: FleetConfig, folder: Path, user: JobUser | None) -> None:
+    process = RunnerProcess(fleet, folder, user=user)
     process.heed_signals()
-    logging.getLogger(__name__).info("runner with %d entries starts, process %d", len(fleet.runners), os.getpid())
+    whose = f"as {user.name}" if user else "as the user of this process"
+    log = logging.getLogger(__name__)
+    log.info("runner with %d entries starts, process %d; it runs jobs %s", len(fleet.runners), os.getpid(), whose)
     await process.run()
 
 

@@ -13,9 +13,27 @@ from typing import Final
 
 from domain.errors import Invalid
 
+SUFFIXES: Final = {"zip": ".zip", "gzip": ".gz", "raw": ""}
+"""Formats that are written here, and how their files end."""
 COPY_SIZE: Final = 256 * 1024
 _UNREADABLE: Final = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, RuntimeError)
 """What the library raises for damaged entries, and as `RuntimeError` for encrypted and for unknown ones."""
+
+
+def pack(form: str, root: Path, names: Sequence[str], target: Path) -> int:
+    """Make the file `target` of a format of `SUFFIXES`; how many bytes it has. Raises Invalid, and leaves no file then.
+
+    A raw file is copied: what it is changes no more then.
+    """
+    if form == "zip":
+        pack_zip(root, names, target)
+    elif form == "gzip":
+        pack_gzip(root, names, target)
+    elif len(names) == 1:
+        shutil.copyfile(real_file(root, names[0]), target)
+    else:
+        raise Invalid(f"format 'raw' takes one file, the paths match {len(names)}: {', '.join(names[:5])}")
+    return target.stat().st_size
 
 
 def pack_zip(root: Path, names: Sequence[str], target: Path) -> None:

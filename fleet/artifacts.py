@@ -1,19 +1,19 @@
 """A job's artifacts: what it takes from earlier jobs and what it hands on (reference: runner protocol, section 6)."""
 
-import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from domain.errors import Invalid, PerdureError
-from fleet.archives import pack_gzip, pack_zip, real_file, unpack_zip
+from fleet.archives import SUFFIXES, pack, unpack_zip
 from fleet.client import JobKey, RunnerClient, Upload
+from fleet.executors.files import new_file
+from fleet.executors.hands import Hands
 from fleet.globs import excluded, find_files
 from fleet.job import ArtifactRequest, Dependency
 from fleet.trace import Trace
 from fleet.variables import expand
-
-SUFFIXES = {"zip": ".zip", "gzip": ".gz", "raw": ""}
-"""Formats this runner writes and how their files end."""
 
 WHEN = {"on_success": (True,), "on_failure": (False,), "always": (True, False)}
 """For which outcome of the job (True is success) artifacts are uploaded."""
@@ -32,11 +32,12 @@ class Artifacts:
         temp_dir: Path,
         variables: Mapping[str, str],
         untracked: Callable[[], Awaitable[list[str]]],
+        hands: Hands,
     ) -> None:
-        """Paths are taken relative to `project_dir`; archives are made in `temp_dir`."""
+        """Paths are taken relative to `project_dir`; archives are made in `temp_dir`, all of it by `hands`."""
         self._client, self._job, self._trace = client, job, trace
         self._root, self._temp = project_dir, temp_dir
-        self._variables, self._untracked = variables, untracked
+        self._variables, self._untracked, self._hands = variables, untracked, hands
 
     async def download(self, dependencies: Sequence[Dependency]) -> bool:
         """Fetch and unpack the archives of earlier jobs in order; False when one could not be had."""
@@ -44,13 +45,15 @@ class Artifacts:
         for dependency in dependencies:
             self._trace.write_line(f"Downloading artifacts for {dependency.name} ({dependency.id})...")
             try:
-                await self._client.download_artifact(JobKey(dependency.id, dependency.token), target)
-                left_out = await asyncio.to_thread(unpack_zip, target, self._root)
+                await self._hands.do(new_file, target)
+                opener = partial(self._hands.open, target, os.O_WRONLY | os.O_TRUNC)
+                await self._client.download_artifact(JobKey(dependency.id, dependency.token), opener)
+                left_out = await self._hands.do(unpack_zip, target, self._root)
             except (PerdureError, OSError) as error:
                 self._trace.error(f"artifacts of {dependency.name} ({dependency.id}): {error}")
                 return False
             finally:
-                target.unlink(missing_ok=True)
+                await self._hands.do(target.unlink, missing_ok=True)
             for name in left_out:
                 self._trace.warning(f"{name}: symbolic link leads out of the project's folder, it is left out")
         return True
@@ -66,7 +69,7 @@ class Artifacts:
                 self._trace.error(f"uploading artifacts as {request.artifact_type!r} failed: {error}")
                 complete = False
             finally:
-                target.unlink(missing_ok=True)
+                await self._hands.do(target.unlink, missing_ok=True)
         return complete
 
     async def _upload(self, request: ArtifactRequest, target: Path) -> bool:
@@ -77,14 +80,14 @@ class Artifacts:
         if not names:
             self._trace.warning("no files to upload")
             return True
-        file = await asyncio.to_thread(self._pack, request.artifact_format, names, target)
+        size = await self._hands.do(pack, request.artifact_format, self._root, names, target)
+        opener = partial(self._hands.open, target, os.O_RDONLY)
         upload = Upload(
-            file, self._file_name(request), request.artifact_type, request.artifact_format, request.expire_in
+            opener, self._file_name(request), request.artifact_type, request.artifact_format, request.expire_in
         )
         await self._client.upload_artifact(self._job, upload)
         self._trace.write_line(
-            f"Uploading artifacts as {request.artifact_type!r} to the server... {len(names)} files, "
-            f"{file.stat().st_size} bytes"
+            f"Uploading artifacts as {request.artifact_type!r} to the server... {len(names)} files, {size} bytes"
         )
         return True
 
@@ -93,7 +96,7 @@ class Artifacts:
         names: dict[str, None] = {}
         for given in request.paths:
             pattern = expand(given, self._variables)
-            found = await asyncio.to_thread(find_files, self._root, pattern)
+            found = await self._hands.do(find_files, self._root, pattern)
             if found:
                 self._trace.write_line(f"{pattern}: found {len(found)} matching files")
             else:
@@ -104,7 +107,7 @@ class Artifacts:
             self._trace.write_line(f"untracked: found {len(untracked)} files")
             names.update(dict.fromkeys(untracked))
         patterns = [expand(pattern, self._variables) for pattern in request.exclude]
-        dropped = excluded(names, self._root, patterns)
+        dropped = await self._hands.do(excluded, list(names), self._root, patterns)
         return [name for name in names if name not in dropped and self._nameable(name)]
 
     def _nameable(self, name: str) -> bool:
@@ -113,17 +116,6 @@ class Artifacts:
             return True
         self._trace.warning(f"{name!r}: the name is not UTF-8, the file is left out")
         return False
-
-    def _pack(self, form: str, names: Sequence[str], target: Path) -> Path:
-        if form == "zip":
-            pack_zip(self._root, names, target)
-        elif form == "gzip":
-            pack_gzip(self._root, names, target)
-        else:
-            if len(names) != 1:
-                raise Invalid(f"format 'raw' takes one file, the paths match {len(names)}: {', '.join(names[:5])}")
-            return real_file(self._root, names[0])
-        return target
 
     def _file_name(self, request: ArtifactRequest) -> str:
         name = PurePosixPath(expand(request.name, self._variables)).name or "artifacts"

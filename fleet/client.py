@@ -15,7 +15,7 @@ import aiohttp
 from domain.errors import Forbidden, Invalid
 from fleet.backoff import Backoff
 from fleet.reply import JobAnswer, JobReply, Registration, read_patch, read_update
-from fleet.transfer import download_archive, upload_file
+from fleet.transfer import Opener, download_archive, upload_file
 from fleet.transport import Reply, Transport, send_bytes
 
 JSON_TYPE = {"Content-Type": "application/json"}
@@ -42,7 +42,7 @@ class Output:
 class Upload:
     """A file to send and how the server shall know it."""
 
-    file: Path
+    file: Opener
     filename: str
     artifact_type: str
     artifact_format: str
@@ -183,8 +183,8 @@ class RunnerClient:
         url = f"{self.base}jobs/{job.id}/artifacts"
         await upload_file(self._transport, url, query, job.token, upload.file, upload.filename, give_up_after)
 
-    async def download_artifact(self, job: JobKey, target: Path, give_up_after: float | None = None) -> None:
-        """Stream the archive of another job into the file `target`, which appears only when it is complete.
+    async def download_artifact(self, job: JobKey, target: Opener, give_up_after: float | None = None) -> None:
+        """Stream the archive of another job into the file that `target` opens, which is complete when this returns.
 
         Raises Forbidden (401, 403), NotFound (404) or Invalid (any other status).
         """

@@ -7,7 +7,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -122,6 +122,13 @@ def add_runner(path: Path, entry: RunnerEntry) -> None:
     table = "".join(f"  {key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in rows.items())
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, f"{text}\n[[runners]]\n{table}".encode())
+
+
+def placed(config: FleetConfig, builds_dir: Path | None) -> FleetConfig:
+    """The configuration with another place for the folders of all jobs; None leaves it as it is."""
+    if builds_dir is None:
+        return config
+    return replace(config, runners=tuple(replace(entry, builds_dir=builds_dir.resolve()) for entry in config.runners))
 
 
 def system_id(folder: Path) -> str:

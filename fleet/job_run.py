@@ -11,6 +11,7 @@ from domain.masking import TOKEN_PREFIXES
 from fleet.artifacts import Artifacts
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
+from fleet.executors.hands import Hands
 from fleet.executors.process import Group
 from fleet.executors.shell import ShellExecutor
 from fleet.executors.workspace import Slot, Workspace, make_workspace
@@ -105,7 +106,10 @@ class JobRun:
 
     def _stages(self, workspace: Workspace, trace: Trace) -> Stages:
         times = self._limits.stages
-        executor = ShellExecutor(workspace, trace, mark=self._record.mark, record=self._record_group, grace=times.grace)
+        hands = Hands(workspace.user)
+        executor = ShellExecutor(
+            workspace, trace, hands=hands, mark=self._record.mark, record=self._record_group, grace=times.grace
+        )
         artifacts = Artifacts(
             self._client,
             self._key,
@@ -114,6 +118,7 @@ class JobRun:
             temp_dir=workspace.temp_dir,
             variables=workspace.variables,
             untracked=executor.untracked_files,
+            hands=hands,
         )
         return Stages(self._job, executor, artifacts, trace, self.stop, times, self._client.sleep)
 

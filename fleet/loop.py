@@ -10,12 +10,15 @@ from typing import Any
 
 from fleet.client import RunnerClient
 from fleet.config import FleetConfig, RunnerEntry, system_id
+from fleet.executors.files import make_place
+from fleet.executors.hands import Hands
+from fleet.executors.job_user import JobUser
 from fleet.executors.workspace import Slot
 from fleet.features import runner_info
 from fleet.job import read_job
 from fleet.job_run import JobRun, RunLimits
 from fleet.poller import Poller, Slots
-from fleet.recovery import deliver_record, end_survivors
+from fleet.recovery import deliver_record, end_left
 from fleet.state import JobRecord, JobStore
 from fleet.stop import Cause
 
@@ -28,10 +31,12 @@ LOG = logging.getLogger(__name__)
 class RunnerProcess:
     """All `[[runners]]` of one configuration in one process."""
 
-    def __init__(self, config: FleetConfig, folder: Path, limits: RunLimits | None = None) -> None:
-        """`folder` is where config.toml lies. `limits` are for tests."""
+    def __init__(
+        self, config: FleetConfig, folder: Path, limits: RunLimits | None = None, user: JobUser | None = None
+    ) -> None:
+        """`folder` is where config.toml lies; jobs run as `user`, None for our own. `limits` are for tests."""
         delivery = replace(RunLimits().delivery, deliver_for=config.deliver_for)
-        self._config, self._folder = config, folder
+        self._config, self._folder, self._user = config, folder, user
         self._limits = limits or RunLimits(delivery=delivery)
         self._store = JobStore(config.state_dir)
         self._slots = Slots(config.concurrent)
@@ -46,8 +51,9 @@ class RunnerProcess:
         self._store.lock()
         clients = [self._client(entry) for entry in self._config.runners]
         try:
+            await self._make_places()
             records = self._store.load()
-            await end_survivors(records, self._limits.stages.grace)
+            await end_left(records, self._limits.stages.grace, self._user)
             for record in records:
                 self._recover(record, clients)
             if not self._ending:
@@ -101,6 +107,17 @@ class RunnerProcess:
             if not poller.cancelled() and (fault := poller.exception()):
                 raise fault
 
+    async def _make_places(self) -> None:
+        """Make the folders of jobs where these run as another user, who must be able to reach them."""
+        if self._user is None:
+            return
+        hands = Hands(self._user)
+        try:
+            for entry in self._config.runners:
+                await hands.do(make_place, entry.builds_dir, self._user.name)
+        finally:
+            hands.close()
+
     def _cancel_all(self) -> None:
         for task in (*self._runs, *self._recoveries):
             task.cancel()
@@ -118,7 +135,7 @@ class RunnerProcess:
     def _start(
         self, entry: RunnerEntry, client: RunnerClient, payload: Mapping[str, Any], slot: int
     ) -> asyncio.Task[None]:
-        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment)
+        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._user)
         limits = replace(self._limits, output=entry.output_limit)
         job = read_job(payload)
         job_run = JobRun(job, place, client, self._store, limits)

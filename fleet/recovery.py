@@ -6,7 +6,9 @@ from pathlib import Path
 
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
-from fleet.executors.survivors import end_processes, find_survivors
+from fleet.executors.hands import Hands
+from fleet.executors.job_user import JobUser
+from fleet.executors.survivors import end_survivors
 from fleet.masking import Masker
 from fleet.state import JobRecord, JobStore, finished
 from fleet.trace import Trace
@@ -15,13 +17,19 @@ from fleet.verdict import failed
 LOG = logging.getLogger(__name__)
 
 
-async def end_survivors(records: list[JobRecord], grace: float) -> None:
-    """End every process of the recorded jobs; returns when none is left."""
-    for record in records:
-        processes = await asyncio.to_thread(find_survivors, record.mark, record.group, record.group_started)
-        if processes:
-            LOG.warning("job %d: ending %d processes of a killed runner", record.job_id, len(processes))
-            await end_processes(processes, grace)
+async def end_left(records: list[JobRecord], grace: float, user: JobUser | None) -> None:
+    """End every process of the recorded jobs; returns when none is left.
+
+    They ran as `user`, or as our own if that has changed meanwhile; not everywhere does root see all processes.
+    """
+    for hands in (Hands(), Hands(user)) if user else (Hands(),):
+        try:
+            for record in records:
+                left = await hands.do(end_survivors, record.mark, record.group, record.group_started, grace=grace)
+                if left:
+                    LOG.warning("job %d: ended %d processes of a killed runner", record.job_id, left)
+        finally:
+            hands.close()
 
 
 async def deliver_record(record: JobRecord, client: RunnerClient, store: JobStore, times: DeliveryTimes) -> None:

@@ -1,6 +1,7 @@
 """Files to and from the server, streamed, whatever their size (reference: runner protocol, section 6)."""
 
-from pathlib import Path
+from collections.abc import Callable
+from typing import BinaryIO, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -12,6 +13,9 @@ CHUNK = 256 * 1024
 """Bytes read from the network at once."""
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+Opener: TypeAlias = Callable[[], BinaryIO]
+"""Opens a file anew, at its beginning; one to write is emptied."""
 
 UPLOAD_ERRORS = {
     403: (Forbidden, "the server does not permit it; the job may have ended"),
@@ -29,14 +33,14 @@ async def upload_file(
     url: str,
     query: dict[str, str],
     token: str,
-    file: Path,
+    file: Opener,
     filename: str,
     give_up_after: float | None,
 ) -> None:
     """POST `file` as the one multipart part `file`; anything but 201 raises."""
 
     async def exchange(session: aiohttp.ClientSession, headers: dict[str, str]) -> Reply:
-        with file.open("rb") as content:
+        with file() as content:
             form = aiohttp.FormData(quote_fields=False)
             form.add_field("file", content, filename=filename, content_type="application/octet-stream")
             async with session.post(
@@ -51,10 +55,9 @@ async def upload_file(
 
 
 async def download_archive(
-    transport: Transport, url: str, token: str, target: Path, give_up_after: float | None
+    transport: Transport, url: str, token: str, target: Opener, give_up_after: float | None
 ) -> None:
     """GET an archive into `target`; a download that broke off starts again from its beginning."""
-    partial = target.with_name(target.name + ".partial")
 
     async def exchange(session: aiohttp.ClientSession, headers: dict[str, str]) -> Reply:
         address = url + "?direct_download=true"
@@ -68,7 +71,7 @@ async def download_archive(
                     continue
                 if response.status != 200:
                     return await read_reply(response)
-                await _save(response, partial)
+                await _save(response, target)
                 return Reply(200, response.headers, b"")
         raise Invalid(f"download from {url} failed: more than {MAX_REDIRECTS} redirects")
 
@@ -76,11 +79,10 @@ async def download_archive(
     if reply.status != 200:
         error, reason = DOWNLOAD_ERRORS.get(reply.status, (Invalid, "the server refuses it"))
         raise error(f"download failed with status {reply.status}: {reason}{_said(reply)}")
-    partial.replace(target)
 
 
-async def _save(response: aiohttp.ClientResponse, file: Path) -> None:
-    with file.open("wb") as out:
+async def _save(response: aiohttp.ClientResponse, file: Opener) -> None:
+    with file() as out:
         async for chunk in response.content.iter_chunked(CHUNK):
             out.write(chunk)
 

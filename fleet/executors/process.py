@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Invalid
+from fleet.executors.job_user import JobUser
 from fleet.executors.survivors import KILL_WAIT, has_members, start_time
 
 GATE = 'read -r go || exit 125; exec "$@" </dev/null'
@@ -39,6 +40,8 @@ class Command:
     folder: Path
     environment: Mapping[str, str]
     """Holds `survivors.MARK`, so that the processes are found wherever they go."""
+    user: JobUser | None = None
+    """Who runs it; None for the runner's own user."""
 
 
 async def run_command(
@@ -100,6 +103,7 @@ async def _start(command: Command, gate: int, out: int) -> asyncio.subprocess.Pr
             cwd=command.folder,
             env=dict(command.environment),
             start_new_session=True,
+            **(command.user.process_options() if command.user else {}),
         )
     except (OSError, ValueError) as error:
         raise Invalid(

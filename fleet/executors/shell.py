@@ -1,14 +1,16 @@
 """The shell executor: a job's scripts run in bash on this machine, in a folder of the job's slot."""
 
-import asyncio
+import contextlib
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 
+from domain.errors import Unavailable
+from fleet.executors.files import make_folders, new_file, remove, unlocked
+from fleet.executors.hands import Hands
 from fleet.executors.process import Command, Group, run_command
 from fleet.executors.script import BASH, bash_script
 from fleet.executors.sources import Sources
-from fleet.executors.survivors import end_processes, find_survivors
+from fleet.executors.survivors import end_survivors
 from fleet.executors.workspace import Workspace
 from fleet.job import GitInfo, Step
 from fleet.trace import Trace
@@ -18,15 +20,27 @@ class ShellExecutor:
     """Runs the steps of one job. Canceling any of its calls ends the processes first, then the call."""
 
     def __init__(
-        self, workspace: Workspace, trace: Trace, *, mark: str, record: Callable[[Group], None], grace: float = 10.0
+        self,
+        workspace: Workspace,
+        trace: Trace,
+        *,
+        hands: Hands,
+        mark: str,
+        record: Callable[[Group], None],
+        grace: float = 10.0,
     ) -> None:
-        """`record` gets the process group before a command runs; `grace` is seconds between SIGTERM and SIGKILL."""
-        self._workspace, self._trace, self._mark = workspace, trace, mark
+        """`record` gets the process group before a command runs; `grace` is seconds between SIGTERM and SIGKILL.
+
+        Whatever is done to the job's files is done by `hands`.
+        """
+        self._workspace, self._trace, self._hands, self._mark = workspace, trace, hands, mark
         self._record, self._grace = record, grace
 
     async def prepare(self) -> None:
         """Make the folders and the files of file variables."""
-        await asyncio.to_thread(self._make_folders)
+        workspace = self._workspace
+        anew = workspace.strategy in ("clone", "empty")
+        await self._hands.do(make_folders, workspace.project_dir, workspace.temp_dir, workspace.files, anew=anew)
         for name in self._workspace.left_out:
             self._trace.warning(f"variable {name!r} is left out: its name or value cannot be given to a process")
 
@@ -41,7 +55,8 @@ class ShellExecutor:
             return await self._run(command, environment)
 
         workspace = self._workspace
-        return await Sources(git, workspace.project_dir, workspace.variables, run_git, self._trace.write_line).get()
+        there = await self._hands.do(unlocked, workspace.project_dir)
+        return await Sources(git, there, workspace.variables, run_git, self._trace.write_line).get()
 
     @property
     def source_attempts(self) -> int:
@@ -52,41 +67,35 @@ class ShellExecutor:
     async def run_step(self, step: Step, status: str) -> int:
         """Run a step's lines in one bash; `status` is what the script sees as `CI_JOB_STATUS`."""
         file = self._workspace.temp_dir / f"step_{step.name.replace('/', '_')}.sh"
-        await asyncio.to_thread(file.write_text, bash_script(step.script), "utf-8")
+        await self._hands.do(new_file, file, bash_script(step.script))
         arguments = [*BASH, *(["-x"] if self._workspace.debug else []), str(file)]
         return await self._run(arguments, {**self._workspace.environment, "CI_JOB_STATUS": status})
 
     async def untracked_files(self) -> list[str]:
         """Files git does not know, ignored ones included, relative to the project's folder."""
-        folder = self._workspace.project_dir
-        if not (folder / ".git").exists():
+        if not (await self._hands.do(unlocked, self._workspace.project_dir)).is_repository:
             return []
         output = bytearray()
-        command = Command(("git", "ls-files", "--others", "-z"), folder, self._workspace.environment)
+        command = self._command(("git", "ls-files", "--others", "-z"), self._workspace.environment)
         if await run_command(command, output.extend, self._record, self._grace):
             return []
         return [os.fsdecode(name) for name in bytes(output).split(b"\0") if name]
 
     async def end_all(self) -> None:
         """End what escaped from its process group; used when a job was stopped."""
-        processes = await asyncio.to_thread(find_survivors, self._mark)
-        await end_processes(processes, self._grace)
+        await self._hands.do(end_survivors, self._mark, grace=self._grace)
 
     async def clean_up(self) -> None:
         """Remove scripts and file variables; the project's folder stays for the next job."""
-        await asyncio.to_thread(shutil.rmtree, self._workspace.temp_dir, True)
+        try:
+            with contextlib.suppress(Unavailable):  # the verdict stands; what is left goes with the next job's start
+                await self._hands.do(remove, self._workspace.temp_dir)
+        finally:
+            self._hands.close()
 
     async def _run(self, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-        command = Command(arguments, self._workspace.project_dir, environment)
+        command = self._command(arguments, environment)
         return await run_command(command, self._trace.write_output, self._record, self._grace)
 
-    def _make_folders(self) -> None:
-        workspace = self._workspace
-        if workspace.strategy in ("clone", "empty"):
-            shutil.rmtree(workspace.project_dir, ignore_errors=True)
-        shutil.rmtree(workspace.temp_dir, ignore_errors=True)
-        workspace.project_dir.mkdir(parents=True, exist_ok=True)
-        workspace.temp_dir.mkdir(mode=0o700)
-        for path, content in workspace.files.items():
-            path.touch(0o600)
-            path.write_text(content, "utf-8")
+    def _command(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Command:
+        return Command(arguments, self._workspace.project_dir, environment, self._workspace.user)

@@ -7,17 +7,15 @@ log: git asks a credential helper that reads them from the environment.
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from domain.errors import Invalid
+from fleet.executors.files import WorkTree
 from fleet.job import GitInfo, Job
 
 STRATEGIES: Final = ("fetch", "clone", "none", "empty")
-STALE_LOCKS: Final = ("index.lock", "shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock")
-"""Left by a git that was killed; every later git would refuse to work."""
-
 USER, PASSWORD = "PERDURE_GIT_USER", "PERDURE_GIT_PASSWORD"
 HELPER: Final = f'!f() {{ test "$1" != get || printf \'username=%s\\npassword=%s\\n\' "${USER}" "${PASSWORD}"; }}; f'
 
@@ -89,10 +87,10 @@ class Sources:
     """The work tree of one job."""
 
     def __init__(
-        self, git: GitInfo, folder: Path, variables: Mapping[str, str], run: RunGit, say: Callable[[str], None]
+        self, git: GitInfo, there: WorkTree, variables: Mapping[str, str], run: RunGit, say: Callable[[str], None]
     ) -> None:
-        """`run` executes commands in `folder`, `say` writes a line to the job's log."""
-        self._git, self._folder, self._variables = git, folder, variables
+        """`run` executes commands in the project's folder, `say` writes a line to the job's log."""
+        self._git, self._there, self._variables = git, there, variables
         self._run, self._say = run, say
 
     async def get(self) -> int:
@@ -100,7 +98,6 @@ class Sources:
         remote = read_remote(self._git.repo_url)
         depth = self._git.depth
         self._say(f"Fetching changes with git depth set to {depth}..." if depth else "Fetching changes...")
-        self._remove_locks()
         for command in (*self._init(remote), self._fetch()):
             if status := await self._run(command):
                 return status
@@ -110,7 +107,7 @@ class Sources:
         return await self._check_out()
 
     def _init(self, remote: Remote) -> list[list[str]]:
-        if (self._folder / ".git").is_dir():
+        if self._there.is_repository:
             return [["git", "remote", "set-url", "origin", remote.url]]
         form = [] if self._git.object_format == "sha1" else [f"--object-format={self._git.object_format}"]
         return [
@@ -125,7 +122,7 @@ class Sources:
         return ["git", "fetch", "--no-recurse-submodules", *shallow, *extra, "--", "origin", *self._git.refspecs]
 
     def _unshallow(self) -> list[str]:
-        return ["--unshallow"] if (self._folder / ".git" / "shallow").exists() else []
+        return ["--unshallow"] if self._there.is_shallow else []
 
     async def _check_out(self) -> int:
         sha = self._git.sha
@@ -155,7 +152,3 @@ class Sources:
         """Flags out of a variable; `none` turns them off."""
         text = self._variables.get(name, "").split()
         return ([] if text == ["none"] else text) if text else default
-
-    def _remove_locks(self) -> None:
-        for name in STALE_LOCKS:
-            (self._folder / ".git" / name).unlink(missing_ok=True)

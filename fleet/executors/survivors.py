@@ -1,6 +1,5 @@
 """Finds and ends the processes of a job whose runner died, or that left their process group."""
 
-import asyncio
 import contextlib
 import os
 import time
@@ -50,7 +49,14 @@ def find_survivors(mark: str, group: int = 0, group_started: float = 0.0) -> lis
     return found
 
 
-async def end_processes(processes: list[psutil.Process], grace: float) -> None:
+def end_survivors(mark: str, group: int = 0, group_started: float = 0.0, *, grace: float) -> int:
+    """End what `find_survivors` finds; how many there were."""
+    found = find_survivors(mark, group, group_started)
+    end_processes(found, grace)
+    return len(found)
+
+
+def end_processes(processes: list[psutil.Process], grace: float) -> None:
     """SIGTERM to all, SIGKILL after `grace` seconds to those still there; returns when they are gone."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -63,7 +69,7 @@ async def end_processes(processes: list[psutil.Process], grace: float) -> None:
             for process in processes:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
-        await asyncio.sleep(0.05)
+        time.sleep(0.05)
 
 
 def _alive(process: psutil.Process) -> bool:

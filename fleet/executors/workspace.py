@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fleet.executors.job_user import JobUser
 from fleet.executors.sources import git_strategy, project_folder, read_remote
 from fleet.executors.survivors import MARK
 from fleet.features import RUNNER_NAME, architecture, runner_version
@@ -20,6 +21,8 @@ class Slot:
     number: int
     environment: tuple[tuple[str, str], ...] = ()
     """Variables of the runner's configuration; those of the job win."""
+    user: JobUser | None = None
+    """Who jobs run as; None for the runner's own user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Workspace:
     environment: Mapping[str, str]
     secrets: frozenset[str]
     left_out: tuple[str, ...]
+    user: JobUser | None = None
 
     @property
     def debug(self) -> bool:
@@ -45,8 +49,7 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
     """Work out a job's surroundings; raises Invalid for an unknown strategy or a path that leaves the slot."""
     given, left_out = usable([*(JobVariable(key, value) for key, value in slot.environment), *job.variables])
     strategy = git_strategy(job, {variable.key: variable.value for variable in given})
-    builds_dir = slot.builds_dir.resolve()
-    project_dir = builds_dir / slot.short_token / str(slot.number) / project_folder(job, strategy)
+    project_dir = slot.builds_dir.resolve() / slot.short_token / str(slot.number) / project_folder(job, strategy)
     temp_dir = project_dir.with_name(project_dir.name + ".tmp")
     own = _own_variables(job, slot, project_dir, temp_dir)
     resolved = resolve([*given, *(JobVariable(key, value, raw=True) for key, value in own.items())], temp_dir)
@@ -62,9 +65,10 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
         strategy=strategy,
         variables=resolved.values,
         files=resolved.files,
-        environment={**machine_environment(), **remote.environment(), **resolved.values, MARK: mark},
+        environment={**machine_environment(slot.user), **remote.environment(), **resolved.values, MARK: mark},
         secrets=frozenset(secrets - {""}),
         left_out=tuple(left_out),
+        user=slot.user,
     )
 
 

@@ -1,6 +1,6 @@
 """A protocol server, a client with short waits, and a way to run one job."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from fleet.job import read_job
 from fleet.job_run import JobRun, RunLimits
 from fleet.stages import StageTimes
 from fleet.state import JobStore
+from tests.fleet.job_users import needs_root, other_user
 from tests.fleet.server import ProtocolServer
 
 SHORT = Backoff(first=0.005, ceiling=0.02, retry_after_limit=0.03)
@@ -50,9 +51,14 @@ def store(tmp_path: Path) -> JobStore:
     store.unlock()
 
 
-@pytest.fixture
-def slot(tmp_path: Path) -> Slot:
-    return Slot(tmp_path / "builds", "abcdefghi", 0)
+@pytest.fixture(params=["own", pytest.param("other", marks=needs_root)])
+def slot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Slot]:
+    """Where jobs run: as the user of the tests, and as another one."""
+    if request.param == "own":
+        yield Slot(tmp_path / "builds", "abcdefghi", 0)
+        return
+    with other_user() as user:
+        yield Slot(user.home / "builds", "abcdefghi", 0, user=user)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from domain.errors import Invalid
+from fleet.executors.hands import Hands
 from fleet.executors.process import Command, run_command
 from fleet.executors.shell import ShellExecutor
 from fleet.executors.sources import project_folder, read_remote
@@ -59,7 +60,7 @@ async def get(tmp_path: Path, url: str, sha: str, depth: int = 0, **variables: s
     job = read_job(payload(variables={"GIT_STRATEGY": "fetch", **variables}, git_info=info))
     workspace = make_workspace(job, Slot(tmp_path / "builds", "abc", 0), "mark")
     trace = Trace(tmp_path / "log", Masker(workspace.secrets))
-    executor = ShellExecutor(workspace, trace, mark="mark", record=lambda _: None)
+    executor = ShellExecutor(workspace, trace, hands=Hands(), mark="mark", record=lambda _: None)
     try:
         await executor.prepare()
         status = await executor.get_sources(job.git)
