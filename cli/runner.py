@@ -13,7 +13,9 @@ from cli.exit_codes import exit_code
 from domain.errors import Invalid, NotFound, PerdureError
 from fleet.client import RunnerClient, api_base
 from fleet.config import EXECUTORS, FleetConfig, RunnerEntry, add_runner, load_config, placed, system_id
+from fleet.executors.hidden_folders import HiddenFolders
 from fleet.executors.job_user import JobUser
+from fleet.executors.rights import JobRights
 from fleet.features import runner_info
 from fleet.loop import RunnerProcess
 from fleet.reply import Registration
@@ -36,6 +38,10 @@ def run(
     builds_dir: Annotated[
         Path | None, typer.Option(help="Where jobs have their folders, instead of what config.toml says.")
     ] = None,
+    hide: Annotated[
+        list[Path] | None,
+        typer.Option(help="Hide this folder from jobs, but for their own in it, and other processes."),
+    ] = None,
 ) -> None:
     """Take jobs and run them until told to end.
 
@@ -46,7 +52,8 @@ def run(
         fleet = load_config(config)
         if not fleet.runners:
             raise NotFound(f"{config} holds no [[runners]]; add one with `perdure runner register --config {config}`")
-        asyncio.run(_run(placed(fleet, builds_dir), config.resolve().parent, JobUser.named(user) if user else None))
+        fleet = placed(fleet, builds_dir)
+        asyncio.run(_run(fleet, config.resolve().parent, _rights(fleet, user, hide or [])))
     except PerdureError as error:
         _fail(error)
 
@@ -74,10 +81,21 @@ def register(
     typer.echo(known.id)
 
 
-async def _run(fleet: FleetConfig, folder: Path, user: JobUser | None) -> None:
-    process = RunnerProcess(fleet, folder, user=user)
+def _rights(fleet: FleetConfig, user: str, hidden: list[Path]) -> JobRights | None:
+    if user and hidden:
+        raise Invalid("Give --user or --hide: another user sees of your folders what their modes let them see.")
+    if user:
+        return JobUser.named(user)
+    if not hidden:
+        return None
+    places = dict.fromkeys(entry.builds_dir.resolve() for entry in fleet.runners)
+    return HiddenFolders(tuple(path.resolve() for path in hidden), tuple(places))
+
+
+async def _run(fleet: FleetConfig, folder: Path, rights: JobRights | None) -> None:
+    process = RunnerProcess(fleet, folder, rights=rights)
     process.heed_signals()
-    whose = f"as {user.name}" if user else "as the user of this process"
+    whose = f"as {rights.name}" if rights else "as the user of this process"
     log = logging.getLogger(__name__)
     log.info("runner with %d entries starts, process %d; it runs jobs %s", len(fleet.runners), os.getpid(), whose)
     await process.run()

@@ -106,7 +106,7 @@ class JobRun:
 
     def _stages(self, workspace: Workspace, trace: Trace) -> Stages:
         times = self._limits.stages
-        hands = Hands(workspace.user)
+        hands = Hands(workspace.rights)
         executor = ShellExecutor(
             workspace, trace, hands=hands, mark=self._record.mark, record=self._record_group, grace=times.grace
         )

@@ -12,7 +12,7 @@ from fleet.client import RunnerClient
 from fleet.config import FleetConfig, RunnerEntry, system_id
 from fleet.executors.files import make_place
 from fleet.executors.hands import Hands
-from fleet.executors.job_user import JobUser
+from fleet.executors.rights import JobRights
 from fleet.executors.workspace import Slot
 from fleet.features import runner_info
 from fleet.job import read_job
@@ -32,11 +32,11 @@ class RunnerProcess:
     """All `[[runners]]` of one configuration in one process."""
 
     def __init__(
-        self, config: FleetConfig, folder: Path, limits: RunLimits | None = None, user: JobUser | None = None
+        self, config: FleetConfig, folder: Path, limits: RunLimits | None = None, rights: JobRights | None = None
     ) -> None:
-        """`folder` is where config.toml lies; jobs run as `user`, None for our own. `limits` are for tests."""
+        """`folder` is where config.toml lies; jobs have `rights`, None for our own. `limits` are for tests."""
         delivery = replace(RunLimits().delivery, deliver_for=config.deliver_for)
-        self._config, self._folder, self._user = config, folder, user
+        self._config, self._folder, self._rights = config, folder, rights
         self._limits = limits or RunLimits(delivery=delivery)
         self._store = JobStore(config.state_dir)
         self._slots = Slots(config.concurrent)
@@ -53,7 +53,7 @@ class RunnerProcess:
         try:
             await self._make_places()
             records = self._store.load()
-            await end_left(records, self._limits.stages.grace, self._user)
+            await end_left(records, self._limits.stages.grace, self._rights)
             for record in records:
                 self._recover(record, clients)
             if not self._ending:
@@ -108,13 +108,13 @@ class RunnerProcess:
                 raise fault
 
     async def _make_places(self) -> None:
-        """Make the folders of jobs where these run as another user, who must be able to reach them."""
-        if self._user is None:
+        """Make the folders of jobs where these have rights of their own, with which one must be able to reach them."""
+        if self._rights is None:
             return
-        hands = Hands(self._user)
+        hands = Hands(self._rights)
         try:
             for entry in self._config.runners:
-                await hands.do(make_place, entry.builds_dir, self._user.name)
+                await hands.do(make_place, entry.builds_dir, self._rights.name)
         finally:
             hands.close()
 
@@ -135,7 +135,7 @@ class RunnerProcess:
     def _start(
         self, entry: RunnerEntry, client: RunnerClient, payload: Mapping[str, Any], slot: int
     ) -> asyncio.Task[None]:
-        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._user)
+        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._rights)
         limits = replace(self._limits, output=entry.output_limit)
         job = read_job(payload)
         job_run = JobRun(job, place, client, self._store, limits)

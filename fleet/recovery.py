@@ -7,8 +7,7 @@ from pathlib import Path
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
 from fleet.executors.hands import Hands
-from fleet.executors.job_user import JobUser
-from fleet.executors.survivors import end_survivors
+from fleet.executors.rights import JobRights
 from fleet.masking import Masker
 from fleet.state import JobRecord, JobStore, finished
 from fleet.trace import Trace
@@ -17,19 +16,16 @@ from fleet.verdict import failed
 LOG = logging.getLogger(__name__)
 
 
-async def end_left(records: list[JobRecord], grace: float, user: JobUser | None) -> None:
-    """End every process of the recorded jobs; returns when none is left.
-
-    They ran as `user`, or as our own if that has changed meanwhile; not everywhere does root see all processes.
-    """
-    for hands in (Hands(), Hands(user)) if user else (Hands(),):
-        try:
-            for record in records:
-                left = await hands.do(end_survivors, record.mark, record.group, record.group_started, grace=grace)
-                if left:
-                    LOG.warning("job %d: ended %d processes of a killed runner", record.job_id, left)
-        finally:
-            hands.close()
+async def end_left(records: list[JobRecord], grace: float, rights: JobRights | None) -> None:
+    """End every process of the recorded jobs, which had `rights`; returns when none is left."""
+    hands = Hands(rights)
+    try:
+        for record in records:
+            ended = await hands.end_processes(record.mark, record.group, record.group_started, grace=grace)
+            if ended:
+                LOG.warning("job %d: ended %d processes of a killed runner", record.job_id, ended)
+    finally:
+        hands.close()
 
 
 async def deliver_record(record: JobRecord, client: RunnerClient, store: JobStore, times: DeliveryTimes) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fleet.executors.job_user import JobUser
+from fleet.executors.rights import JobRights
 from fleet.job import JobVariable
 
 NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -25,13 +25,14 @@ INHERITED: Final = frozenset(
 """What scripts see of the runner's own environment, besides `LC_*`; its secrets are not among them."""
 
 
-def machine_environment(user: JobUser | None = None) -> dict[str, str]:
-    """The part of this process' environment that jobs may see, and what is `user`'s own where jobs run as another."""
+def machine_environment(rights: JobRights | None = None) -> dict[str, str]:
+    """The part of this process' environment that jobs may see, and what belongs to their rights."""
     inherited = {key: value for key, value in os.environ.items() if key in INHERITED or key.startswith("LC_")}
-    if user is None:
+    if rights is None:
         return inherited
-    inherited.pop("TMPDIR", None)  # a folder of ours, which another user may not write
-    return {**inherited, **user.environment()}
+    if rights.uid != os.geteuid():
+        inherited.pop("TMPDIR", None)  # a folder of ours
+    return {**inherited, **rights.environment()}
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:

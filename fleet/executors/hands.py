@@ -22,7 +22,8 @@ from types import ModuleType
 from typing import BinaryIO, Final, ParamSpec, TypeVar
 
 from domain.errors import Invalid, Unavailable
-from fleet.executors.job_user import JobUser
+from fleet.executors.rights import JobRights
+from fleet.executors.survivors import end_survivors
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,30 +53,42 @@ class _BareContext(ForkServerContext):
 
 
 class Hands:
-    """Handles files with the rights of a user; without one, with those of this process."""
+    """Handles files with the rights of jobs; without any, with those of this process."""
 
-    def __init__(self, user: JobUser | None = None) -> None:
+    def __init__(self, rights: JobRights | None = None) -> None:
         """Nothing is started before there is work."""
-        self._user = user
+        self._rights = rights
         self._pool: ProcessPoolExecutor | None = None
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of a module. Raises what it raises, and Unavailable where it was ended again and again."""
-        if self._user is None:
+        if self._rights is None:
             return await asyncio.to_thread(work, *args, **kwargs)
         loop = asyncio.get_running_loop()
         for _ in range(_TRIES):
             try:
-                return await loop.run_in_executor(self._process(self._user), partial(work, *args, **kwargs))
+                return await loop.run_in_executor(self._process(self._rights), partial(work, *args, **kwargs))
             except BrokenProcessPool:
                 self.close()
-        raise Unavailable(f"What handles the job's files as {self._user.name} was ended; does the job kill processes?")
+        raise Unavailable(
+            f"What handles the job's files as {self._rights.name} was ended; does the job kill processes?"
+        )
+
+    async def end_processes(self, mark: str, group: int = 0, group_started: float = 0.0, *, grace: float) -> int:
+        """End a job's processes (`survivors.find_survivors`), those that we see and those that it sees; how many.
+
+        Not everywhere does root see the environment of all processes.
+        """
+        ended = await asyncio.to_thread(end_survivors, mark, group, group_started, grace=grace)
+        if self._rights is not None:
+            ended += await self.do(end_survivors, mark, group, group_started, grace=grace)
+        return ended
 
     def open(self, path: Path, flags: int) -> BinaryIO:
-        """Open a file that the user has made. Raises Invalid where something else has taken its place."""
+        """Open a file that such hands have made. Raises Invalid where something else has taken its place."""
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         found = os.fstat(fd)
-        is_theirs = self._user is None or found.st_uid == self._user.uid
+        is_theirs = self._rights is None or found.st_uid == self._rights.uid
         if not stat.S_ISREG(found.st_mode) or not is_theirs:
             os.close(fd)
             raise Invalid(f"{path} is not the file that was made there; the job has put something else in its place")
@@ -87,21 +100,21 @@ class Hands:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
-    def _process(self, user: JobUser) -> ProcessPoolExecutor:
+    def _process(self, rights: JobRights) -> ProcessPoolExecutor:
         if self._pool is None:
             context = _BareContext()
             context.set_forkserver_preload(list(_LOADED))
-            self._pool = ProcessPoolExecutor(1, context, initializer=_become, initargs=(user,))
+            self._pool = ProcessPoolExecutor(1, context, initializer=_take, initargs=(rights,))
         return self._pool
 
 
-def _become(user: JobUser) -> None:
-    """End with the parent, whatever ends it, and have the user's rights from here on."""
+def _take(rights: JobRights) -> None:
+    """End with the parent, whatever ends it, and have no other rights from here on."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     for encoding in _ENCODINGS:
         codecs.lookup(encoding)
-    user.become()
+    rights.take()
 
     def follow() -> None:
         parent.join()

@@ -3,7 +3,7 @@
 import grp
 import os
 import pwd
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -45,7 +45,11 @@ class JobUser:
         """How `subprocess` starts a process of the user."""
         return {"user": self.uid, "group": self.gid, "extra_groups": self.groups}
 
-    def become(self) -> None:
+    def command(self, arguments: Sequence[str]) -> Sequence[str]:
+        """The same."""
+        return arguments
+
+    def take(self) -> None:
         """Give the rights of this process up, for good."""
         os.setgroups(self.groups)
         os.setresgid(self.gid, self.gid, self.gid)

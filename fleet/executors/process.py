@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Invalid
-from fleet.executors.job_user import JobUser
+from fleet.executors.rights import JobRights
 from fleet.executors.survivors import KILL_WAIT, has_members, start_time
 
 GATE = 'read -r go || exit 125; exec "$@" </dev/null'
@@ -40,8 +40,8 @@ class Command:
     folder: Path
     environment: Mapping[str, str]
     """Holds `survivors.MARK`, so that the processes are found wherever they go."""
-    user: JobUser | None = None
-    """Who runs it; None for the runner's own user."""
+    rights: JobRights | None = None
+    """With which rights; None for the runner's own."""
 
 
 async def run_command(
@@ -90,20 +90,20 @@ async def end_group(group: int, grace: float) -> None:
 
 
 async def _start(command: Command, gate: int, out: int) -> asyncio.subprocess.Process:
+    arguments: Sequence[str] = ("/bin/sh", "-c", GATE, "sh", *command.arguments)
+    options: Mapping[str, Any] = {}
+    if command.rights is not None:
+        arguments, options = command.rights.command(arguments), command.rights.process_options()
     try:
         return await asyncio.create_subprocess_exec(
-            "/bin/sh",
-            "-c",
-            GATE,
-            "sh",
-            *command.arguments,
+            *arguments,
             stdin=gate,
             stdout=out,
             stderr=out,
             cwd=command.folder,
             env=dict(command.environment),
             start_new_session=True,
-            **(command.user.process_options() if command.user else {}),
+            **options,
         )
     except (OSError, ValueError) as error:
         raise Invalid(

@@ -10,7 +10,6 @@ from fleet.executors.hands import Hands
 from fleet.executors.process import Command, Group, run_command
 from fleet.executors.script import BASH, bash_script
 from fleet.executors.sources import Sources
-from fleet.executors.survivors import end_survivors
 from fleet.executors.workspace import Workspace
 from fleet.job import GitInfo, Step
 from fleet.trace import Trace
@@ -83,7 +82,7 @@ class ShellExecutor:
 
     async def end_all(self) -> None:
         """End what escaped from its process group; used when a job was stopped."""
-        await self._hands.do(end_survivors, self._mark, grace=self._grace)
+        await self._hands.end_processes(self._mark, grace=self._grace)
 
     async def clean_up(self) -> None:
         """Remove scripts and file variables; the project's folder stays for the next job."""
@@ -98,4 +97,4 @@ class ShellExecutor:
         return await run_command(command, self._trace.write_output, self._record, self._grace)
 
     def _command(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Command:
-        return Command(arguments, self._workspace.project_dir, environment, self._workspace.user)
+        return Command(arguments, self._workspace.project_dir, environment, self._workspace.rights)

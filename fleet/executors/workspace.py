@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleet.executors.job_user import JobUser
+from fleet.executors.rights import JobRights
 from fleet.executors.sources import git_strategy, project_folder, read_remote
 from fleet.executors.survivors import MARK
 from fleet.features import RUNNER_NAME, architecture, runner_version
@@ -21,8 +21,8 @@ class Slot:
     number: int
     environment: tuple[tuple[str, str], ...] = ()
     """Variables of the runner's configuration; those of the job win."""
-    user: JobUser | None = None
-    """Who jobs run as; None for the runner's own user."""
+    rights: JobRights | None = None
+    """Those of jobs; None for the runner's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Workspace:
     environment: Mapping[str, str]
     secrets: frozenset[str]
     left_out: tuple[str, ...]
-    user: JobUser | None = None
+    rights: JobRights | None = None
 
     @property
     def debug(self) -> bool:
@@ -65,10 +65,10 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
         strategy=strategy,
         variables=resolved.values,
         files=resolved.files,
-        environment={**machine_environment(slot.user), **remote.environment(), **resolved.values, MARK: mark},
+        environment={**machine_environment(slot.rights), **remote.environment(), **resolved.values, MARK: mark},
         secrets=frozenset(secrets - {""}),
         left_out=tuple(left_out),
-        user=slot.user,
+        rights=slot.rights,
     )
 
 

@@ -9,13 +9,14 @@ import pytest
 from fleet.backoff import Backoff
 from fleet.client import RunnerClient
 from fleet.delivery import DeliveryTimes
+from fleet.executors.hidden_folders import HiddenFolders
 from fleet.executors.workspace import Slot
 from fleet.features import runner_info
 from fleet.job import read_job
 from fleet.job_run import JobRun, RunLimits
 from fleet.stages import StageTimes
 from fleet.state import JobStore
-from tests.fleet.job_users import needs_root, other_user
+from tests.fleet.job_users import needs_namespaces, needs_root, other_user
 from tests.fleet.server import ProtocolServer
 
 SHORT = Backoff(first=0.005, ceiling=0.02, retry_after_limit=0.03)
@@ -51,14 +52,16 @@ def store(tmp_path: Path) -> JobStore:
     store.unlock()
 
 
-@pytest.fixture(params=["own", pytest.param("other", marks=needs_root)])
+@pytest.fixture(params=["own", pytest.param("other", marks=needs_root), pytest.param("hidden", marks=needs_namespaces)])
 def slot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Slot]:
-    """Where jobs run: as the user of the tests, and as another one."""
-    if request.param == "own":
-        yield Slot(tmp_path / "builds", "abcdefghi", 0)
+    """Where jobs run: as the user of the tests, as another one, and in namespaces."""
+    if request.param != "other":
+        builds = tmp_path / "builds"
+        hidden = HiddenFolders((tmp_path,), (builds,)) if request.param == "hidden" else None
+        yield Slot(builds, "abcdefghi", 0, rights=hidden)
         return
     with other_user() as user:
-        yield Slot(user.home / "builds", "abcdefghi", 0, user=user)
+        yield Slot(user.home / "builds", "abcdefghi", 0, rights=user)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""Another user for jobs, and a place that this user can reach."""
+"""Rights for jobs: another user with a place that they can reach; whether there are namespaces."""
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from fleet.executors.hidden_folders import HiddenFolders
 from fleet.executors.job_user import JobUser
 
 OTHER = "nobody"
 """Every machine has this user; no test ends processes of it that it has not started."""
 
+
+def _namespaces() -> bool:
+    command = HiddenFolders((), ()).command(("true",))
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(not _namespaces(), reason="this kernel gives no namespaces to everybody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as another user")
 
 

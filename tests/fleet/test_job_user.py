@@ -65,7 +65,7 @@ def is_untouched(secret: Path) -> bool:
 @pytest.fixture
 def run_as_other(client: RunnerClient, store: JobStore, user: JobUser) -> Any:
     async def run(job: dict[str, Any]) -> None:
-        slot = Slot(user.home / "builds", "abcdefghi", 0, user=user)
+        slot = Slot(user.home / "builds", "abcdefghi", 0, rights=user)
         await JobRun(read_job(job), slot, client, store, LIMITS).run()
 
     return run
