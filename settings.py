@@ -336,6 +336,11 @@ class Settings(BaseSettings):
     api_role: str = Field(default="all", pattern="^(all|api|worker)$")
     """What one process does: `all` (embedded), `api` or `worker` (production)."""
 
+    jobs_as: str = "auto"
+    """As whom jobs of the built-in runner run: the name of a user of this machine (only root can), `namespaces` (the
+    server's user, from whom its folders are hidden), `server` (the server's user, who may read them), or `auto`: as
+    the user `perdure-jobs` if root starts Perdure, else in namespaces where the kernel gives them to everybody, else as
+    the server's user."""
     auto_devops: bool = False
     """Whether commits without a configuration get ours (`Auto-DevOps.gitlab-ci.yml`); a project may say otherwise."""
     registration_tokens: bool = True

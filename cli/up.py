@@ -17,6 +17,7 @@ import typer
 from cli.bootstrap import CREDENTIALS, ensure_runner
 from cli.busy_ports import refuse_busy_ports
 from cli.exit_codes import ExitCode, TimedOut
+from cli.job_rights import with_job_rights
 from domain.errors import Refused, Unavailable
 from pods.child import Child
 from pods.environment import child_environment, variables
@@ -40,6 +41,7 @@ def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
     """
     refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
+    settings = with_job_rights(settings)
     if not foreground:
         bring_up(settings)
         _announce(settings, folder, as_json=as_json)
@@ -63,6 +65,7 @@ def bring_up(settings: Settings) -> None:
     """Start what does not run yet, in the background, and wait until all of it answers; raises as `up` does."""
     refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
+    settings = with_job_rights(settings)
     children = stack(settings)
     _refuse_other_settings(settings, children, folder)
     process = None

@@ -1,10 +1,12 @@
 """The table of the embedded mode's processes: front, Temporal, API with worker, runner."""
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from domain.errors import NotFound
 from pods.child import Child, Port, Ready
@@ -115,11 +117,33 @@ def _api(settings: Settings) -> Child:
     )
 
 
+def hidden_folders(settings: Settings) -> tuple[Path, ...]:
+    """Where the server keeps what its jobs must not read, and its user the tokens for servers."""
+    store = urlsplit(settings.store)
+    local = (Path(unquote(store.path)),) if store.scheme == "file" else ()
+    own = Path(os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser(), "perdure")
+    found = (settings.home.resolve(), settings.repository_root, *(path.resolve() for path in local), own)
+    outer = {path for path in found if not any(path.is_relative_to(other) for other in found if other != path)}
+    return tuple(sorted(outer))
+
+
+def _rights(settings: Settings) -> tuple[str, ...]:
+    """The options that tell the runner as whom jobs run."""
+    match settings.jobs_as:
+        case "auto" | "server":
+            return ()
+        case "namespaces":
+            return tuple(word for path in hidden_folders(settings) for word in ("--hide", str(path)))
+        case name:
+            # Without an error for a user that there is not (any more): the runner says so.
+            return ("--user", name, "--builds-dir", os.path.expanduser(f"~{name}/builds"))  # noqa: PTH111
+
+
 def _runner(settings: Settings) -> Child:
     config = runner_config(settings)
     return Child(
         name="runner",
-        argv=(*PYTHON, "cli.main", "runner", "run", "--config", str(config)),
+        argv=(*PYTHON, "cli.main", "runner", "run", "--config", str(config), *_rights(settings)),
         env=child_environment(settings, secrets=False),
         after=("api",),
         only_if=config,
