@@ -22,7 +22,9 @@ class Demand:
     """What jobs that wait have in common. `protected` is true for those of a protected ref.
 
     `groups` are those that the project lies in, up to its organisation. `instance_runners` and `group_runners` say
-    whether the project lets runners of that type take its jobs.
+    whether the project lets runners of that type take its jobs. `may_run_as_server`: an administrator lets them run as
+    the server's own user; `others`: there are accounts of people who are no administrators. `project_path` is what
+    people call the project.
     """
 
     project_id: int
@@ -32,6 +34,9 @@ class Demand:
     instance_runners: bool = True
     group_runners: bool = True
     groups: frozenset[int] = frozenset()
+    may_run_as_server: bool = False
+    others: bool = False
+    project_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Candidate:
     """A registered runner. `projects` are those that a project runner is linked to; `online` is false for a silent one.
 
     An instance runner has no organisation. `namespace_id` is the group of a group runner, None for the organisation.
+    `as_server`: its jobs run as the server's own user, who may read all that the server keeps.
     """
 
     runner_type: RunnerType = RunnerType.INSTANCE
@@ -50,6 +56,7 @@ class Candidate:
     paused: bool = False
     online: bool = True
     namespace_id: int | None = None
+    as_server: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,17 @@ def is_trusted(demand: Demand, runner: Candidate) -> bool:
     return demand.protected or not runner.ref_protected
 
 
-_RULES = (reaches, has_tags, takes_untagged, is_trusted)
+def may_share_user(demand: Demand, runner: Candidate) -> bool:
+    """Whether the job may run as the user as whom the runner runs its jobs.
+
+    As the server's own only while nobody but administrators has an account, or where one of them lets the project do
+    so. Accounts of robots do not count: one that nobody but an administrator has made may do no more than he does, and
+    whoever else has made one has an account. A blocked person does: what he has pushed may still run.
+    """
+    return not runner.as_server or demand.may_run_as_server or not demand.others
+
+
+_RULES = (reaches, has_tags, takes_untagged, is_trusted, may_share_user)
 
 
 def may_take(demand: Demand, runner: Candidate) -> bool:

@@ -6,7 +6,7 @@ The rules are those of the hand-out (`domain.matching`). Beyond them a runner mu
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from domain.matching import Candidate, Demand, has_tags, is_trusted, reaches, takes_untagged
+from domain.matching import Candidate, Demand, has_tags, is_trusted, may_share_user, reaches, takes_untagged
 
 
 def why_stuck(demand: Demand, runners: Iterable[Candidate]) -> str:
@@ -20,21 +20,32 @@ def why_stuck(demand: Demand, runners: Iterable[Candidate]) -> str:
     for fits, text in _SIEVES:
         through = tuple(runner for runner in left if fits(demand, runner))
         if not through:
-            return text.format(tags=_tags_missing(demand, left), they=_counted(left))
+            return text.format(tags=_tags_missing(demand, left), they=_counted(left), project=demand.project_path)
         left = through
     return ""
 
+
+_AS_SERVER: Final = "The built-in runner runs jobs as the server's user, and there are accounts of other people: "
 
 _SIEVES: Final[tuple[tuple[Callable[[Demand, Candidate], bool], str], ...]] = (
     (reaches, "All runners belong to other projects."),
     (has_tags, "No runner of this project has {tags}."),
     (takes_untagged, "The job has no tags, and no runner of this project takes such jobs."),
     (is_trusted, "The runners that fit take only jobs of protected refs, and this ref is not protected."),
+    (
+        may_share_user,
+        _AS_SERVER + "an administrator allows this project with `perdure runner allow {project}` or on the job's page.",
+    ),
     (lambda _, runner: not runner.paused, "{they} paused."),
     (lambda _, runner: runner.online, "{they} offline: no call came for too long."),
 )
 """What a runner must be, in this order, and what is said when none of those left is. A tag may hold any character, and
 is put in only once: what stands in it is never read as a place of the text."""
+
+
+def awaits_permission(reason: str) -> bool:
+    """Whether the job runs as soon as an administrator lets those of its project run as the server's user."""
+    return reason.startswith(_AS_SERVER)
 
 
 def _tags_missing(demand: Demand, left: tuple[Candidate, ...]) -> str:

@@ -28,7 +28,8 @@ MERGES: Final = "merges"
 JOBS: Final = "jobs"
 """Told with a text of `models.job_offers`: these jobs wait for runners. Without a text any may."""
 RUNNERS: Final = "runners"
-"""Told without a text: runners have changed, or what a project lets them do; nothing known of them is true any more."""
+"""Told without a text: runners have changed, what a project lets them do, or who has an account; nothing known of them
+is true any more."""
 
 MOST_TEXT: Final = 7_900
 """Bytes of a text; PostgreSQL takes 8,000 with the topic."""

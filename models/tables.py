@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Any, Final
 
-from sqlalchemy import true
+from sqlalchemy import Index, false, text, true
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
 from models.columns import document, key, moment, number, reference
@@ -37,7 +37,15 @@ class User(SQLModel, table=True):
     """
 
     __tablename__ = "account"
-    __table_args__ = (COUNTING,)
+    __table_args__ = (
+        Index(
+            "account_of_others",
+            "id",
+            sqlite_where=text("is_admin = 0 AND bot = 0"),
+            postgresql_where=text("NOT is_admin AND NOT bot"),
+        ),
+        COUNTING,
+    )
 
     id: int | None = key()
     username: str = Field(unique=True)
@@ -128,6 +136,7 @@ class Project(SQLModel, table=True):
     `auto_cancel_redundant`: a newer commit of a ref cancels older pipelines as their `workflow:auto_cancel` says.
     `forward_deployment`: a deployment older than the latest successful one of its environment fails.
     `shared_runners_enabled`, `group_runners_enabled`: instance runners, those of the organisation may take its jobs.
+    `may_run_as_server`: an administrator lets its jobs run as the server's own user whoever has an account.
     `keep_latest_artifacts`: artifacts stay beyond their time until a later pipeline of the ref has succeeded.
     `max_artifacts_size` is MiB of one file that a job hands in; None leaves it to the installation.
     `ci_delete_pipelines_in_seconds`: pipelines that ended so long ago go; None leaves it to the installation, 0 never.
@@ -167,6 +176,7 @@ class Project(SQLModel, table=True):
     forward_deployment: bool = True
     shared_runners_enabled: bool = True
     group_runners_enabled: bool = True
+    may_run_as_server: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     keep_latest_artifacts: bool = True
     max_artifacts_size: int | None = None
     auto_devops_enabled: bool | None = None
@@ -209,7 +219,8 @@ class Runner(SQLModel, table=True):
     within it whose jobs a group runner takes, None for all of the organisation. `by_registration` is true for
     one that a registration token made. `previous_token_hash` is that of the token before the last reset, which is good
     until the new one is used; `token_expires_at` is the end of both, None for never. `token_form` is 0 for tokens that
-    begin like all others of their kind, 1 for those that begin with chance.
+    begin like all others of their kind, 1 for those that begin with chance. `as_server`: its jobs run as the server's
+    own user, so it takes those of everybody only while all accounts are administrators' (`domain.matching`).
     """
 
     __table_args__ = (COUNTING,)
@@ -229,6 +240,7 @@ class Runner(SQLModel, table=True):
     locked: bool = False
     paused: bool = False
     ref_protected: bool = False
+    as_server: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     maximum_timeout: int | None = None
     maintenance_note: str = ""
     created_at: datetime = moment(nullable=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
@@ -16,6 +16,9 @@ access_token = table_of(AccessToken)
 
 ACTIVE: Final = "active"
 BLOCKED: Final = "blocked"
+
+OTHERS: Final = exists(select(user.c.id).where(~user.c.is_admin, ~user.c.bot))
+"""Whether there are people who are no administrators, blocked ones included: one look into an index of them."""
 
 
 async def create_user(
@@ -35,6 +38,11 @@ async def create_user(
     statement = insert(user).values(**row)
     made: int = (await connection.execute(statement.returning(user.c.id))).scalar_one()
     return made
+
+
+async def has_others(connection: AsyncConnection) -> bool:
+    """Whether there are people who are no administrators."""
+    return bool((await connection.execute(select(OTHERS))).scalar_one())
 
 
 async def add_token(

@@ -29,6 +29,7 @@ _COLUMNS: Final = (
     runner.c.tags,
     runner.c.run_untagged,
     runner.c.ref_protected,
+    runner.c.as_server,
     runner.c.paused,
     runner.c.maximum_timeout,
 )
@@ -108,4 +109,5 @@ def candidate(row: Record, projects: Iterable[int], *, online: bool = True) -> C
         ref_protected=row.ref_protected,
         paused=row.paused,
         online=online,
+        as_server=row.as_server,
     )

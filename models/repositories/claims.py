@@ -138,7 +138,7 @@ async def _serve(connection: AsyncConnection, kind: Kind, waiting: dict[int, Cla
     passed: set[int] = set()
     while left := [number for number in waiting if number not in served]:
         wanted = await queue.turns(connection, kind, len(left), passed)
-        held = await queue.hold(connection, wanted) if wanted else ()
+        held = await queue.hold(connection, kind, wanted) if wanted else ()
         short = Counter(row.demand_id for row in wanted) - Counter(row.demand_id for row in held)
         passed |= short.keys()
         taken = dict(zip(left, held, strict=False))

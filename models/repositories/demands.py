@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.matching import Demand
 from models.columns import Record, padded, table_of
 from models.pipelines import QueueDemand, QueueDemandTag
+from models.repositories import accounts
 from models.repositories.namespaces import namespace, trail_of
 from models.tables import Project
 
@@ -33,7 +34,15 @@ _TAG: Final[Mapping[str, Executable]] = {
     "postgresql": postgresql.insert(demand_tag).on_conflict_do_nothing(),
 }
 _READ: Final = (
-    select(demand, project.c.shared_runners_enabled, project.c.group_runners_enabled, namespace.c.trail)
+    select(
+        demand,
+        project.c.shared_runners_enabled,
+        project.c.group_runners_enabled,
+        project.c.may_run_as_server,
+        project.c.full_path,
+        namespace.c.trail,
+        accounts.OTHERS.label("others"),
+    )
     .join(project, project.c.id == demand.c.project_id)
     .join(namespace, namespace.c.id == project.c.namespace_id)
     .where(demand.c.id.in_(bindparam("b_demands", expanding=True)))
@@ -91,6 +100,9 @@ async def read(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Dem
             protected=row.ref_protected,
             instance_runners=row.shared_runners_enabled,
             group_runners=row.group_runners_enabled,
+            may_run_as_server=row.may_run_as_server,
+            others=row.others,
+            project_path=row.full_path,
         )
         for row in rows
     }

@@ -34,7 +34,7 @@ from domain.matching import RunnerType
 from domain.status import Status, sources_of
 from models.columns import Record, padded, table_of
 from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
-from models.repositories import pending
+from models.repositories import accounts, pending
 from models.repositories.job_rows import job
 from models.repositories.namespaces import namespace
 from models.tables import Project, Runner, RunnerProject
@@ -60,6 +60,7 @@ _GIVEN: Final = (
     .where(lease.c.request_id.in_(bindparam("b_requests", expanding=True)), ~lease.c.taken_up)
     .group_by(lease.c.request_id, job.c.runner_id)
 )
+_MAY_RUN_AS_SERVER: Final = or_(project.c.may_run_as_server, ~accounts.OTHERS)
 _ANY_ID: Final = 2**63 - 1
 _MOST: Final = bindparam("b_most", type_=Integer)
 
@@ -75,6 +76,7 @@ class Kind:
     organisation_id: int | None = None
     runner_id: int | None = None
     namespace_id: int | None = None
+    as_server: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class _Shape:
     ref_protected: bool
     passed: bool
     group: bool
+    as_server: bool
 
 
 def kind_of(row: Record) -> Kind:
@@ -100,6 +103,7 @@ def kind_of(row: Record) -> Kind:
         None if runner_type is RunnerType.INSTANCE else row.organisation_id,
         row.id if runner_type is RunnerType.PROJECT else None,
         row.namespace_id if runner_type is RunnerType.GROUP else None,
+        row.as_server,
     )
 
 
@@ -127,7 +131,9 @@ async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Coll
     the oldest job. Each row has `job_id` and `demand_id`.
     """
     group = kind.namespace_id is not None
-    shape = _Shape(kind.runner_type, bool(kind.tags), kind.run_untagged, kind.ref_protected, bool(passed), group)
+    shape = _Shape(
+        kind.runner_type, bool(kind.tags), kind.run_untagged, kind.ref_protected, bool(passed), group, kind.as_server
+    )
     values: dict[str, Any] = {"b_most": most, "b_others": most - 1}
     if kind.tags:
         values["b_tags"] = list(kind.tags)
@@ -143,17 +149,19 @@ async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Coll
     return rows
 
 
-async def hold(connection: AsyncConnection, wanted: Sequence[Record]) -> Sequence[Record]:
+async def hold(connection: AsyncConnection, kind: Kind, wanted: Sequence[Record]) -> Sequence[Record]:
     """Lock so many jobs of each demand as are wanted: the oldest that no other transaction holds.
 
-    The job is locked with its entry: who cancels it waits for neither or for both. On SQLite nobody else writes. Each
+    The job is locked with its entry: who cancels it waits for neither or for both. On SQLite nobody else writes; on
+    PostgreSQL an account may have come since the look, so whether jobs may run as the server is asked again. Each
     row has `job_id`, `demand_id`, `project_id`, `hand_out` and `environment_action`.
     """
     if connection.dialect.name == "sqlite":
         found = await connection.execute(_READ, {"b_jobs": padded([row.job_id for row in wanted])})
     else:
         jobs = Counter(row.demand_id for row in wanted)
-        found = await connection.execute(_HOLD, {"b_demands": list(jobs), "b_jobs": list(jobs.values())})
+        statement = _HOLD_AS_SERVER if kind.as_server else _HOLD
+        found = await connection.execute(statement, {"b_demands": list(jobs), "b_jobs": list(jobs.values())})
     rows: Sequence[Record] = found.all()
     return rows
 
@@ -169,6 +177,8 @@ def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
         rules.append(demand.c.ref_protected)
     if shape.passed:
         rules.append(demand.c.id.not_in(bindparam("b_passed", expanding=True)))
+    if shape.as_server:
+        rules.append(_MAY_RUN_AS_SERVER)
     if shape.runner_type is RunnerType.INSTANCE:
         return [*rules, project.c.shared_runners_enabled]
     rules.append(demand.c.organisation_id == bindparam("b_organisation"))
@@ -253,6 +263,11 @@ def _startable(status: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 _HOLD: Final = select(_oldest).select_from(_wanted.join(_oldest, true())).where(_startable(_oldest.c.status))
+_HOLD_AS_SERVER: Final = (
+    select(_oldest)
+    .select_from(_wanted.join(_oldest, true()).join(project, project.c.id == _oldest.c.project_id))
+    .where(_startable(_oldest.c.status), _MAY_RUN_AS_SERVER)
+)
 _READ: Final = (
     select(entry.c.job_id, entry.c.demand_id, *_columns)
     .join(job, job.c.id == entry.c.job_id)

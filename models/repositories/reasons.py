@@ -13,9 +13,12 @@ job = table_of(Job)
 
 
 async def of_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
-    """The latest attempt of each job of a pipeline with its reason, in the order of the configuration."""
+    """The latest attempt of each job of a pipeline with its reason, in the order of the configuration.
+
+    Each row has what `waiting_jobs.reasons` wants of a job.
+    """
     statement = (
-        select(job.c.id, job.c.name, job.c.stage_name, job.c.why)
+        select(job.c.id, job.c.name, job.c.stage_name, job.c.why, job.c.status, job.c.bridge, job.c.demand_id)
         .where(job.c.pipeline_id == pipeline_id, ~job.c.retried)
         .order_by(job.c.stage_position, job.c.position)
     )

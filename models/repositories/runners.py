@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Select, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
@@ -33,6 +33,7 @@ async def create(connection: AsyncConnection, token_hash: str, now: datetime, **
         "locked": False,
         "paused": False,
         "ref_protected": False,
+        "as_server": False,
         "maintenance_note": "",
     }
     statement = insert(runner).values(**{**defaults, **values}, token_hash=token_hash, created_at=now)
@@ -57,6 +58,11 @@ async def by_token(connection: AsyncConnection, token_hash: str) -> Record | Non
 async def get(connection: AsyncConnection, runner_id: int) -> Record | None:
     """A runner by id, or None."""
     return (await connection.execute(select(runner).where(runner.c.id == runner_id))).first()
+
+
+async def any_as_server(connection: AsyncConnection) -> bool:
+    """Whether the jobs of some runner run as the server's own user."""
+    return bool((await connection.execute(select(exists().where(runner.c.as_server)))).scalar_one())
 
 
 async def held(connection: AsyncConnection, runner_id: int) -> Record | None:

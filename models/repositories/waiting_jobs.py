@@ -34,6 +34,7 @@ _RUNNERS: Final = select(
     runner.c.tags,
     runner.c.run_untagged,
     runner.c.ref_protected,
+    runner.c.as_server,
     runner.c.paused,
     runner.c.contacted_at,
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from domain.matching import Candidate, Demand, RunnerType, Waiting, may_take, next_job
+from domain.matching import Candidate, Demand, RunnerType, Waiting, may_share_user, may_take, next_job
 
 PLAIN = Demand(project_id=1, organisation_id=10)
 TAGGED = replace(PLAIN, tags=frozenset({"linux", "gpu"}))
@@ -36,6 +36,28 @@ PROJECT = Candidate(RunnerType.PROJECT, organisation_id=10, projects=frozenset({
 )
 def test_what_a_runner_may_take(demand: Demand, runner: Candidate, may: bool) -> None:
     assert may_take(demand, runner) is may
+
+
+@pytest.mark.parametrize(
+    ("as_server", "others", "allowed", "may"),
+    [
+        (False, False, False, True),
+        (False, True, False, True),
+        (False, True, True, True),
+        (True, False, False, True),
+        (True, False, True, True),
+        (True, True, False, False),
+        (True, True, True, True),
+    ],
+)
+@pytest.mark.parametrize("runner", [INSTANCE, GROUP, PROJECT])
+def test_a_runner_that_is_the_servers_user_serves_others_only_where_it_is_allowed(
+    runner: Candidate, as_server: bool, others: bool, allowed: bool, may: bool
+) -> None:
+    demand = replace(PLAIN, others=others, may_run_as_server=allowed)
+    one = replace(runner, as_server=as_server)
+    assert may_share_user(demand, one) is may
+    assert may_take(demand, one) is may
 
 
 QUEUE = (Waiting(1, PLAIN), Waiting(2, PLAIN), Waiting(3, replace(PLAIN, project_id=2)))

@@ -17,7 +17,7 @@ from domain.matching import Candidate, Demand, RunnerType, Waiting, next_job
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry
-from models.repositories import demands, namespaces, projects, queue
+from models.repositories import accounts, demands, namespaces, projects, queue
 from models.repositories.job_rows import dequeue
 from models.tables import Project, Runner, RunnerProject
 from tests.models.world import BEGIN, World, job
@@ -40,14 +40,18 @@ tag_sets = st.frozensets(st.sampled_from(TAGS))
 class Fleet:
     """`asked` holds project, tags, protection of the first jobs; `switches` what each project lets in.
 
+    These are instance runners, group runners, and those that are the server's user. `others`: somebody who is no
+    administrator has an account.
+
     `held` are the projects of jobs that instance runners hold already, `together` how many polls look at once.
     """
 
     asked: list[tuple[int, frozenset[str], bool]]
-    switches: list[tuple[bool, bool]]
+    switches: list[tuple[bool, bool, bool]]
     runners: list[Candidate]
     held: list[int]
     together: int
+    others: bool
 
 
 places = st.integers(0, PROJECTS - 1)
@@ -60,14 +64,16 @@ candidates = st.builds(
     run_untagged=st.booleans(),
     ref_protected=st.sampled_from([False, False, True]),
     paused=st.sampled_from([False, False, False, True]),
+    as_server=st.booleans(),
 )
 fleets = st.builds(
     Fleet,
     asked=st.lists(st.tuples(places, tag_sets, st.booleans()), max_size=JOBS),
-    switches=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=PROJECTS, max_size=PROJECTS),
+    switches=st.lists(st.tuples(*[st.booleans()] * 3), min_size=PROJECTS, max_size=PROJECTS),
     runners=st.lists(candidates, min_size=1, max_size=4),
     held=st.lists(places, max_size=3),
     together=st.integers(1, 4),
+    others=st.booleans(),
 )
 
 
@@ -104,8 +110,9 @@ class Ground:
 
     async def lay_out(self, connection: AsyncConnection, fleet: Fleet) -> list[Waiting]:
         """Write the queue of a fleet; the same for the model."""
-        for row, (instance, group) in zip(self.projects, fleet.switches, strict=True):
-            values = {"shared_runners_enabled": instance, "group_runners_enabled": group}
+        await accounts.change(connection, self.world.user_id, is_admin=not fleet.others)
+        for row, (instance, group, allowed) in zip(self.projects, fleet.switches, strict=True):
+            values = {"shared_runners_enabled": instance, "group_runners_enabled": group, "may_run_as_server": allowed}
             await connection.execute(update(project).where(project.c.id == row.id).values(**values))
         for number, place in enumerate(fleet.held):
             await self.hold(connection, self.jobs[JOBS + number], place)
@@ -113,9 +120,12 @@ class Ground:
         for job_id, (place, tags, protected) in zip(self.jobs, fleet.asked, strict=False):
             demand_id = self.demand_ids[place, demands.tag_key(tags), protected]
             await connection.execute(insert(entry).values(job_id=job_id, demand_id=demand_id, since=0.0))
-            instance, group = fleet.switches[place]
+            instance, group, allowed = fleet.switches[place]
             owner = self.projects[place].organisation_id
-            waiting.append(Waiting(job_id, Demand(place, owner, tags, protected, instance, group)))
+            demand = Demand(
+                place, owner, tags, protected, instance, group, may_run_as_server=allowed, others=fleet.others
+            )
+            waiting.append(Waiting(job_id, demand))
         return waiting
 
     async def hold(self, connection: AsyncConnection, job_id: int, place: int) -> None:
@@ -133,6 +143,7 @@ class Ground:
             "run_untagged": one.run_untagged,
             "ref_protected": one.ref_protected,
             "paused": one.paused,
+            "as_server": one.as_server,
         }
         await connection.execute(update(runner).where(runner.c.id == self.world.runner_id).values(**values))
         await connection.execute(delete(runner_project))

@@ -109,5 +109,11 @@ async def test_rows_of_the_first_version_are_kept_and_its_processes_go_on(empty_
             for table in ("runner", "project", "merge_request")
         }
     assert len(alike) == 2
-    for table, column in (("runner", "token_form"), ("project", "languages"), ("merge_request", "diff_version")):
+    for table, column in (
+        ("runner", "token_form"),
+        ("runner", "as_server"),
+        ("project", "languages"),
+        ("project", "may_run_as_server"),
+        ("merge_request", "diff_version"),
+    ):
         assert (added[table][column]["nullable"], added[table][column]["default"] is None) == (False, False)
