@@ -10,6 +10,7 @@ from api.v4.names import is_path, is_reserved, path_from
 from auth.oidc.profile import Profile
 from domain.errors import Forbidden
 from models.columns import Record
+from models.notifications import RUNNERS
 from models.repositories import accounts, audit, identities, namespaces
 from models.repositories.audit import Author, Entity, Happened
 from settings import OidcSettings
@@ -33,11 +34,15 @@ async def account_of(services: Services, profile: Profile, address: str) -> Reco
         if what:
             await identities.add(connection, row.id, profile.issuer, profile.subject, now)
             await _note(connection, row, Happened(what, {"provider": profile.issuer}), address, now)
-        if profile.is_admin is not None and profile.is_admin != row.is_admin:
+        other = profile.is_admin is not None and profile.is_admin != row.is_admin
+        if other:
             await accounts.change(connection, row.id, is_admin=profile.is_admin)
             happened = Happened("user_changed", {"is_admin": profile.is_admin, "provider": profile.issuer})
             await _note(connection, row, happened, address, now)
-        return await accounts.get(connection, row.id)
+        row = await accounts.get(connection, row.id)
+    if other or what == "user_created":
+        await services.notifications.tell(RUNNERS)
+    return row
 
 
 async def _to_link(connection: AsyncConnection, settings: OidcSettings, profile: Profile) -> Record | None:

@@ -11,7 +11,7 @@ from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
 from api.services import Services
 from auth.permissions import Caller
-from models.repositories import jobs
+from models.repositories import accounts, jobs, runners
 from models.repositories.listings import ProjectFilter, newest_pipelines, projects
 from models.repositories.paging import slice_of
 from models.repositories.projects import readable_of
@@ -46,9 +46,14 @@ async def draw(services: Services, caller: Caller, number: int) -> Fragment:
 
 @router.get("/")
 async def home(request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1) -> Response:
-    """The page."""
+    """The page; administrators read there whose jobs may do what the server's user may."""
     live = await draw(services, caller, page)
-    return live_page("home.html", request, caller, live, "/-/events")
+    as_server = others = False
+    if caller.is_admin:
+        async with services.database.read() as connection:
+            as_server = await runners.any_as_server(connection)
+            others = await accounts.has_others(connection)
+    return live_page("home.html", request, caller, live, "/-/events", as_server=as_server, others=others)
 
 
 @router.get("/-/events")

@@ -1,9 +1,10 @@
 """The page of a job: its facts, its attempts, its log, its buttons."""
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.audit import record
 from api.deps import ProjectAccess, ServicesDep, access_to
 from api.downstream_pipelines import downstream_of
 from api.pages.access import PREFIX, PageProjectDep
@@ -20,15 +21,18 @@ from api.v4.asking import ask_or_leave
 from api.v4.job_log import log_of
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
+from auth.permissions import require_admin
 from domain.config.plan import When
 from domain.messages import Operation
 from domain.operations import CANCELABLE, RETRIABLE
 from domain.refusals import standing
 from domain.status import Status
+from domain.stuck import awaits_permission
 from models.columns import Record
-from models.notifications import pipeline_topic, trace_topic
-from models.repositories import jobs, loading, pipelines, relations, standings
+from models.notifications import RUNNERS, pipeline_topic, trace_topic
+from models.repositories import jobs, loading, pipelines, projects, relations, standings
 from models.repositories.artifacts import ARCHIVE
+from models.repositories.audit import Happened
 
 router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
@@ -42,6 +46,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         attempts = await jobs.attempts_of(connection, row.first_id)
         standings_now = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
         waits = await _waits_before_play(connection, row)
+    stuck = standings_now.stuck.get(job_id, "")
     log = await log_of(services, row)
     downstream = await downstream_of(services, project.caller, [row])
     pipeline = around.pipelines[row.pipeline_id]
@@ -61,7 +66,8 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         ],
         attempts=attempts,
         log=log,
-        stuck=standings_now.stuck.get(job_id),
+        stuck=stuck,
+        can_allow=project.caller.is_admin and awaits_permission(stuck),
         waits=waits,
         downstream=downstream.get(row.id),
         silent=job_id in standings_now.unresponsive,
@@ -127,6 +133,23 @@ async def cancel_job(job_id: Id, services: ServicesDep, project: PageProjectDep)
 async def play_job(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The button of a manual or delayed job."""
     return await _ask(services, project, job_id, "play_job")
+
+
+@router.post("/allow", dependencies=[Depends(require_our_pages)])
+async def allow_as_server(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
+    """The button of a job that waits because its project's jobs may not run as the server's user; for administrators.
+
+    It does what `PUT /projects/:id` does with `may_run_as_server`.
+    """
+    require_admin(project.caller)
+    values = {"may_run_as_server": True}
+    async with services.database.write() as connection:
+        await jobs.get(connection, job_id, project.row.id)
+        await projects.change(connection, project.row.id, **values)
+        happened = Happened("project_changed", values)
+        await record(connection, project.caller, project.entity, happened, services.clock())
+    await services.notifications.tell(RUNNERS)
+    return RedirectResponse(f"/{project.row.full_path}/-/jobs/{job_id}", 303)
 
 
 async def _ask(services: Services, project: ProjectAccess, job_id: int, name: str) -> Response:

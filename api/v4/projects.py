@@ -157,6 +157,7 @@ class ProjectChanges(BaseModel):
     ci_delete_pipelines_in_seconds: Annotated[int | None, BeforeValidator(_seconds_or_never)] = Field(default=None)
     shared_runners_enabled: bool | None = None
     group_runners_enabled: bool | None = None
+    may_run_as_server: bool | None = None
     merge_method: MergeMethod | None = None
     squash_option: SquashOption | None = None
     only_allow_merge_if_pipeline_succeeds: bool | None = None
@@ -186,6 +187,7 @@ class ProjectChanges(BaseModel):
             "ci_delete_pipelines_in_seconds": self.ci_delete_pipelines_in_seconds,
             "shared_runners_enabled": self.shared_runners_enabled,
             "group_runners_enabled": self.group_runners_enabled,
+            "may_run_as_server": self.may_run_as_server,
             "merge_method": self.merge_method,
             "squash_option": self.squash_option,
             "only_merge_if_pipeline_succeeds": self.only_allow_merge_if_pipeline_succeeds,
@@ -202,6 +204,9 @@ class ProjectChanges(BaseModel):
         )
 
 
+_OF_ADMINISTRATORS: Final = frozenset({"max_artifacts_size", "may_run_as_server"})
+
+
 @router.put("/projects/{project}")
 async def change_project(
     changes: Annotated[ProjectChanges, Depends(given(ProjectChanges))], project: ProjectDep, services: ServicesDep
@@ -209,12 +214,13 @@ async def change_project(
     """Change what a project is called, who sees it, how its pipelines treat older ones, whose runners take its jobs.
 
     Only maintainers may; who sees it, and when old pipelines go, is for owners to say. How large an artifact
-    may be (`max_artifacts_size`, in MiB) is for administrators to say.
+    may be (`max_artifacts_size`, in MiB), and whether its jobs may run as the server's own user although others have
+    accounts (`may_run_as_server`), is for administrators to say.
     """
     project.require(Action.ADMINISTER)
     values = changes.columns()
     config_place(changes.ci_config_path or "")
-    if "max_artifacts_size" in values:
+    if _OF_ADMINISTRATORS & set(values):
         require_admin(project.caller)
     if {"visibility", "ci_delete_pipelines_in_seconds"} & set(values):
         project.require(Action.OWN)

@@ -40,10 +40,11 @@ class RunnerChange(BaseModel):
     access_level: AccessLevel | None = None
     maximum_timeout: Timeout | None = None
     maintenance_note: Note | None = None
+    as_server: bool | None = None
 
     def columns(self) -> dict[str, Any]:
         """The columns to write."""
-        same = {"description", "paused", "run_untagged", "locked", "maximum_timeout", "maintenance_note"}
+        same = {"description", "paused", "run_untagged", "locked", "maximum_timeout", "maintenance_note", "as_server"}
         values = {name: getattr(self, name) for name in same & self.model_fields_set}
         if self.active is not None and self.paused is None:
             values["paused"] = not self.active
@@ -89,9 +90,14 @@ async def get_runner(found: RunnerDep, services: ServicesDep) -> dict[str, Any]:
 async def change_runner(
     change: Annotated[RunnerChange, Depends(given(RunnerChange))], found: RunnerDep, services: ServicesDep
 ) -> dict[str, Any]:
-    """Change a runner; it sees other jobs with its next request."""
+    """Change a runner; it sees other jobs with its next request.
+
+    Whether its jobs run as the server's own user (`as_server`) is for administrators to say.
+    """
     found.require(RunnerAction.CHANGE)
     values = change.columns()
+    if "as_server" in values:
+        require_admin(found.caller)
     async with services.database.write() as connection:
         before = await runners.held(connection, found.row.id)
         if before is None:
@@ -145,4 +151,5 @@ async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
         owners = await relations.namespaces(connection, (item.namespace_id for item in linked))
     groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
     shown = [project(item, owners[item.namespace_id], url) for item in linked]
-    return runner_details(row, newest, shown, groups, now, busy=busy)
+    details = runner_details(row, newest, shown, groups, now, busy=busy)
+    return details | ({"as_server": row.as_server} if found.caller.is_admin else {})

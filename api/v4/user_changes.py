@@ -17,6 +17,7 @@ from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
 from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
 from models.columns import Record
+from models.notifications import RUNNERS
 from models.repositories import accounts, identities, namespaces, sessions
 from models.repositories.audit import Entity, Happened
 
@@ -82,6 +83,7 @@ async def create_user(
         await _require_free(connection, email, user_id)
         row = await accounts.get(connection, user_id)
         await record(connection, caller, entity_of(row), Happened("user_created", _noted(values)), now)
+    await services.notifications.tell(RUNNERS)
     return account(row, services.settings.url)
 
 
@@ -108,6 +110,8 @@ async def change_user(
             await record(connection, caller, entity_of(row), Happened("user_changed", _noted(values)), now)
         changed = await accounts.get(connection, user_id)
         known = await identities.of_people(connection, [user_id])
+    if "is_admin" in values:
+        await services.notifications.tell(RUNNERS)
     return account(changed, services.settings.url, known.get(user_id, ()))
 
 

@@ -26,14 +26,21 @@ class NewRunner(RunnerWishes):
     runner_type: RunnerType
     group_id: int | None = Field(default=None, ge=1, le=2**53)
     project_id: int | None = Field(default=None, ge=1, le=2**53)
+    as_server: bool | None = None
 
 
 @router.post("/user/runners", status_code=201)
 async def create_runner(
     new: Annotated[NewRunner, Depends(given(NewRunner))], caller: KnownCallerDep, services: ServicesDep
 ) -> dict[str, Any]:
-    """Add a runner; its token is shown only in this answer."""
+    """Add a runner; its token is shown only in this answer.
+
+    Whether its jobs run as the server's own user (`as_server`) is for administrators to say.
+    """
     columns = new.columns()
+    if new.as_server is not None:
+        require_admin(caller)
+        columns["as_server"] = new.as_server
     scope = await _scope(services, caller, new)
     runner_id, issued = await add_runner(services, scope, columns, by_registration=False)
     return {"id": runner_id, **issued.document()}

@@ -96,6 +96,7 @@ REASON: Final[Kind] = (
     Field("name", "string", "of the job"),
     Field("stage", "string|null", "of the job"),
     Field("why", "object|null", "the clause that decided (`clause`), what it came to, and what was tried before"),
+    Field("stuck_reason", "string|null", "why no runner can take a job that waits"),
 )
 WHY: Final[Kind] = (
     Field("pipeline", "object|null", "the clause that let the pipeline be made"),

@@ -44,6 +44,10 @@ app = typer.Typer(
 
 RunnerArgument = Annotated[int, typer.Argument(help="Number of the runner.", autocompletion=completion.runners)]
 
+ProjectArgument = Annotated[
+    str, typer.Argument(metavar="PROJECT", help="Path or number of the project.", autocompletion=completion.projects)
+]
+
 
 @verb(app, "list")
 def list_runners(
@@ -95,6 +99,31 @@ def pause_runner(call: Invocation, runner: RunnerArgument) -> None:
 def resume_runner(call: Invocation, runner: RunnerArgument) -> None:
     """Let a paused runner take jobs again."""
     _change(call, runner, paused=False)
+
+
+@verb(app, "allow", project=False, json=False)
+def allow_project(call: Invocation, project: ProjectArgument) -> None:
+    """Let jobs of a project run as the server's own user, who may read all that the server keeps.
+
+    For administrators. The built-in runner wants it where it can run jobs as no other user, and accounts of people
+    who are no administrators exist.
+    """
+    shown = _set_allowed(call, project, allowed=True)
+    call.out.words(f"Jobs of {shown} may run as the server's user; those that wait for it run now.")
+
+
+@verb(app, "disallow", project=False, json=False)
+def disallow_project(call: Invocation, project: ProjectArgument) -> None:
+    """Let jobs of a project run as the server's own user no more, unless all accounts are administrators'."""
+    shown = _set_allowed(call, project, allowed=False)
+    call.out.words(f"Jobs of {shown} may not run as the server's user any more; those that run go on to their end.")
+
+
+def _set_allowed(call: Invocation, project: str, *, allowed: bool) -> str:
+    """The project's path."""
+    with call.naming(f"project {project}", "perdure project list"):
+        found = call.api.put(f"/projects/{quote(project, safe='')}", may_run_as_server=allowed)
+    return str(found["path_with_namespace"])
 
 
 @verb(app, "remove", project=False, json=False)

@@ -78,6 +78,12 @@ _UNKNOWN: Final = (
         "New resource groups are {value} at the source.",
         "Set the mode of each by the API.",
     ),
+    Unknown(
+        "may_run_as_server",
+        (False, None),
+        "At the source jobs may run as the server's own user.",
+        "An administrator allows it with `perdure runner allow`.",
+    ),
     Unknown("ci_forward_deployment_rollback_allowed", (True, None), "Roll-backs by retry are refused at the source."),
     Unknown(
         "only_allow_merge_if_all_discussions_are_resolved",

@@ -125,5 +125,6 @@ def _settings(row: Any) -> dict[str, Any]:
         "max_artifacts_size": row.max_artifacts_size,
         "ci_delete_pipelines_in_seconds": row.ci_delete_pipelines_in_seconds or None,
         "ci_default_git_depth": row.git_depth,
+        "may_run_as_server": row.may_run_as_server,
         "build_git_strategy": "fetch" if row.git_fetch else "clone",
     }

@@ -2,6 +2,7 @@
 
 import shlex
 
+from auth.permissions import MAINTAINER
 from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, schema
 from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches, matches_list
@@ -59,6 +60,31 @@ async def test_all_runners_with_their_processes(site: Site, shell: Shell) -> Non
     shown = await document(shell, "runner", "show", str(runner["id"]))
     assert [manager["system_id"] for manager in shown["managers"]] == ["s_tests"]
     assert "s_tests" in (await shell("runner", "show", str(runner["id"]))).out
+
+
+async def test_an_administrator_allows_a_project_to_run_as_the_server(site: Site, shell: Shell) -> None:
+    async with site.client(site.root) as client:
+        await client.put(f"/api/v4/runners/{site.world.runner_id}", json={"as_server": True})
+    await site.world.request()
+    maintainer = await site.person("maint", MAINTAINER)
+    await site.world.pipeline("one: {script: x}\n")
+    path = await site.path()
+    says = f"an administrator allows this project with `perdure runner allow {path}`"
+    assert says in (await shell("job", "why", "one")).out
+    assert says in (await shell("pipeline", "why")).out
+    assert says in (await document(shell, "job", "why", "one"))["stuck_reason"]
+    shell.env["PERDURE_TOKEN"] = maintainer.token
+    refused = await shell("runner", "allow", path)
+    assert (refused.code, "only an administrator" in refused.err) == (4, True)
+    assert (await site.world.request()).status_code == 204
+    del shell.env["PERDURE_TOKEN"]
+    assert (await shell("runner", "disallow", path)).code == 0
+    assert (await site.world.request()).status_code == 204
+    done = await shell("runner", "allow", path)
+    assert (done.code, f"Jobs of {path} may run as the server's user" in done.err) == (0, True)
+    assert says not in (await shell("job", "why", "one")).out
+    assert (await site.world.request()).status_code == 201
+    assert (await shell("runner", "allow", "acme/nowhere")).code == 3
 
 
 async def test_a_runner_of_something_unknown(site: Site, shell: Shell) -> None:
