@@ -1,16 +1,21 @@
-"""The built-in runner: registered with the server that `perdure up` has started."""
+"""The built-in runner: registered with the server that `perdure up` has started, which is told as whom its jobs run."""
 
 import json
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any, Final
 
-from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
+from fleet.config import load_config
 from pods.run_folder import RunFolder, write_atomically
 from pods.stack import runner_config
 from settings import Settings
 
 CREDENTIALS = "credentials.json"
 """Written by the API at its first start: `url`, `username` and `token` of the first administrator."""
+AS_SERVER: Final = "as_server.json"
+"""Beside `config.toml`: what `perdure up` has found last, for `perdure status`."""
 RUNNER = {"runner_type": "instance_type", "description": "built-in", "run_untagged": True, "tag_list": "shell"}
 CONCURRENT = 4
 TIMEOUT = 15.0
@@ -28,29 +33,45 @@ check_interval = 1
 """
 
 
-def ensure_runner(settings: Settings) -> None:
+def ensure_runner(settings: Settings, *, as_server: bool) -> str:
     """Register a runner and write its `config.toml`, unless that file is there; the supervisor then starts it.
 
-    Raises NotFound, Invalid, Unauthenticated, Forbidden or Unavailable.
+    Either way the server knows from now on whether the jobs of this file's runners run as the server's own user
+    (`as_server`); a warning if it could not be told, else an empty text.
+
+    Raises NotFound, Invalid, Unauthenticated, Forbidden or Unavailable when there is no runner and none can be made.
     """
     path = runner_config(settings)
     # Two `perdure up` at the same time shall register one runner.
     with RunFolder(settings.home).one_at_a_time("bootstrap"):
+        credentials = settings.home.resolve() / CREDENTIALS
+        warning = ""
         if path.exists():
-            return
-        url, token = _credentials(settings.home.resolve() / CREDENTIALS)
-        runner_id, runner_token = _register(url, token)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        text = CONFIG.format(
-            concurrent=CONCURRENT,
-            id=runner_id,
-            # A JSON string is a TOML basic string.
-            name=json.dumps(RUNNER["description"]),
-            url=json.dumps(url),
-            token=json.dumps(runner_token),
-            builds_dir=json.dumps(str(path.parent / "builds")),
-        )
-        write_atomically(path, text)
+            warning = _tell(path, credentials, as_server=as_server)
+        else:
+            _register(path, *_credentials(credentials), as_server=as_server)
+        write_atomically(path.with_name(AS_SERVER), json.dumps({"as_server": as_server, "warning": warning}))
+        return warning
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the last `perdure up` has found: whether jobs of the built-in runner run as the server's own user.
+
+    `warning` is not empty if the server could not be told.
+    """
+
+    as_server: bool
+    warning: str
+
+
+def last_found(settings: Settings) -> Found | None:
+    """What the last `perdure up` has found; None if there was none."""
+    try:
+        found = json.loads(runner_config(settings).with_name(AS_SERVER).read_text())
+        return Found(bool(found["as_server"]), str(found["warning"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _credentials(path: Path) -> tuple[str, str]:
@@ -66,24 +87,69 @@ def _credentials(path: Path) -> tuple[str, str]:
         raise Invalid(f"{path} is not readable as JSON with `url` and `token`: {error}") from error
 
 
-def _register(url: str, token: str) -> tuple[int, str]:
-    import httpx  # a third of the start-up time of every command, needed once in the life of a home
-
+def _register(path: Path, url: str, token: str, *, as_server: bool) -> None:
     address = f"{url}/api/v4/user/runners"
+    made = _asked("POST", address, token, RUNNER | {"as_server": as_server})
     try:
-        answer = httpx.post(address, headers={"PRIVATE-TOKEN": token}, json=RUNNER, timeout=TIMEOUT, trust_env=False)
+        runner_id, runner_token = int(made["id"]), str(made["token"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise Invalid(f"{address} answered without `id` and `token`: {str(made)[:200]}") from error
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    text = CONFIG.format(
+        concurrent=CONCURRENT,
+        id=runner_id,
+        # A JSON string is a TOML basic string.
+        name=json.dumps(RUNNER["description"]),
+        url=json.dumps(url),
+        token=json.dumps(runner_token),
+        builds_dir=json.dumps(str(path.parent / "builds")),
+    )
+    write_atomically(path, text)
+
+
+def _tell(path: Path, credentials: Path, *, as_server: bool) -> str:
+    """Say it of every runner of the file that is this server's; a warning if that was not possible.
+
+    The server is asked first: it may be one of before, or put back from a backup.
+    """
+    try:
+        url, token = _credentials(credentials)
+        for entry in load_config(path).runners:
+            if entry.url.rstrip("/") == url:
+                address = f"{url}/api/v4/runners/{entry.id}"
+                if _asked("GET", address, token).get("as_server") is not as_server:
+                    _asked("PUT", address, token, {"as_server": as_server})
+    except PerdureError as error:
+        how = "run as the server's user" if as_server else "cannot read what the server keeps"
+        return (
+            f"The server could not be told that jobs of the built-in runner {how}, and goes by what it knew "
+            f"before: {error} Put the token of an administrator into {credentials} and run `perdure up` again; if the "
+            f"runner was removed, remove {path} before."
+        )
+    return ""
+
+
+def _asked(method: str, address: str, token: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The document that the server answers with."""
+    import httpx  # a third of the start-up time of every command, and few need it
+
+    try:
+        answer = httpx.request(
+            method, address, headers={"PRIVATE-TOKEN": token}, json=body, timeout=TIMEOUT, trust_env=False
+        )
     except httpx.HTTPError as error:
         raise Unavailable(f"{address} cannot be reached: {error}. Try `perdure up` again.") from error
     match answer.status_code:
-        case HTTPStatus.CREATED:
+        case HTTPStatus.OK | HTTPStatus.CREATED:
             try:
-                data = answer.json()
-                return int(data["id"]), str(data["token"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise Invalid(f"{address} answered 201 without `id` and `token`: {answer.text[:200]}") from error
+                return dict(answer.json())
+            except (ValueError, TypeError) as error:
+                raise Invalid(f"{address} answered {answer.status_code} without JSON: {answer.text[:200]}") from error
         case HTTPStatus.UNAUTHORIZED:
             raise Unauthenticated(f"{address} does not know the token in {CREDENTIALS}. Was it revoked?")
         case HTTPStatus.FORBIDDEN:
-            raise Forbidden(f"{address}: the token in {CREDENTIALS} may not make runners.")
+            raise Forbidden(f"{address}: the token in {CREDENTIALS} is not that of an administrator.")
+        case HTTPStatus.NOT_FOUND:
+            raise NotFound(f"{address} is not there.")
         case status:
             raise Unavailable(f"{address} answered {status}: {answer.text[:200]}. Try `perdure up` again.")

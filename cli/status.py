@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cli.bootstrap import last_found
 from cli.down import front_left
 from cli.exit_codes import ExitCode
 from cli.up import is_ready, supervisor_runs, temporal_ui
@@ -21,6 +22,13 @@ from settings import Settings
 
 NO_SUPERVISOR = {True: "has no supervisor", False: "is down"}
 """What is said, by whether a child lives."""
+
+JOBS_RUN = {
+    True: "Jobs of the built-in runner run as the server's user: everybody's while all accounts are administrators', "
+    "then only those of projects allowed with `perdure runner allow PROJECT`.",
+    False: "Jobs of the built-in runner, those of every project, cannot read what the server keeps.",
+}
+"""What the built-in runner's jobs may do, by whether they run as the server's own user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +49,14 @@ def status(settings: Settings, *, as_json: bool) -> ExitCode:
     children = [child for child in stack(settings) if child.wanted]
     with ThreadPoolExecutor(max_workers=len(children)) as pool:
         found = list(pool.map(lambda child: _look(child, folder), children))
-    running = supervisor_runs(folder)
+    running, found_last = supervisor_runs(folder), last_found(settings)
     if as_json:
         answer = {
             "running": running,
             "url": settings.url,
             "temporal_ui": temporal_ui(settings),
             "children": [asdict(child) for child in found],
+            "runner_as_server": found_last and found_last.as_server,
         }
         typer.echo(json.dumps(answer))
     else:
@@ -82,6 +91,9 @@ def _show(settings: Settings, running: bool, children: Sequence[ChildStatus]) ->
         pid, since = str(child.pid or "-"), child.since or "-"
         table.add_row(child.name, f"[{colour}]{state}[/]", pid, str(child.restarts), since)
     console.print(table)
+    if (found_last := last_found(settings)) is not None:
+        line = found_last.warning or JOBS_RUN[found_last.as_server]
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _state(child: ChildStatus) -> tuple[str, str]:

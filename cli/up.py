@@ -84,7 +84,9 @@ def supervisor_runs(folder: RunFolder) -> bool:
 def _come_up(settings: Settings, children: Sequence[Child], folder: RunFolder, process: Process | None) -> None:
     deadline = time.monotonic() + settings.up_timeout
     _wait(children, folder, process, deadline, settings.up_timeout)
-    ensure_runner(settings)
+    warning = ensure_runner(settings, as_server=True)
+    if warning:
+        typer.echo(f"Warning: {warning}", err=True)
     _wait(children, folder, process, deadline, settings.up_timeout)
 
 

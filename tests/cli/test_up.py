@@ -42,6 +42,8 @@ def test_up_status_kill_up_down(perdure):
     found = json.loads(status.stdout)
     assert (status.returncode, found["running"], found["url"], found["temporal_ui"]) == (0, True, perdure.url, None)
     assert [child["name"] for child in found["children"]] == ["front", "api", "runner"]
+    assert found["runner_as_server"] is True
+    assert "Jobs of the built-in runner run as the server's user" in perdure("status").stdout
     assert all(child["alive"] and child["ready"] and child["since"] for child in found["children"])
     before = pids(perdure)
     assert {child["name"]: child["pid"] for child in found["children"]} == before
@@ -52,8 +54,19 @@ def test_up_status_kill_up_down(perdure):
 
     # A second `up` changes nothing; with other settings it refuses instead of pretending.
     again = perdure("up")
-    assert (again.returncode, pids(perdure)) == (0, before)
+    assert (again.returncode, again.stderr, pids(perdure)) == (0, "", before)
     assert perdure.url in again.stdout
+
+    # A server of before does not know yet of whose user jobs are: it is told, or a line says that it could not be.
+    (perdure.home / "upgraded").touch()
+    assert (perdure("up").stderr, (perdure.home / "upgraded").exists()) == ("", False)
+    credentials = perdure.home / "credentials.json"
+    known = credentials.read_text()
+    credentials.unlink()
+    warned = perdure("up")
+    assert (warned.returncode, warned.stderr.count("\n"), "Warning: " in warned.stderr) == (0, 1, True)
+    assert "could not be told" in perdure("status").stdout
+    credentials.write_text(known)
     other = perdure("up", PERDURE_LONG_POLL="1")
     assert other.returncode == 1
     assert "PERDURE_LONG_POLL" in other.stderr

@@ -1,6 +1,6 @@
-"""Stands in for the API process: health, readiness, registration of a runner, empty polls.
+"""Stands in for the API process: health, readiness, a runner that is registered and changed, empty polls.
 
-A file `broken` in the home makes it never ready.
+A file `broken` in the home makes it never ready; one `upgraded` lets it not know yet of whose user jobs are.
 """
 
 import http.server
@@ -13,11 +13,14 @@ settings = Settings()
 
 
 class Api(http.server.BaseHTTPRequestHandler):
-    """The four calls."""
+    """The calls."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
+        if self.path == "/api/v4/runners/7":
+            self.answer(200, {"id": 7, "as_server": not (settings.home / "upgraded").exists()})
+            return
         ready = self.path == "/-/health" or not (settings.home / "broken").exists()
         self.answer(200 if ready else 503, {})
 
@@ -28,6 +31,11 @@ class Api(http.server.BaseHTTPRequestHandler):
             self.answer(201 if right else 401, {"id": 7, "token": "glrt-stand-in", "token_expires_at": None})
         else:
             self.answer(204, None)
+
+    def do_PUT(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        (settings.home / "upgraded").unlink()
+        self.answer(200, {"id": 7, **body})
 
     def answer(self, status: int, data: Any) -> None:
         body = b"" if data is None else json.dumps(data).encode()
