@@ -11,6 +11,7 @@ import pytest
 
 from auth.oidc.login_attempt import COOKIE as ATTEMPT
 from auth.session_token import COOKIE
+from models.notifications import RUNNERS
 from models.repositories import accounts, identities
 from settings import OidcSettings
 from tests.api.v4.site import Site, open_site
@@ -104,6 +105,17 @@ async def test_somebody_new_gets_an_account_and_keeps_it(module, tmp_path, datab
             await client.post(f"/api/v4/users/{seen['id']}/block")
         async with meeting.browser() as client:
             refused(await meeting.signed_in(client, "ada"), client, "blocked", 403)
+
+
+async def test_whoever_comes_is_told_to_runners_that_are_the_servers_user(module, tmp_path) -> None:
+    """Once for each account that is made or becomes another's; signing in again is no news."""
+    async with met(module, tmp_path, "", create_accounts=True, admin_group="bosses") as meeting:
+        told = list[str]()
+        meeting.site.services.notifications.listen(RUNNERS, told.append)
+        for login, news in (("ada", 1), ("ada", 1), ("boss", 2)):
+            async with meeting.browser() as client:
+                await meeting.signed_in(client, login)
+            assert len(told) == news, login
 
 
 async def test_unknown_people_come_in_only_where_that_is_wanted(module, tmp_path) -> None:
