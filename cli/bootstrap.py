@@ -4,18 +4,16 @@ import json
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
 from fleet.config import load_config
 from pods.run_folder import RunFolder, write_atomically
-from pods.stack import runner_config
+from pods.stack import jobs_run_as, runner_config
 from settings import Settings
 
 CREDENTIALS = "credentials.json"
 """Written by the API at its first start: `url`, `username` and `token` of the first administrator."""
-AS_SERVER: Final = "as_server.json"
-"""Beside `config.toml`: what `perdure up` has found last, for `perdure status`."""
 RUNNER = {"runner_type": "instance_type", "description": "built-in", "run_untagged": True, "tag_list": "shell"}
 CONCURRENT = 4
 TIMEOUT = 15.0
@@ -33,15 +31,15 @@ check_interval = 1
 """
 
 
-def ensure_runner(settings: Settings, *, as_server: bool) -> str:
+def ensure_runner(settings: Settings) -> str:
     """Register a runner and write its `config.toml`, unless that file is there; the supervisor then starts it.
 
-    Either way the server knows from now on whether the jobs of this file's runners run as the server's own user
-    (`as_server`); a warning if it could not be told, else an empty text.
+    Either way the server knows from now on whether the jobs of this file's runners run as the server's own user; a
+    warning if it could not be told, else an empty text. They do not run before it knows.
 
     Raises NotFound, Invalid, Unauthenticated, Forbidden or Unavailable when there is no runner and none can be made.
     """
-    path = runner_config(settings)
+    path, as_server = runner_config(settings), settings.jobs_as == "server"
     # Two `perdure up` at the same time shall register one runner.
     with RunFolder(settings.home).one_at_a_time("bootstrap"):
         credentials = settings.home.resolve() / CREDENTIALS
@@ -50,26 +48,30 @@ def ensure_runner(settings: Settings, *, as_server: bool) -> str:
             warning = _tell(path, credentials, as_server=as_server)
         else:
             _register(path, *_credentials(credentials), as_server=as_server)
-        write_atomically(path.with_name(AS_SERVER), json.dumps({"as_server": as_server, "warning": warning}))
+        if warning and as_server and not jobs_run_as(settings).exists():
+            return f"{warning} Until then it runs no jobs: it would not know whose it may."
+        write_atomically(jobs_run_as(settings), json.dumps({"jobs_as": settings.jobs_as, "warning": warning}))
         return warning
+
+
+def forget_runner(settings: Settings) -> None:
+    """Let the built-in runner not start before `ensure_runner` has told the server as whom its jobs run."""
+    jobs_run_as(settings).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the last `perdure up` has found: whether jobs of the built-in runner run as the server's own user.
+    """As whom jobs of the built-in runner run (`settings.jobs_as`); a warning if the server could not be told."""
 
-    `warning` is not empty if the server could not be told.
-    """
-
-    as_server: bool
+    jobs_as: str
     warning: str
 
 
 def last_found(settings: Settings) -> Found | None:
-    """What the last `perdure up` has found; None if there was none."""
+    """What the last `perdure up` has told the server; None if it could not, or there was none."""
     try:
-        found = json.loads(runner_config(settings).with_name(AS_SERVER).read_text())
-        return Found(bool(found["as_server"]), str(found["warning"]))
+        found = json.loads(jobs_run_as(settings).read_text())
+        return Found(str(found["jobs_as"]), str(found["warning"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -122,8 +124,8 @@ def _tell(path: Path, credentials: Path, *, as_server: bool) -> str:
     except PerdureError as error:
         how = "run as the server's user" if as_server else "cannot read what the server keeps"
         return (
-            f"The server could not be told that jobs of the built-in runner {how}, and goes by what it knew "
-            f"before: {error} Put the token of an administrator into {credentials} and run `perdure up` again; if the "
+            f"The server could not be told that jobs of the built-in runner {how}: {error} "
+            f"Put the token of an administrator into {credentials} and run `perdure up` again; if the "
             f"runner was removed, remove {path} before."
         )
     return ""

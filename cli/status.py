@@ -17,18 +17,20 @@ from cli.up import is_ready, supervisor_runs, temporal_ui
 from pods.child import Child
 from pods.process import is_alive
 from pods.run_folder import RunFolder
-from pods.stack import stack
+from pods.stack import runner_config, stack
 from settings import Settings
 
 NO_SUPERVISOR = {True: "has no supervisor", False: "is down"}
 """What is said, by whether a child lives."""
 
 JOBS_RUN = {
-    True: "Jobs of the built-in runner run as the server's user: everybody's while all accounts are administrators', "
-    "then only those of projects allowed with `perdure runner allow PROJECT`.",
-    False: "Jobs of the built-in runner, those of every project, cannot read what the server keeps.",
+    "server": "Jobs of the built-in runner run as the server's user, who may read all that it keeps: everybody's while "
+    "all accounts are administrators', then only those of projects allowed with `perdure runner allow PROJECT`.",
+    "namespaces": "Jobs of the built-in runner run as the server's user, from whom the server's folders are hidden.",
 }
-"""What the built-in runner's jobs may do, by whether they run as the server's own user."""
+"""What the built-in runner's jobs may do, by what `PERDURE_JOBS_AS` came to; else they run as the user of that name."""
+JOBS_RUN_AS_USER = "Jobs of the built-in runner run as the user {name}, who cannot read what the server keeps."
+NOT_TOLD = "The built-in runner does not run: the server could not be told as whom its jobs would. Try `perdure up`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def status(settings: Settings, *, as_json: bool) -> ExitCode:
             "url": settings.url,
             "temporal_ui": temporal_ui(settings),
             "children": [asdict(child) for child in found],
-            "runner_as_server": found_last and found_last.as_server,
+            "jobs_as": found_last and found_last.jobs_as,
         }
         typer.echo(json.dumps(answer))
     else:
@@ -91,9 +93,16 @@ def _show(settings: Settings, running: bool, children: Sequence[ChildStatus]) ->
         pid, since = str(child.pid or "-"), child.since or "-"
         table.add_row(child.name, f"[{colour}]{state}[/]", pid, str(child.restarts), since)
     console.print(table)
-    if (found_last := last_found(settings)) is not None:
-        line = found_last.warning or JOBS_RUN[found_last.as_server]
+    if line := _of_jobs(settings, running=running):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _of_jobs(settings: Settings, *, running: bool) -> str:
+    """What the built-in runner's jobs may do, or why it runs none; empty where there is no such runner."""
+    found = last_found(settings)
+    if found is None:
+        return NOT_TOLD if running and runner_config(settings).exists() else ""
+    return found.warning or JOBS_RUN.get(found.jobs_as) or JOBS_RUN_AS_USER.format(name=found.jobs_as)
 
 
 def _state(child: ChildStatus) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import psutil
 import typer
 
-from cli.bootstrap import CREDENTIALS, ensure_runner
+from cli.bootstrap import CREDENTIALS, ensure_runner, forget_runner
 from cli.busy_ports import refuse_busy_ports
 from cli.exit_codes import ExitCode, TimedOut
 from cli.job_rights import with_job_rights
@@ -84,7 +84,7 @@ def supervisor_runs(folder: RunFolder) -> bool:
 def _come_up(settings: Settings, children: Sequence[Child], folder: RunFolder, process: Process | None) -> None:
     deadline = time.monotonic() + settings.up_timeout
     _wait(children, folder, process, deadline, settings.up_timeout)
-    warning = ensure_runner(settings, as_server=True)
+    warning = ensure_runner(settings)
     if warning:
         typer.echo(f"Warning: {warning}", err=True)
     _wait(children, folder, process, deadline, settings.up_timeout)
@@ -97,6 +97,7 @@ def _start_supervisor(
 
     `sockets` are listening ones that systemd has opened for us.
     """
+    forget_runner(settings)
     output: IO[bytes] | None = None if foreground else folder.open_log(SUPERVISOR)
     try:
         return subprocess.Popen(

@@ -42,8 +42,13 @@ def stack(settings: Settings) -> tuple[Child, ...]:
 
 
 def runner_config(settings: Settings) -> Path:
-    """Where the built-in runner's `config.toml` is; it is started as soon as the file exists."""
+    """Where the built-in runner's `config.toml` is."""
     return settings.home.resolve() / "runner" / "config.toml"
+
+
+def jobs_run_as(settings: Settings) -> Path:
+    """Where it is noted as whom the built-in runner's jobs run once the server knows; the runner waits for that."""
+    return runner_config(settings).with_name("jobs_as.json")
 
 
 def near(settings: Settings) -> str:
@@ -146,5 +151,5 @@ def _runner(settings: Settings) -> Child:
         argv=(*PYTHON, "cli.main", "runner", "run", "--config", str(config), *_rights(settings)),
         env=child_environment(settings, secrets=False),
         after=("api",),
-        only_if=config,
+        only_if=jobs_run_as(settings),
     )

@@ -29,6 +29,7 @@ class Perdure:
             "PERDURE_API_PORT": str(self.api_port),
             "PERDURE_TEMPORAL_ADDRESS": "127.0.0.1:1",
             "PERDURE_UP_TIMEOUT": "30",
+            "PERDURE_JOBS_AS": "server",
             "PYTHONPATH": str(STAND_IN),
         }
 

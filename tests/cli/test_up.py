@@ -42,7 +42,7 @@ def test_up_status_kill_up_down(perdure):
     found = json.loads(status.stdout)
     assert (status.returncode, found["running"], found["url"], found["temporal_ui"]) == (0, True, perdure.url, None)
     assert [child["name"] for child in found["children"]] == ["front", "api", "runner"]
-    assert found["runner_as_server"] is True
+    assert found["jobs_as"] == "server"
     assert "Jobs of the built-in runner run as the server's user" in perdure("status").stdout
     assert all(child["alive"] and child["ready"] and child["since"] for child in found["children"])
     before = pids(perdure)

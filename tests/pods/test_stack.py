@@ -70,7 +70,7 @@ def test_order_and_ports_come_from_the_settings(tmp_path):
     children = stack(settings)
     assert [child.name for child in children] == ["front", "temporal", "api", "runner"]
     assert [port.number for child in children for port in child.ports] == [1, 3, 4, 8933, 8934, 2]
-    assert children[-1].only_if == tmp_path / "runner" / "config.toml"
+    assert children[-1].only_if == tmp_path / "runner" / "jobs_as.json"
 
 
 def test_no_temporal_child_when_an_address_is_given(tmp_path):
