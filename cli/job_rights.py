@@ -97,6 +97,14 @@ def _check(name: str) -> None:
 def _without_namespaces(settings: Settings) -> str:
     """Why there are none for us; empty if there are."""
     hidden = tuple(path for path in hidden_folders(settings) if path.is_dir())
-    command = HiddenFolders(hidden, ()).command(("true",))
-    tried = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT)
+    with HiddenFolders(hidden, ()).launch(("/bin/true",), {}) as launch:
+        tried = subprocess.run(
+            launch.arguments,
+            env=dict(launch.environment),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_LIMIT,
+            **launch.options,
+        )
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"status {tried.returncode}"

@@ -3,14 +3,18 @@
 import os
 import pwd
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from fleet.executors import namespaces
+from fleet.executors.rights import Launch
 
-_SCRIPT = (sys.executable, "-I", "-S", str(namespaces.__file__))
+_OWN: Final = ("LD_LIBRARY_PATH",)
+"""What an interpreter may need to start."""
+_SCRIPT: Final = (sys.executable, "-I", "-S", str(namespaces.__file__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +41,25 @@ class HiddenFolders:
         """Nothing more."""
         return {}
 
-    def process_options(self) -> Mapping[str, Any]:
-        """Nothing more."""
-        return {}
+    @contextmanager
+    def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[Launch]:
+        """The same in namespaces of its own.
 
-    def command(self, arguments: Sequence[str]) -> Sequence[str]:
-        """The same in namespaces of its own."""
+        Whoever wrote the job chose its environment: what makes the namespaces does not have it, or `LD_PRELOAD` would
+        do as it likes before anything is hidden.
+        """
         places = [word for path in self._hidden() for word in ("--hide", path)]
         places += [word for path in self.shown for word in ("--show", str(path))]
-        return [*_SCRIPT, *places, "--", *arguments]
+        fd = os.memfd_create("environment")
+        try:
+            with os.fdopen(os.dup(fd), "wb") as out:
+                out.write(b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environment.items()))
+            os.lseek(fd, 0, os.SEEK_SET)
+            words = [*_SCRIPT, *places, "--environment", str(fd), "--", *arguments]
+            own = {name: os.environ[name] for name in _OWN if name in os.environ}
+            yield Launch(words, own, {"pass_fds": (fd,)})
+        finally:
+            os.close(fd)
 
     def take(self) -> None:
         """Enter such namespaces. Raises OSError where the kernel does not let us."""

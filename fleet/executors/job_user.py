@@ -4,11 +4,13 @@ import grp
 import os
 import pwd
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from domain.errors import NotFound, Refused
+from fleet.executors.rights import Launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,10 @@ class JobUser:
         """What a process of the user has in its environment beside what it inherits."""
         return {"HOME": str(self.home), "USER": self.name, "LOGNAME": self.name, "SHELL": self.shell}
 
-    def process_options(self) -> Mapping[str, Any]:
-        """How `subprocess` starts a process of the user."""
-        return {"user": self.uid, "group": self.gid, "extra_groups": self.groups}
-
-    def command(self, arguments: Sequence[str]) -> Sequence[str]:
-        """The same."""
-        return arguments
+    def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> AbstractContextManager[Launch]:
+        """The same as a process of the user."""
+        options = {"user": self.uid, "group": self.gid, "extra_groups": self.groups}
+        return nullcontext(Launch(arguments, environment, options))
 
     def take(self) -> None:
         """Give the rights of this process up, for good."""

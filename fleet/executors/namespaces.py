@@ -1,7 +1,8 @@
 """Run a command in namespaces of its own, where folders are hidden and no process of others is to be seen.
 
-`python namespaces.py --hide FOLDER ... --show FOLDER ... -- COMMAND ...` needs no rights but those of an ordinary user,
-where the kernel lets such a user make namespaces; it ends as the command ends, and nothing of the command is left then.
+`python namespaces.py --hide FOLDER ... --show FOLDER ... --environment FD -- COMMAND ...` needs no rights but those of
+an ordinary user, where the kernel lets such a user make namespaces. It ends as the command ends, and nothing of the
+command is left then. The file FD holds the environment of the command, with a NUL byte at the end of each variable.
 Imports the standard library alone, so that it can be started as a file by an interpreter that knows nothing else.
 """
 
@@ -9,7 +10,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -75,7 +76,7 @@ def _error(what: str) -> OSError:
     return OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _first_process(command: Sequence[str], folder: str) -> NoReturn:
+def _first_process(command: Sequence[str], environment: Mapping[bytes, bytes], folder: str) -> NoReturn:
     """Be the first process of a namespace: start the command, reap what it leaves, end as it ends."""
     _libc.prctl(_END_WITH_PARENT, signal.SIGKILL)
     _mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC)
@@ -86,7 +87,7 @@ def _first_process(command: Sequence[str], folder: str) -> NoReturn:
     if child == 0:
         for number in _IGNORED:
             signal.signal(number, signal.SIG_DFL)
-        os.execvp(command[0], list(command))  # noqa: S606  # what it is for
+        os.execve(command[0], list(command), environment)  # noqa: S606  # what it is for
     while True:
         pid, status = os.wait()
         if pid == child:
@@ -99,7 +100,9 @@ def _shown(status: int) -> int:
     return 128 - code if code < 0 else code
 
 
-def _run(hidden: Sequence[str], shown: Sequence[str], command: Sequence[str]) -> int:
+def _run(
+    hidden: Sequence[str], shown: Sequence[str], command: Sequence[str], environment: Mapping[bytes, bytes]
+) -> int:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     folder = os.getcwd()  # noqa: PTH109  # as text
@@ -107,19 +110,27 @@ def _run(hidden: Sequence[str], shown: Sequence[str], command: Sequence[str]) ->
     first = os.fork()
     if first == 0:
         try:
-            _first_process(command, folder)
+            _first_process(command, environment, folder)
         except OSError as error:
             os.write(2, f"{error}\n".encode())
             os._exit(_CANNOT_RUN)
     return _shown(os.waitpid(first, 0)[1])
 
 
+def _read(fd: int) -> dict[bytes, bytes]:
+    """The environment that a file holds."""
+    with os.fdopen(fd, "rb") as given:
+        pairs = (variable.partition(b"=") for variable in given.read().split(b"\0")[:-1])
+        return {name: value for name, _, value in pairs}
+
+
 def _main(arguments: Sequence[str]) -> int:
     end = arguments.index("--")
     options = list(zip(arguments[:end:2], arguments[1:end:2], strict=True))
-    given = {name: [path for option, path in options if option == name] for name in ("--hide", "--show")}
+    given = {name: [value for option, value in options if option == name] for name, _ in options}
     try:
-        return _run(given["--hide"], given["--show"], arguments[end + 1 :])
+        environment = _read(int(given["--environment"][0]))
+        return _run(given.get("--hide", []), given.get("--show", []), arguments[end + 1 :], environment)
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         return _CANNOT_RUN

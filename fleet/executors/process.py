@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Invalid
-from fleet.executors.rights import JobRights
+from fleet.executors.rights import JobRights, Launch
 from fleet.executors.survivors import KILL_WAIT, has_members, start_time
 
 GATE = 'read -r go || exit 125; exec "$@" </dev/null'
@@ -90,21 +90,20 @@ async def end_group(group: int, grace: float) -> None:
 
 
 async def _start(command: Command, gate: int, out: int) -> asyncio.subprocess.Process:
-    arguments: Sequence[str] = ("/bin/sh", "-c", GATE, "sh", *command.arguments)
-    options: Mapping[str, Any] = {}
-    if command.rights is not None:
-        arguments, options = command.rights.command(arguments), command.rights.process_options()
+    gated = ("/bin/sh", "-c", GATE, "sh", *command.arguments)
+    plain = contextlib.nullcontext(Launch(gated, command.environment))
     try:
-        return await asyncio.create_subprocess_exec(
-            *arguments,
-            stdin=gate,
-            stdout=out,
-            stderr=out,
-            cwd=command.folder,
-            env=dict(command.environment),
-            start_new_session=True,
-            **options,
-        )
+        with command.rights.launch(gated, command.environment) if command.rights else plain as launch:
+            return await asyncio.create_subprocess_exec(
+                *launch.arguments,
+                stdin=gate,
+                stdout=out,
+                stderr=out,
+                cwd=command.folder,
+                env=dict(launch.environment),
+                start_new_session=True,
+                **launch.options,
+            )
     except (OSError, ValueError) as error:
         raise Invalid(
             f"{command.arguments[0]} cannot be started in {command.folder}: {error}; "

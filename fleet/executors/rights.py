@@ -1,7 +1,18 @@
 """With which rights jobs run, where these are not simply those of the runner."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What `subprocess` is called with."""
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class JobRights(Protocol):
@@ -18,11 +29,8 @@ class JobRights(Protocol):
     def environment(self) -> Mapping[str, str]:
         """What their environment has beside what is inherited."""
 
-    def process_options(self) -> Mapping[str, Any]:
-        """How `subprocess` starts them."""
-
-    def command(self, arguments: Sequence[str]) -> Sequence[str]:
-        """The command to start for one of theirs."""
+    def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> AbstractContextManager[Launch]:
+        """How to start a command of theirs with an environment; to be left once it is started."""
 
     def take(self) -> None:
         """Have these rights, and no others, from here on: for a process with one thread."""

@@ -18,8 +18,10 @@ OTHER = "nobody"
 
 
 def _namespaces() -> bool:
-    command = HiddenFolders((), ()).command(("true",))
-    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    with HiddenFolders((), ()).launch(("/bin/true",), {}) as launch:
+        return (
+            subprocess.run(launch.arguments, stderr=subprocess.DEVNULL, check=False, **launch.options).returncode == 0
+        )
 
 
 needs_namespaces = pytest.mark.skipif(not _namespaces(), reason="this kernel gives no namespaces to everybody")

@@ -102,6 +102,24 @@ async def test_it_ends_as_the_command_ends(rights: HiddenFolders, tmp_path: Path
     assert lines == f"{tmp_path}\n".encode()
 
 
+async def test_what_hides_has_nothing_of_the_environment_of_the_job(rights: HiddenFolders, tmp_path: Path) -> None:
+    """`LD_PRELOAD` there would run before anything is hidden."""
+    groups: list[Group] = []
+    lines = bytearray()
+    environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": "", "OF_THE_JOB": "x=y"}
+    script = "echo $OF_THE_JOB; tr '\\0' ' ' < /proc/1/environ; echo; sleep 1000"
+    ran = Command(("sh", "-c", script), tmp_path, environment, rights)
+    task = asyncio.create_task(run_command(ran, lines.extend, groups.append))
+    await until(lambda: lines.count(b"\n") == 2)
+    of_the_job, of_the_first = lines.decode().splitlines()
+    assert of_the_job == "x=y"
+    assert not {"PATH", "LD_PRELOAD", "OF_THE_JOB"} & {word.partition("=")[0] for word in of_the_first.split()}
+    assert not environment.keys() & psutil.Process(groups[0].id).environ().keys()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 async def test_nothing_of_it_outlives_what_started_it(rights: HiddenFolders, tmp_path: Path) -> None:
     groups: list[Group] = []
     ran = Command(("sh", "-c", "setsid sleep 1000 & sleep 1000"), tmp_path, {"PATH": os.environ["PATH"]}, rights)
@@ -123,10 +141,17 @@ def test_an_ordinary_user_needs_no_rights_for_it() -> None:
         subprocess.run(["install", "-d", "-o", OTHER, home, home / "builds"], check=True)
         (home / "secret").write_text("of the server")
         script.write_bytes(Path(namespaces.__file__).read_bytes())
-        shown = ["--hide", str(home), "--show", str(home / "builds")]
-        command = [PYTHON, "-I", "-S", str(script), *shown, "--", "sh", "-c", "id -u; ls -A ..; touch made; umount .."]
+        places = ["--hide", str(home), "--show", str(home / "builds"), "--environment", "0"]
+        inner = ["/bin/sh", "-c", "id -u; ls -A ..; touch made; umount .."]
         ran = subprocess.run(
-            command, cwd=home / "builds", user=OTHER, group=user.gid, extra_groups=[], capture_output=True, check=False
+            [PYTHON, "-I", "-S", str(script), *places, "--", *inner],
+            input=b"PATH=/usr/bin:/bin\0",
+            capture_output=True,
+            check=False,
+            cwd=home / "builds",
+            user=OTHER,
+            group=user.gid,
+            extra_groups=[],
         )
         assert ran.stdout.decode() == f"{pwd.getpwnam(OTHER).pw_uid}\nbuilds\n", ran.stderr
         assert ran.returncode == 32  # of `umount`
@@ -134,8 +159,9 @@ def test_an_ordinary_user_needs_no_rights_for_it() -> None:
 
 
 def test_what_cannot_be_entered_says_why(tmp_path: Path) -> None:
-    command = [sys.executable, "-I", "-S", namespaces.__file__, "--hide", str(tmp_path / "none"), "--", "true"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = ["--hide", str(tmp_path / "none"), "--environment", "0", "--", "/bin/true"]
+    command = [sys.executable, "-I", "-S", namespaces.__file__, *words]
+    ran = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (126, f"[Errno 2] mount on {tmp_path}/none: No such file or directory\n")
 
 
