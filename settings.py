@@ -174,6 +174,8 @@ class RateLimits(BaseSettings):
     pipelines_created: int = Field(default=0, ge=0)
     """Pipelines that one person asks for of one commit of one project, by the API, a form, or a token. 0: any number,
     as in GitLab."""
+    configurations_checked: int = Field(default=0, ge=0)
+    """Configurations that one person has checked (`ci/lint`), in whichever project. 0: any number, as in GitLab."""
 
 
 class FrontLimits(BaseSettings):

@@ -22,6 +22,7 @@ class Limited(StrEnum):
     HOOK_RESEND = "web_hook_event_resend"
     SCHEDULE_PLAY = "play_pipeline_schedule"
     PIPELINE = "pipelines_create"
+    LINT = "ci_lint"
 
 
 _SETTING: Final[Mapping[Limited, str]] = {
@@ -29,6 +30,7 @@ _SETTING: Final[Mapping[Limited, str]] = {
     Limited.HOOK_RESEND: "hook_resends",
     Limited.SCHEDULE_PLAY: "schedule_plays",
     Limited.PIPELINE: "pipelines_created",
+    Limited.LINT: "configurations_checked",
 }
 """Fields of `settings.RateLimits`."""
 

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NoReturn, TypeVar
 
-from api.compiler_pool import OutOfTime, within
+from api.compiler_pool import MARKS, GivenUp, OutOfTime, one_round, within
 from api.config_sources import ConfigSources
 from api.services import Services
 from domain.config.compile import compile_config, merged_config
 from domain.config.context import Context
 from domain.config.plan import Plan
-from domain.config.sources import Answer, Request, Wanted
+from domain.config.sources import Answer, Fetched, Paths, Request, Wanted
 from domain.errors import ConfigInvalid, ConfigIssue, Invalid, PipelineFiltered, Unavailable
-from git.turns import Places, turn_of
+from git.turns import Places, ended_with_caller, gone, refuse_gone, turn_of
 
 T = TypeVar("T")
 
@@ -26,6 +26,11 @@ COMPILATIONS: Final = Places(at_once=32, of_caller=1, of_repository=32, what="co
 """Rounds that are computed or wait for one of the two processes: one caller has one of them at most."""
 PATIENCE: Final = 300.0
 """Seconds that a round waits for its turn: many schedules of one person may be due at once."""
+HANDED_OVER: Final = 1024**3
+"""Characters of files and paths that are handed to a process for one configuration, over all rounds."""
+_TOO_LARGE: Final = (
+    "what it includes is too large to be looked at so often as includes are nested; have fewer or smaller ones"
+)
 _TOO_LONG: Final = (
     f"it takes more than {COMPUTING:g} s to compute what this makes; have fewer or smaller includes, matrices and rules"
 )
@@ -43,6 +48,8 @@ class Compilation:
     known: dict[Request, Answer] = field(default_factory=dict)
     computed: float = 0.0
     """Seconds of the processor, so far."""
+    handed_over: int = 0
+    """Characters that the processes were given, so far."""
 
     async def plan(self, *, every_job: bool = False) -> Plan:
         """The plan for the event. Raises `ConfigInvalid`, `PipelineFiltered`, `Unavailable`."""
@@ -72,23 +79,54 @@ class Compilation:
 
     async def _until_complete(self, work: Callable[..., T | Wanted]) -> T:
         while True:
-            result = await self.compute(partial(work, known=self.known))
+            self.handed_over += sum(map(_size, self.known.values()))
+            if self.handed_over > HANDED_OVER:
+                self._refuse(_TOO_LARGE)
+            result = await self.compute(partial(one_round, work, self.known))
             if not isinstance(result, Wanted):
                 return result
             self.known.update(await self.sources.answer_all(result.requests))
 
     async def compute(self, work: Callable[[], T]) -> T:
-        """Work on it in the process of the compiler, in the turn of whoever the configuration is compiled for."""
-        loop = asyncio.get_running_loop()
+        """Work on it in the process of the compiler, in the turn of whoever the configuration is compiled for.
+
+        It ends when its caller goes, where `api.leaving_callers` watches them. Raises `ConfigInvalid`, `Unavailable`.
+        """
         async with turn_of(COMPILATIONS, self.sources.key, "", PATIENCE):
+            refuse_gone()
             try:
-                limited = partial(within, COMPUTING - self.computed, work)
-                result, seconds = await loop.run_in_executor(self.services.compilers, limited)
-                self.computed += seconds
-                if self.computed > COMPUTING:
-                    raise OutOfTime
+                result, seconds = await self._in_process(work)
             except BrokenProcessPool as error:
                 raise Unavailable("The compiler of configurations died; try again.") from error
-            except OutOfTime as error:
-                raise ConfigInvalid((ConfigIssue(_TOO_LONG, file=self.file),)) from error
+            except GivenUp as error:
+                raise gone() from error
+            except OutOfTime:
+                self._refuse(_TOO_LONG)
+        self.computed += seconds
+        if self.computed > COMPUTING:
+            self._refuse(_TOO_LONG)
         return result
+
+    async def _in_process(self, work: Callable[[], T]) -> tuple[T, float]:
+        mark = MARKS.take()
+        try:
+            running = self.services.compilers.submit(within, COMPUTING - self.computed, mark, work)
+        except BaseException:
+            MARKS.put_back(mark)
+            raise
+        running.add_done_callback(lambda _: MARKS.put_back(mark))
+        try:
+            with ended_with_caller(partial(MARKS.give_up, mark)):
+                return await asyncio.wrap_future(running)
+        except asyncio.CancelledError:
+            MARKS.give_up(mark)
+            raise
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise ConfigInvalid((ConfigIssue(why, file=self.file),))
+
+
+def _size(answer: Answer) -> int:
+    if isinstance(answer, Fetched):
+        return len(answer.text)
+    return sum(map(len, answer.paths)) if isinstance(answer, Paths) else 0

@@ -69,14 +69,14 @@ class IdempotentCalls:
         async with services.database.write() as connection:
             known = await idempotent_calls.begin(connection, key.caller, key.key, fingerprint, services.clock())
         if known is None:
-            await self._carry_out(scope, body, send, key)
+            await self._carry_out(scope, replayed(body, receive), send, key)
         else:
             await self._repeat(known, fingerprint, scope, receive, send)
 
-    async def _carry_out(self, scope: Scope, body: bytes, send: Send, key: _Key) -> None:
+    async def _carry_out(self, scope: Scope, receive: Receive, send: Send, key: _Key) -> None:
         answer = _Answer()
         try:
-            await self._app(scope, replayed(body), answer.take)
+            await self._app(scope, receive, answer.take)
         except BaseException:
             await self._forget(key)
             raise

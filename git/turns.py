@@ -34,7 +34,6 @@ class GitCaller:
 CALLER: Final[ContextVar[GitCaller | None]] = ContextVar("git caller", default=None)
 """For whom the present task works; None: for the server."""
 _HOLDS: Final[ContextVar[bool]] = ContextVar("git turn", default=False)
-_GONE: Final = "The caller has closed the connection; nothing is read for them any more."
 PATIENCE: Final = 30.0
 """Seconds that a call waits for its turn."""
 
@@ -137,8 +136,7 @@ async def turn(places: Places, repository: str) -> AsyncIterator[None]:
         yield
         return
     async with turn_of(places, caller.key, repository):
-        if caller.is_gone:
-            raise Unavailable(_GONE)
+        refuse_gone()
         _HOLDS.set(True)
         try:
             yield
@@ -152,6 +150,18 @@ async def turn_of(places: Places, key: str, repository: str, patience: float | N
     turns = _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
     async with turns.one(key, repository, patience):
         yield
+
+
+def refuse_gone() -> None:
+    """Raise `Unavailable` if the present caller has gone."""
+    caller = CALLER.get()
+    if caller is not None and caller.is_gone:
+        raise gone()
+
+
+def gone() -> Unavailable:
+    """What is raised when the caller has gone."""
+    return Unavailable("The caller has closed the connection; nothing is read for them any more.")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from domain.config.compile import compile_config
 from domain.config.context import Context, RefKind
 from domain.config.plan import Plan, Variable
+from domain.config.reading.parsed_files import ParsedFiles
 from domain.config.rounds import in_rounds
 from domain.config.sources import (
     Absent,
@@ -34,6 +35,7 @@ def plan_of(
     files: Mapping[str, str] | None = None,
     changed: Sequence[str] | None = None,
     file: str = ".gitlab-ci.yml",
+    parsed: ParsedFiles | None = None,
     **event: Any,
 ) -> Plan:
     """The plan of a text; `event` is what `context_of` takes. Raises `ConfigInvalid`, `PipelineFiltered`."""
@@ -46,7 +48,7 @@ def plan_of(
         refs = (*KNOWN_REFS, context.ref, f"refs/heads/{context.ref}")
         return answer_from(request, files or {}, changed, refs)
 
-    return in_rounds(lambda known: compile_config(text, context, known, file=file), answer)
+    return in_rounds(lambda known: compile_config(text, context, known, file=file, parsed=parsed), answer)
 
 
 def answer_from(

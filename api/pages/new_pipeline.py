@@ -13,6 +13,7 @@ from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.deps import ProjectAccess, ServicesDep
 from api.event_context import event_context
+from api.leaving_callers import EndsWithCaller
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.responses import page
 from api.pipeline_creation import create_pipeline, with_commit
@@ -35,7 +36,7 @@ EMPTY_ROWS: Final = 3
 MOST_BRANCHES: Final = 500
 """So many refs are offered; any other can be typed."""
 
-router = APIRouter(prefix=f"{PREFIX}/-/pipelines")
+router = APIRouter(prefix=f"{PREFIX}/-/pipelines", route_class=EndsWithCaller)
 
 
 @dataclass(frozen=True, slots=True)

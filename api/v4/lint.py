@@ -8,11 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
+from api.action_limits import Limited
 from api.ci_variables import reaching
 from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.deps import ProjectAccess, ServicesDep
 from api.event_context import event_context
+from api.leaving_callers import PostEndsWithCaller
 from api.pipeline_creation import with_commit
 from api.project_config import Configuration, configuration_of
 from api.services import Services
@@ -28,7 +30,7 @@ from git.repository import Repository
 from models.repositories import accounts
 from models.repositories.pipelines import PipelineRequest
 
-router = APIRouter(prefix="/projects/{project}")
+router = APIRouter(prefix="/projects/{project}", route_class=PostEndsWithCaller)
 
 
 class GivenText(BaseModel):
@@ -60,6 +62,7 @@ async def lint_text(
 ) -> dict[str, Any]:
     """Check a text as if it were the project's configuration; with `dry_run` as a push to `ref` would compile it."""
     project.require(Action.RUN)
+    services.limits.note(Limited.LINT, project.caller.user_id)
     repository = services.repositories.get(project.row.id)
     request = await _request(project, repository, wanted.ref)
     config = Configuration(wanted.content, CONFIG_FILE, ConfigSource.REPOSITORY)
@@ -74,6 +77,7 @@ async def lint_committed(
     _caller: KnownCallerDep,
 ) -> dict[str, Any]:
     """Check the configuration of a commit, of the newest one of the default branch without `content_ref`."""
+    services.limits.note(Limited.LINT, project.caller.user_id)
     repository = services.repositories.get(project.row.id)
     request = await _request(project, repository, wanted.dry_run_ref or wanted.ref)
     content_ref = wanted.content_ref or wanted.sha

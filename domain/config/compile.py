@@ -17,6 +17,7 @@ from domain.config.plan import AbsentJob, Plan
 from domain.config.reading.budget import COPIES, Budget
 from domain.config.reading.garbage import collection_paused
 from domain.config.reading.issues import Issues
+from domain.config.reading.parsed_files import ParsedFiles
 from domain.config.reading.yaml_text import dump
 from domain.config.resolving import Resolved, resolve, visible_jobs
 from domain.config.rules.expression import Expressions
@@ -45,11 +46,9 @@ FILTERED: Final[Mapping[str, str]] = {
 class _Compiler:
     """One compilation: what all stages share."""
 
-    def __init__(
-        self, context: Context, known: Mapping[Request, Answer] | None, file: str, *, every_job: bool = False
-    ) -> None:
+    def __init__(self, context: Context, sources: Sources, file: str, *, every_job: bool = False) -> None:
         self.issues = Issues(file)
-        self.sources = Sources(known)
+        self.sources = sources
         self._context = context
         self._budget = Budget(COPIES, self.issues)
         self._reads: set[str] = set()
@@ -145,14 +144,15 @@ def compile_config(
     *,
     file: str = ".gitlab-ci.yml",
     every_job: bool = False,
+    parsed: ParsedFiles | None = None,
 ) -> Plan | Wanted:
     """Compile a configuration for one event.
 
-    `known` are answers to what an earlier call wanted; `file` is what issues call the main file. With `every_job` no
-    rule is asked, and each job is in the plan. Raises `ConfigInvalid` with every issue, and `PipelineFiltered` when the
-    rules leave nothing to run.
+    `known` are answers to what an earlier call wanted, `parsed` is what was parsed for it; `file` is what issues call
+    the main file. With `every_job` no rule is asked, and each job is in the plan. Raises `ConfigInvalid` with every
+    issue, and `PipelineFiltered` when the rules leave nothing to run.
     """
-    compiler = _Compiler(context, known, file, every_job=every_job)
+    compiler = _Compiler(context, Sources(known, parsed), file, every_job=every_job)
     with collection_paused():
         resolved = compiler.resolve(text)
         plan = compiler.plan(resolved) if resolved else None
@@ -165,12 +165,13 @@ def merged_config(
     known: Mapping[Request, Answer] | None = None,
     *,
     file: str = ".gitlab-ci.yml",
+    parsed: ParsedFiles | None = None,
 ) -> str | Wanted:
     """The configuration as one YAML text: includes merged, inputs, `extends` and `!reference` carried out.
 
     Raises `ConfigInvalid` when that is not possible.
     """
-    compiler = _Compiler(context, known, file)
+    compiler = _Compiler(context, Sources(known, parsed), file)
     resolved = compiler.resolve(text)
     if resolved is None:
         return Wanted(compiler.sources.wanted)

@@ -15,7 +15,6 @@ from domain.config.plan import Included
 from domain.config.reading.budget import Budget
 from domain.config.reading.field import Field
 from domain.config.reading.issues import Issues
-from domain.config.reading.source import read
 from domain.config.reading.tree import Items, Map, Place
 from domain.config.reading.yaml_text import REFERENCE
 from domain.config.references import resolve_references
@@ -55,7 +54,7 @@ def resolve(
 
     Raises `ConfigInvalid` if files or references are missing, with all that is wrong with what is there.
     """
-    source = read(text, issues)
+    source = sources.parsed.read(text, issues)
     loaded = expand(source, context, sources, issues, budget, reads)
     if sources.wanted:
         return None

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from domain.config.reading.parsed_files import ParsedFiles
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -136,9 +138,10 @@ class Wanted:
 class Sources:
     """The answers that are known, and what was asked for in vain."""
 
-    def __init__(self, known: Mapping[Request, Answer] | None = None) -> None:
-        """Begin with the known answers."""
+    def __init__(self, known: Mapping[Request, Answer] | None = None, parsed: ParsedFiles | None = None) -> None:
+        """Begin with the known answers; what was `parsed` of them before is not parsed again."""
         self.known = known or {}
+        self.parsed = parsed if parsed is not None else ParsedFiles()
         self._wanted: dict[Request, None] = {}
 
     def ask(self, request: Request) -> Answer | None:

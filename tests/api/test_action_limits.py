@@ -34,7 +34,7 @@ class Clock:
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     """An installation with small limits, that may reach the receivers of tests."""
-    rates = RateLimits(hook_tests=2, hook_resends=1, pipelines_created=2, schedule_plays=1)
+    rates = RateLimits(hook_tests=2, hook_resends=1, pipelines_created=2, schedule_plays=1, configurations_checked=2)
     async with open_site(tmp_path, "", outbound_networks=NETWORK, rates=rates) as opened:
         yield opened
 
@@ -72,6 +72,7 @@ def test_nothing_is_counted_where_there_is_no_limit() -> None:
 def test_the_defaults_are_gitlabs() -> None:
     rates = RateLimits()
     assert (rates.hook_tests, rates.hook_resends, rates.schedule_plays, rates.pipelines_created) == (5, 5, 0, 0)
+    assert rates.configurations_checked == 0
 
 
 async def made(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, Any]:
@@ -132,6 +133,18 @@ async def test_so_many_pipelines_of_a_commit_whoever_starts_them(site: Site) -> 
         assert refused(await client.post(f"{base}/pipeline", json={"ref": "main"}), "pipelines_create")
         assert (await other.post(f"{base}/pipeline", json={"ref": "main"})).status_code == 201
         assert len((await client.get(f"{base}/pipelines")).json()) == 3
+
+
+async def test_each_person_has_so_many_configurations_checked(site: Site) -> None:
+    await site.commit({".gitlab-ci.yml": CONFIG})
+    ada = await site.person("ada", 40)
+    async with site.client(site.root) as client, site.client(ada) as other:
+        lint = f"/api/v4/projects/{site.world.project_id}/ci/lint"
+        assert (await client.get(lint)).status_code == 200
+        assert (await client.post(lint, json={"content": CONFIG})).status_code == 200
+        assert refused(await client.get(lint), "ci_lint")
+        assert refused(await client.post(lint, json={"content": CONFIG}), "ci_lint")
+        assert (await other.get(lint)).status_code == 200
 
 
 async def test_what_was_too_often_is_done_later_under_the_same_key(site: Site) -> None:

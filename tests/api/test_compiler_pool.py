@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from api.compiler_pool import OutOfTime, compiler_pool, within
+from api.compiler_pool import MARKS, GivenUp, OutOfTime, compiler_pool, within
 
 
 def test_it_imports_the_compiler_and_neither_the_server_nor_the_program(
@@ -36,9 +36,22 @@ def test_a_process_that_died_is_replaced() -> None:
 def test_what_computes_too_long_is_ended_and_the_process_goes_on() -> None:
     with compiler_pool() as pool:
         with pytest.raises(OutOfTime):
-            pool.submit(within, 0.5, endless).result(60)
-        told, seconds = pool.submit(within, 5.0, os.getpid).result(60)
+            pool.submit(within, 0.5, MARKS.take(), endless).result(60)
+        told, seconds = pool.submit(within, 5.0, MARKS.take(), os.getpid).result(60)
         assert (told != os.getpid(), seconds < 5.0) == (True, True)
+
+
+def test_what_is_given_up_ends_and_other_work_goes_on() -> None:
+    with compiler_pool() as pool:
+        mine, other = MARKS.take(), MARKS.take()
+        running = pool.submit(within, 60, mine, endless)
+        MARKS.give_up(mine)
+        with pytest.raises(GivenUp):
+            running.result(30)
+        assert pool.submit(within, 5.0, other, os.getpid).result(30)[0] != os.getpid()
+        with pytest.raises(GivenUp):
+            pool.submit(within, 60, mine, endless).result(30)
+        MARKS.put_back(mine)
 
 
 def endless() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,8 @@ from api.compiling import Compilation
 from api.config_sources import ConfigSources
 from api.services import Services
 from domain.config.compile import DEFAULT_CONTEXT
+from domain.config.reading import source
+from domain.config.sources import Answer, Fetched, LocalFile, Request
 from tests.api.v4.site import Site, open_site
 
 
@@ -49,6 +51,35 @@ async def test_nobody_waits_for_more_than_one_compilation_of_another(site: Site)
         finally:
             gate.set()
         assert await asyncio.gather(*slow_ones) == ["slow"] * 5
+
+
+async def test_each_file_of_a_chain_is_parsed_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {f"f{n}.yml": f"include: f{n + 1}.yml\n.j{n}: {{script: x}}\n" for n in range(60)}
+    files["f60.yml"] = "job: {script: x}\n"
+    text = "include: f0.yml\n"
+    parsed = []
+    parse = source.parse
+    monkeypatch.setattr(
+        source, "parse", lambda text, issues, file: parsed.append(len(text)) or parse(text, issues, file)
+    )
+
+    async def answer_all(requests: Iterable[Request]) -> dict[Request, Answer]:
+        return {one: Fetched(files[one.path]) for one in requests if isinstance(one, LocalFile)}
+
+    sources = cast(ConfigSources, SimpleNamespace(key="user 1", answer_all=answer_all))
+    plan = await Compilation(site.services, text, DEFAULT_CONTEXT, sources, "f").plan()
+    assert ([job.name for job in plan.jobs], len(plan.includes)) == (["job"], 61)
+    assert sum(parsed) <= len(text) + sum(map(len, files.values()))
+
+
+async def test_what_is_handed_to_the_processes_again_and_again_has_an_end(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "HANDED_OVER", 200)
+    await site.commit({".gitlab-ci.yml": "include: a.yml\n", "a.yml": f"one: {{script: {'x' * 300}}}\n"})
+    async with site.client(site.root) as client:
+        answer = (await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint")).json()
+    assert (answer["valid"], "too large" in answer["errors"][0]) == (False, True)
 
 
 async def test_a_configuration_that_takes_too_much_computing_is_invalid(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from domain.config.plan import NO_RETRY, CacheKey, JobPlan, Plan
 from domain.config.readers.variables import scalar_text
 from domain.config.reading.durations import parse_duration
+from domain.config.reading.parsed_files import ParsedFiles
 from domain.errors import ConfigInvalid, PipelineFiltered
 from domain.skipping import asks_to_skip
 from tests.cases.report import Report
@@ -86,7 +87,7 @@ def run(case: Mapping[str, Any]) -> list[str]:
     return _judge(case["expect"], plan, "created")
 
 
-def compiled(case: Mapping[str, Any]) -> Plan:
+def compiled(case: Mapping[str, Any], parsed: ParsedFiles | None = None) -> Plan:
     """The plan of a case. Raises `ConfigInvalid`, `PipelineFiltered`."""
     return plan_of(
         case["yaml"],
@@ -97,6 +98,7 @@ def compiled(case: Mapping[str, Any]) -> Plan:
         kind=case.get("ref_type", "branch"),
         variables=case.get("variables"),
         message=case.get("commit_message", "Change something"),
+        parsed=parsed,
     )
 
 

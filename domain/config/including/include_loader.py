@@ -1,4 +1,4 @@
-"""Getting the text of included files and reading it, each once in a compilation. Reference: CI YAML, sections 3, 16."""
+"""Getting the text of included files and reading it, each once in a round. Reference: CI YAML, sections 3, 16."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from domain.config.including.include_items import IncludeKind
 from domain.config.including.integrity import integrity_of
 from domain.config.reading.budget import NODES
 from domain.config.reading.issues import Issues
-from domain.config.reading.source import Source, read
-from domain.config.reading.tree import Items, Map, Place
+from domain.config.reading.source import Source
+from domain.config.reading.tree import Place
 from domain.config.sources import Absent, Fetched, Origin, Request, Sources
 from domain.errors import ConfigInvalid
 
@@ -52,9 +52,9 @@ class IncludeLoader:
         if self._count > MOST_INCLUDES:
             self._issues.fail(TOO_MANY, "include", place)
 
-    def weigh(self, root: Map, place: Place) -> None:
+    def weigh(self, values: int, place: Place) -> None:
         """Take the values of a file into account; raises `ConfigInvalid` when there are too many."""
-        self._values += _size(root)
+        self._values += values
         if self._values > MOST_VALUES:
             said = f"The included files hold more than {MOST_VALUES:,} values together; include fewer or smaller ones"
             self._issues.fail(said, "include", place)
@@ -98,32 +98,17 @@ class IncludeLoader:
             said = f"Total size of combined CI/CD configuration is too big: it is limited to {TOTAL_BYTES:,} bytes"
             self._issues.fail(said, "include", place)
         try:
-            source = read(text, Issues(file.name), file.name)
+            source = self._sources.parsed.read(text, Issues(file.name), file.name)
         except ConfigInvalid as error:
             for issue in error.issues:
                 self._issues.add(issue.message, issue.path, Place(issue.line, issue.column, issue.file))
             return None
-        self.weigh(source.root, place)
+        self.weigh(source.values, place)
         return source
 
     def _note(self, file: IncludeFile, around: Surroundings, message: str) -> None:
         field = file.item.field
         self._issues.add(message + around.included_by(field.place, self._issues.file), field.path, field.place)
-
-
-def _size(root: Map) -> int:
-    """How many values a tree has; shared ones count once."""
-    seen: set[int] = set()
-    ahead: list[Map | Items] = [root]
-    size = 0
-    while ahead:
-        node = ahead.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            size += len(node)
-            values = node.values() if isinstance(node, Map) else node
-            ahead += [value for value in values if isinstance(value, (Map, Items))]
-    return size
 
 
 def _surroundings(file: IncludeFile, around: Surroundings, answer: Fetched) -> Surroundings:

@@ -23,7 +23,7 @@ from domain.config.reading.budget import Budget
 from domain.config.reading.field import Field
 from domain.config.reading.issues import MOST_ISSUES, Issues
 from domain.config.reading.source import Source
-from domain.config.reading.tree import Map, Place
+from domain.config.reading.tree import Map, Place, size_of
 from domain.config.rules.expression import Expressions
 from domain.config.rules.path_clauses import PathMatches
 from domain.config.rules.rules import decide
@@ -184,7 +184,7 @@ class _Expansion:
                 raise
             return None
         if root is not source.root:
-            self._loader.weigh(root, place)
+            self._loader.weigh(size_of(root), place)
         return root
 
     def _header(self, written: Map, opened: Opened) -> Header | None:
@@ -205,6 +205,8 @@ class _Expansion:
 
     def _lay_over(self, level: _Level, top: Map) -> None:
         """Deep merge into what a level has so far; values are shared, only mappings on both sides become new ones."""
+        if self._sources.wanted:
+            return  # what is merged before everything is known is thrown away
         below = level.merged
         if not below:
             level.merged = top

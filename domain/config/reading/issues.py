@@ -51,6 +51,12 @@ class Issues:
         if len(self._found) == MOST_ISSUES:
             raise self._error()
 
+    def take(self, other: "Issues") -> None:
+        """Note the issues and warnings that were found apart."""
+        self._warnings += [warning for warning in other.warnings if warning not in self._warnings]
+        for issue in other.found:
+            self.adopt(issue)
+
     @property
     def warnings(self) -> tuple[ConfigIssue, ...]:
         """The warnings, in the order of the text."""

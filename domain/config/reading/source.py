@@ -5,7 +5,7 @@ from typing import Final
 
 from domain.config.reading.budget import TEXT_BYTES
 from domain.config.reading.issues import Issues
-from domain.config.reading.tree import Items, Map, Place, Value
+from domain.config.reading.tree import Items, Map, Place, Value, size_of
 from domain.config.reading.yaml_text import parse
 
 MOST_DOCUMENTS: Final = 2
@@ -18,6 +18,8 @@ class Source:
 
     header: Map | None
     root: Map
+    values: int
+    """How many values `root` has; shared ones count once."""
 
 
 def read(text: str, issues: Issues, file: str = "") -> Source:
@@ -52,7 +54,7 @@ def read(text: str, issues: Issues, file: str = "") -> Source:
         issues.fail(
             "Invalid configuration format: the file must be a mapping of keywords and jobs", place=Place(1, 1, file)
         )
-    return Source(header, root)
+    return Source(header, root, size_of(root))
 
 
 def _parts(documents: Items, issues: Issues) -> tuple[Map | None, Value]:

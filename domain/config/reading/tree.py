@@ -69,3 +69,18 @@ class Reference(Items):
 
 
 Value: TypeAlias = str | int | float | bool | Map | Items | None
+
+
+def size_of(root: Map) -> int:
+    """How many values a tree has; shared ones count once."""
+    seen: set[int] = set()
+    ahead: list[Map | Items] = [root]
+    size = 0
+    while ahead:
+        node = ahead.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            size += len(node)
+            values = node.values() if isinstance(node, Map) else node
+            ahead += [value for value in values if isinstance(value, (Map, Items))]
+    return size
