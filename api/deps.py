@@ -170,17 +170,20 @@ async def access_to(
 ) -> ProjectAccess:
     """A project that the caller may at least read, or do what `least` says. Raises `NotFound`, `Forbidden`.
 
-    To a job of a project that this one does not let in, it is what it is to strangers.
+    To a job of a project that this one does not let in, it is what it is to strangers. The database is asked the same
+    for a project that is not there as for one that the caller may not know of: the time of an answer tells neither.
     """
     async with services.database.read() as connection:
         row = await projects.find(connection, reference)
-        if row is None:
-            raise NotFound("404 Project Not Found")
-        member = await members.level_in_project(connection, row.id, caller.user_id)
+        member = await members.level_in_project(connection, 0 if row is None else row.id, caller.user_id)
         if caller.job_id and not await job_token_access.allows(connection, row, caller.job_project_id):
             caller, member = replace(caller, is_admin=False), 0
+        if row is None:
+            raise NotFound("404 Project Not Found")
+        level = level_of(caller, member, row.visibility)
+        require(caller, Action.SEE, level, row.visibility)
         protection = await protected_refs.of_project(connection, row.id)
-    access = ProjectAccess(row, caller, level_of(caller, member, row.visibility), protection)
+    access = ProjectAccess(row, caller, level, protection)
     access.require(least)
     return access
 

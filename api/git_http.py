@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from fastapi import APIRouter, Request, Response
@@ -148,24 +148,25 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
         raise Forbidden("403 Forbidden: a job token cannot push.")
     async with services.database.read() as connection:
         row = await projects.find(connection, path)
-    if row is None or scope_of(Scope.GIT_READ, claims.project_id) not in claims.scopes:
+    if scope_of(Scope.GIT_READ, claims.project_id) not in claims.scopes:
         raise Forbidden(_ELSEWHERE)
     try:
         user = await user_of(services, claims)
     except Unauthenticated as error:
         raise Forbidden(_BLOCKED) from error
-    access = ProjectAccess(row, NOBODY, 0, Protection())
-    if row.id != claims.project_id:
-        access = await _of_another(services, user, row)
+    if row is not None and row.id == claims.project_id:
+        access = ProjectAccess(row, NOBODY, 0, Protection())
+    else:
+        access = await _of_another(services, user, path)
     async with services.database.write() as connection:
         await held(connection, claims)
-    return GitAccess(access, services.repositories.get(row.id), f"job {claims.job_id}")
+    return GitAccess(access, services.repositories.get(access.row.id), f"job {claims.job_id}")
 
 
-async def _of_another(services: Services, user: Caller, row: Any) -> ProjectAccess:
+async def _of_another(services: Services, user: Caller, path: str) -> ProjectAccess:
     """Another project than the job's own: one that lets its jobs in, or is open, and that its user may read."""
     try:
-        return await access_to(services, user, row.id)
+        return await access_to(services, user, path)
     except (NotFound, Unauthenticated) as error:
         raise Forbidden(_ELSEWHERE) from error
 

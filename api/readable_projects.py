@@ -95,10 +95,8 @@ class ReadableProjects:
     async def _look_up(self, path: str) -> ReadableProject | None:
         async with self._services.database.read() as connection:
             written = await written_path(connection, path)
-        if written is None:
-            return None
         try:
-            row = (await access_to(self._services, self._caller, written)).row
+            row = (await access_to(self._services, self._caller, written or "")).row
         except (NotFound, Forbidden):
             return None
         try:

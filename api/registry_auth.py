@@ -126,12 +126,13 @@ async def _requester(services: Services, password: str) -> Requester:
 
 
 async def _project_of(connection: AsyncConnection, parts: Sequence[str]) -> str | None:
-    """The full path of the project that an image's name begins with; its own name may have any number of parts."""
-    for count in range(len(parts), 1, -1):
-        written = await written_path(connection, "/".join(parts[:count]))
-        if written is not None:
-            return written
-    return None
+    """The full path of the project that an image's name begins with; its own name may have any number of parts.
+
+    All of them are looked up, whichever is one: the time tells nothing of projects that the caller may not know of.
+    """
+    beginnings = ["/".join(parts[:count]) for count in range(len(parts), 1, -1)]
+    found = [await written_path(connection, beginning) for beginning in beginnings]
+    return next((written for written in found if written is not None), None)
 
 
 async def _granted(services: Services, requester: Requester, scope: str) -> list[dict[str, Any]]:
@@ -141,10 +142,10 @@ async def _granted(services: Services, requester: Requester, scope: str) -> list
         return []
     async with services.database.read() as connection:
         written = await _project_of(connection, found["name"].split("/"))
-        row = None if written is None else await projects.find(connection, written)
-        if row is None:
-            return []
-        member = await members.level_in_project(connection, row.id, requester.caller.user_id)
+        row = await projects.find(connection, written or "")
+        member = await members.level_in_project(connection, 0 if row is None else row.id, requester.caller.user_id)
+    if row is None:
+        return []
     level = level_of(requester.caller, member, row.visibility)
     scopes = requester.caller.scopes or (Scopes.READ_REGISTRY,)
     named = requester.job.scopes if requester.job is not None else ()

@@ -100,11 +100,11 @@ async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNee
 async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | None:
     """The project of that path, if the user may read it. What is forbidden looks like what is not there."""
     written = await written_path(connection, path)
-    row = None if written is None else await projects.find(connection, written)
+    row = await projects.find(connection, written or "")
+    member = await members.level_in_project(connection, 0 if row is None else row.id, user.id)
     if row is None:
         return None
     caller = caller_from(user)
-    member = await members.level_in_project(connection, row.id, user.id)
     try:
         require(caller, Action.READ, level_of(caller, member, row.visibility), row.visibility)
     except (NotFound, Forbidden):

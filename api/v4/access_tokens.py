@@ -242,7 +242,7 @@ class BotHome:
         """The level of a bot."""
         if self.is_project:
             return await members.level_in_project(connection, self.where.row.id, user_id)
-        return await members.level_in_group(connection, self.where.row, user_id)
+        return await members.level_in_group(connection, self.where.row.id, user_id)
 
 
 async def of_project(project: ProjectDep) -> BotHome:

@@ -1,7 +1,7 @@
 """Groups, the groups within them, and all namespaces; an organisation is a group at the top."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
@@ -25,6 +25,9 @@ from models.repositories.listings import NamespaceFilter, ProjectFilter
 from models.repositories.listings import namespaces as listed_namespaces
 from models.repositories.listings import projects as listed
 from models.repositories.paging import slice_of
+
+_NOWHERE: Final = "/0/"
+"""The trail of a group that is not there: no id is 0."""
 
 router = APIRouter()
 
@@ -70,20 +73,21 @@ class GroupAccess:
 async def group_by(services: Services, caller: Caller, reference: str) -> GroupAccess:
     """A group that the caller may at least see, by id or full path. Raises `NotFound`.
 
-    Whoever may see a project in it may see the group.
+    Whoever may see a project in it may see the group. As `api.deps.access_to`, it asks the database the same for a
+    group that is not there as for one that the caller may not know of.
     """
     text = decoded(reference)
     key = decimal_number(text)
     async with services.database.read() as connection:
-        try:
-            row = await namespaces.get_by(connection, path=text if key is None else None, key=key)
-        except NotFound as error:
-            raise NotFound("404 Group Not Found") from error
-        level = OWNER if caller.is_admin else await members.level_in_group(connection, row, caller.user_id)
-        if not level and not is_open(caller, row.visibility):
-            visible = listed(ProjectFilter(viewer_of(caller), within=row.trail))
+        row = await namespaces.find(connection, path=text if key is None else None, key=key)
+        key, trail = (0, _NOWHERE) if row is None else (row.id, row.trail)
+        level = OWNER if caller.is_admin else await members.level_in_group(connection, key, caller.user_id)
+        if not level and (row is None or not is_open(caller, row.visibility)):
+            visible = listed(ProjectFilter(viewer_of(caller), within=trail))
             if (await connection.execute(visible.limit(1))).first() is None:
                 raise NotFound("404 Group Not Found")
+    if row is None:
+        raise NotFound("404 Group Not Found")
     return GroupAccess(row, caller, max(level, 10))
 
 

@@ -19,9 +19,9 @@ MOST: Final = 200
 """Entries of one project; GitLab's limit."""
 
 
-async def allows(connection: AsyncConnection, target: Record, from_project_id: int) -> bool:
-    """Whether a project (its row) lets in the jobs of another one."""
-    if target.id == from_project_id or not target.job_tokens_limited:
+async def allows(connection: AsyncConnection, target: Record | None, from_project_id: int) -> bool:
+    """Whether a project (its row) lets in the jobs of another one. One that is not there lets nobody in, as slowly."""
+    if target is not None and target.id == from_project_id:
         return True
     within = (
         select(namespace.c.id)
@@ -31,8 +31,10 @@ async def allows(connection: AsyncConnection, target: Record, from_project_id: i
         .exists()
     )
     known = (access.c.source_project_id == from_project_id) | within
-    statement = select(access.c.id).where(access.c.project_id == target.id, known).limit(1)
-    return (await connection.execute(statement)).first() is not None
+    target_id = 0 if target is None else target.id
+    statement = select(access.c.id).where(access.c.project_id == target_id, known).limit(1)
+    is_listed = (await connection.execute(statement)).first() is not None
+    return target is not None and (is_listed or not target.job_tokens_limited)
 
 
 def projects_of(project_id: int) -> Select[Any]:

@@ -57,14 +57,14 @@ async def level_in_project(connection: AsyncConnection, project_id: int, user_id
     return (await connection.execute(select(func.max(both.c.level)))).scalar() or 0
 
 
-async def level_in_group(connection: AsyncConnection, row: Record, user_id: int) -> int:
+async def level_in_group(connection: AsyncConnection, namespace_id: int, user_id: int) -> int:
     """The access level that membership gives in a group; 0 for strangers."""
     if not user_id:
         return 0
-    statement = select(func.max(namespace_member.c.access_level)).where(
-        namespace_member.c.namespace_id.in_(trail_of(row.trail)),
-        namespace_member.c.user_id == user_id,
-        _lasting(namespace_member),
+    statement = (
+        select(func.max(namespace_member.c.access_level))
+        .select_from(namespace.join(namespace_member, _holds(namespace)))
+        .where(namespace.c.id == namespace_id, namespace_member.c.user_id == user_id, _lasting(namespace_member))
     )
     return (await connection.execute(statement)).scalar() or 0
 

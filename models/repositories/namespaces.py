@@ -66,11 +66,16 @@ async def is_free(connection: AsyncConnection, name: str) -> bool:
 
 async def get_by(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> Record:
     """A group by its full path or id. Raises `NotFound`."""
-    rule = namespace.c.full_path == path if path is not None else namespace.c.id == key
-    row = (await connection.execute(select(namespace).where(rule))).first()
+    row = await find(connection, path=path, key=key)
     if row is None:
         raise NotFound("404 Namespace Not Found")
     return row
+
+
+async def find(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> Record | None:
+    """The same, or None."""
+    rule = namespace.c.full_path == path if path is not None else namespace.c.id == key
+    return (await connection.execute(select(namespace).where(rule))).first()
 
 
 async def above(connection: AsyncConnection, row: Record) -> Sequence[Record]:

@@ -109,7 +109,7 @@ async def levels(connection: AsyncConnection, row: Record, user_id: int) -> tupl
     if row.runner_type != RunnerType.GROUP:
         return 0, 0
     group = await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
-    level = await members.level_in_group(connection, group, user_id)
+    level = await members.level_in_group(connection, group.id, user_id)
     below = select(namespaces.namespace.c.id).where(namespaces.namespace.c.trail.startswith(group.trail))
     projects = select(project.c.id).where(project.c.namespace_id.in_(below))
     return level, max(level, (await members.levels_in(connection, projects, user_id))[1])
