@@ -1,10 +1,13 @@
 """The web application of a pod: runner protocol, REST, git and pages over one set of services."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
@@ -16,6 +19,7 @@ from api.hooks import calls
 from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
 from api.openapi.document import described
+from api.pages.api_document import DOCUMENT
 from api.pages.errors import add_page_errors
 from api.pages.router import router as pages
 from api.rate_limits import RateLimited, Throttle
@@ -37,9 +41,10 @@ def create_app(services: Services) -> ASGIApp:
 
 def create_framework(services: Services) -> FastAPI:
     """The part of it that runners do not call, with all that is known of its routes."""
-    app = FastAPI(title="Perdure", docs_url=None, redoc_url=None, openapi_url="/api/v4/openapi.json")
+    app = FastAPI(title="Perdure", docs_url=None, redoc_url=None, openapi_url=None)
     app.router.redirect_slashes = False  # a redirect turns a runner's POST into a GET
     app.state.services = services
+    _describe(app)
     add_error_handlers(app)
     add_git_errors(app)
     add_page_errors(app)
@@ -48,7 +53,6 @@ def create_framework(services: Services) -> FastAPI:
     app.add_middleware(RateLimited, throttle=Throttle(services.settings.rates), clock=services.clock)
     app.router.routes.extend(runner_routes())
     app.router.routes.extend(_included())
-    _describe(app)
     return app
 
 
@@ -61,13 +65,23 @@ def _describe(app: FastAPI) -> None:
             return app.openapi_schema
         return merged(described(of_routes(), app.router.routes))
 
+    async def document(_: Request) -> JSONResponse:
+        """Making it takes half a second, which FastAPI's own route would take from the event loop."""
+        return JSONResponse(await asyncio.to_thread(app.openapi))
+
     app.openapi = whole  # type: ignore[method-assign]  # FastAPI's own way to extend it
+    app.add_route(DOCUMENT, document, include_in_schema=False)
 
 
 @cache
 def _included() -> Sequence[BaseRoute]:
-    """What the routers hold, for all applications of the process: FastAPI reads each signature anew for each tree."""
+    """What the routers hold, for all applications of the process: FastAPI reads each signature anew for each tree.
+
+    It reads them when something is first looked for; that takes a quarter of a second, which no caller is to wait for.
+    """
     together = APIRouter()
     for router in (health.router, rest, calls.router, git_http.router, identity.router, registry_auth.router, pages):
         together.include_router(router)
+    for route in together.routes:
+        route.matches({"type": "http", "method": "GET", "path": "", "root_path": "", "headers": []})
     return tuple(together.routes)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from git.command import run
+from git.command import run_and_read
 from git.names import checked_path, checked_sha, is_sha
-from git.output import PATHS_LIMIT
+from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository
 
 
@@ -20,10 +20,13 @@ class BlamedLines:
 async def blame(repository: Repository, sha: str, path: str) -> Sequence[BlamedLines]:
     """The lines of a file of a commit, in order; the file must be there. Raises `TooLarge`."""
     git = [f"--git-dir={repository.path}", "blame", "--porcelain", checked_sha(sha), "--", checked_path(path)]
-    out = (await run(git, limit=PATHS_LIMIT)).out.decode("utf-8", "replace")
+    return await run_and_read(git, _blamed, limit=PATHS_LIMIT)
+
+
+def _blamed(answer: Completed) -> list[BlamedLines]:
     parts: list[tuple[str, list[str]]] = []
     commit = ""
-    for line in out.split("\n"):
+    for line in answer.out.decode("utf-8", "replace").split("\n"):
         if line.startswith("\t"):
             if not parts or parts[-1][0] != commit:
                 parts.append((commit, []))

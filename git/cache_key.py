@@ -10,8 +10,9 @@ from typing import Final
 from domain.config.including.wildcards import has_wildcard, is_too_long, matching
 from domain.config.rules.globs import PathText
 from domain.errors import Invalid
-from git.command import run
+from git.command import run, run_and_read
 from git.names import checked_path, checked_sha, is_sha
+from git.output import Completed
 from git.repository import Repository
 
 TREE_LIMIT: Final = 64 * 1024 * 1024
@@ -69,10 +70,13 @@ async def _ids_like(repository: Repository, sha: str, pattern: str) -> set[str]:
     folder = pattern[: pattern.index("*")].rpartition("/")[0]
     inside = ["--", f"{folder}/"] if folder else []
     listing = ["--literal-pathspecs", f"--git-dir={repository.path}", "ls-tree", "-r", "-z", "--full-tree", sha]
-    answer = await run([*listing, *inside], limit=TREE_LIMIT)
-    entries = (entry.partition("\t") for entry in answer.out.decode("utf-8", "surrogateescape").split("\0") if entry)
-    ids = {path: about.split(" ")[2] for about, _, path in entries}
-    return {ids[path] for path in matching(pattern, PathText.of(tuple(ids)))}
+
+    def read(answer: Completed) -> set[str]:
+        rows = answer.out.decode("utf-8", "surrogateescape").split("\0")
+        ids = {path: about.split(" ")[2] for about, _, path in (row.partition("\t") for row in rows if row)}
+        return {ids[path] for path in matching(pattern, PathText.of(tuple(ids)))}
+
+    return await run_and_read([*listing, *inside], read, limit=TREE_LIMIT)
 
 
 async def _last_commit(repository: Repository, sha: str, path: str) -> str:

@@ -5,15 +5,17 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 from domain.errors import Invalid, TooLarge, Unavailable
 from git.output import OUTPUT_LIMIT, Completed
 from git.turns import COMMANDS, STREAMS, ended_with_caller, turn
+
+Read = TypeVar("Read")
 
 STDERR_LIMIT: Final = 16 * 1024
 """Bytes of standard error that are kept for messages; the rest is read and dropped."""
@@ -145,28 +147,44 @@ async def run(
     accept: Sequence[int] = (0,),
     seconds: float = TIME_LIMIT,
 ) -> Completed:
-    """Run `git ARGUMENTS` to its end and return what it wrote.
+    """Run `git ARGUMENTS` to its end and return what it wrote; the rest is as for `run_and_read`."""
+    return await run_and_read(arguments, lambda completed: completed, stdin, limit, accept, seconds)
 
-    In a thread: the event loop's way forks the whole server, which takes ten times as long as this. When the time is
-    up, or who waits for it is canceled, git and its children end.
+
+async def run_and_read(
+    arguments: Sequence[str | Path],
+    read: Callable[[Completed], Read],
+    stdin: bytes = b"",
+    limit: int = OUTPUT_LIMIT,
+    accept: Sequence[int] = (0,),
+    seconds: float = TIME_LIMIT,
+) -> Read:
+    """Run `git ARGUMENTS` to its end and return what `read` makes of it, in the same thread and turn.
+
+    A list of half a million lines so holds up nobody. In a thread: the event loop's way forks the whole server, which
+    takes ten times as long as this. When the time is up, or who waits for it is canceled, git and its children end.
     Raises TooLarge when it writes more than `limit` bytes, Unavailable when its exit code is not in `accept`, when it
     takes more than `seconds`, or when the caller has too many of them running.
     """
     _check_words(arguments)
     async with turn(COMMANDS, _repository(arguments)):
         command = _Command(arguments, stdin, limit)
+
+        def work() -> Read:
+            completed = command.run()
+            if completed.code not in accept:
+                words = " ".join(str(word) for word in arguments)
+                raise Unavailable(f"git {words} ended with {completed.code}: {completed.err or 'no message'}")
+            return read(completed)
+
         try:
             async with asyncio.timeout(seconds):
                 with ended_with_caller(command.end):
-                    completed = await asyncio.get_running_loop().run_in_executor(_THREADS, command.run)
+                    return await asyncio.get_running_loop().run_in_executor(_THREADS, work)
         except TimeoutError as error:
             raise Unavailable(f"git {arguments[0]} took more than {seconds:g} s; ask for less at a time.") from error
         finally:
             command.end()
-    if completed.code not in accept:
-        words = " ".join(str(word) for word in arguments)
-        raise Unavailable(f"git {words} ended with {completed.code}: {completed.err or 'no message'}")
-    return completed
 
 
 def _check_words(words: Iterable[str | Path]) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.errors import Unavailable
-from git.command import CHUNK, TIME_LIMIT, GitProcess, run, start
+from git.command import CHUNK, TIME_LIMIT, GitProcess, run_and_read, start
 from git.names import checked_sha
-from git.output import PATHS_LIMIT
+from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository
 
 _RENAMES: Final = ("--find-renames=30%", "-l400")
@@ -55,7 +55,10 @@ class FileDiff:
 async def changed_files(repository: Repository, old: str, new: str) -> list[FileDiff]:
     """The files that differ between two commits or trees, without patches. Raises `Invalid`, `TooLarge`."""
     git = [f"--git-dir={repository.path}", "diff-tree", "-r", "-z", "--raw", *_RENAMES]
-    answer = await run([*git, checked_sha(old), checked_sha(new)], limit=PATHS_LIMIT)
+    return await run_and_read([*git, checked_sha(old), checked_sha(new)], _files, limit=PATHS_LIMIT)
+
+
+def _files(answer: Completed) -> list[FileDiff]:
     words = iter(answer.out.decode("utf-8", "replace").split("\0"))
     return [_file(word, words) for word in words if word]
 

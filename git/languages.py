@@ -4,17 +4,16 @@ Files are not opened, so that a name which two languages share counts for one of
 Markdown) are no languages; that is how GitLab counts, too, which looks into the files.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from identify import identify
 
 from domain.errors import PerdureError
-from git.command import run
+from git.command import run_and_read
 from git.names import checked_sha
-from git.output import PATHS_LIMIT
+from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository
 
 MOST: Final = 5
@@ -59,16 +58,15 @@ async def languages_of(repository: Repository, sha: str) -> tuple[str, ...]:
     """The languages of a commit, lower case, those of most bytes first; none where git cannot tell in bounds."""
     git = [f"--git-dir={repository.path}", "ls-tree", "-r", "-l", "-z", "--full-tree"]
     try:
-        answer = await run([*git, checked_sha(sha)], limit=PATHS_LIMIT, accept=(0, 128))
+        return await run_and_read([*git, checked_sha(sha)], _most_written, limit=PATHS_LIMIT, accept=(0, 128))
     except PerdureError:
         return ()
-    return await asyncio.to_thread(_most_written, answer.out.decode("utf-8", "replace").split("\0"))
 
 
-def _most_written(rows: Iterable[str]) -> tuple[str, ...]:
+def _most_written(answer: Completed) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     known: dict[str, str] = {}
-    for row in rows:
+    for row in answer.out.decode("utf-8", "replace").split("\0"):
         about, _, path = row.partition("\t")
         size, name = about.rpartition(" ")[2], path.rpartition("/")[2]
         if not size.isdigit() or not name:

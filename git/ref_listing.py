@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from git.command import run
+from git.command import run, run_and_read
 from git.commit import time_of
 from git.names import checked_sha
-from git.output import PATHS_LIMIT
+from git.output import PATHS_LIMIT, Completed
 from git.repository import Ref, Repository
 
 _FIELDS: Final = 6
@@ -33,7 +33,11 @@ class ListedRef:
 async def list_refs(repository: Repository, folder: str, sort: str = "refname") -> list[ListedRef]:
     """All refs below `refs/heads` or `refs/tags` by a key of git's for-each-ref(1), such as `-committerdate`."""
     git = [f"--git-dir={repository.path}", "for-each-ref", f"--format={_FORM}", f"--sort={sort}", folder]
-    fields = (await run(git, limit=PATHS_LIMIT)).out.decode("utf-8", "replace").split("\0")[:-1]
+    return await run_and_read(git, _all_listed, limit=PATHS_LIMIT)
+
+
+def _all_listed(answer: Completed) -> list[ListedRef]:
+    fields = answer.out.decode("utf-8", "replace").split("\0")[:-1]
     return [_listed(fields[at : at + _FIELDS]) for at in range(0, len(fields), _FIELDS)]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from git.command import run
+from git.command import run, run_and_read
 from git.names import checked_path, checked_sha
-from git.output import PATHS_LIMIT
+from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository
 
 _RANK: Final = {"tree": 0, "blob": 1, "commit": 2}
@@ -39,12 +39,15 @@ async def list_tree(
     place = f"{checked_sha(sha)}:{checked_path(path)}" if path else checked_sha(sha)
     depth = ["-r", "-t"] if recursive else []
     git = [f"--git-dir={repository.path}", "ls-tree", "-z", *depth, place]
-    answer = await run(git, limit=PATHS_LIMIT, accept=(0, 128))
-    if answer.code:
-        return None
-    prefix = f"{path}/" if path else ""
-    rows = answer.out.decode("utf-8", "replace").split("\0")
-    return sorted((_entry(row, prefix) for row in rows if row), key=lambda entry: _RANK[entry.kind])
+
+    def read(answer: Completed) -> Sequence[TreeEntry] | None:
+        if answer.code:
+            return None
+        prefix = f"{path}/" if path else ""
+        rows = answer.out.decode("utf-8", "replace").split("\0")
+        return sorted((_entry(row, prefix) for row in rows if row), key=lambda entry: _RANK[entry.kind])
+
+    return await run_and_read(git, read, limit=PATHS_LIMIT, accept=(0, 128))
 
 
 async def entry_at(repository: Repository, sha: str, path: str) -> TreeEntry | None:

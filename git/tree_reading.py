@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.errors import Invalid
-from git.command import run
+from git.command import run, run_and_read
 from git.names import checked_path, checked_sha, is_sha
-from git.output import FILE_LIMIT, PATHS_LIMIT
+from git.output import FILE_LIMIT, PATHS_LIMIT, Completed
 from git.repository import Repository
 
 _HEADER: Final = 200
@@ -64,11 +64,14 @@ async def list_files(repository: Repository, sha: str) -> tuple[str, ...]:
     A byte that is not UTF-8 is shown as the replacement character.
     """
     arguments = ["ls-tree", "-r", "-z", "--full-tree", checked_sha(sha)]
-    answer = await run([_git_dir(repository), *arguments], limit=PATHS_LIMIT, accept=(0, 128))
-    if answer.code:
-        raise Invalid(f"The repository has no commit {sha}.")
-    rows = (row.split("\t", 1) for row in answer.out.decode("utf-8", "replace").split("\0") if row)
-    return tuple(path for entry, path in rows if " blob " in entry)
+
+    def read(answer: Completed) -> tuple[str, ...]:
+        if answer.code:
+            raise Invalid(f"The repository has no commit {sha}.")
+        rows = (row.split("\t", 1) for row in answer.out.decode("utf-8", "replace").split("\0") if row)
+        return tuple(path for entry, path in rows if " blob " in entry)
+
+    return await run_and_read([_git_dir(repository), *arguments], read, limit=PATHS_LIMIT, accept=(0, 128))
 
 
 async def changed_between(repository: Repository, before: str, after: str) -> tuple[str, ...] | None:

@@ -22,6 +22,8 @@ from tests.models.database import migrated
 from tests.one_dialect import one_dialect
 from tests.postgres import DRIVER, postgres_server
 
+pytest_plugins = ["tests.loop_watch"]
+
 # Without it a traceback is drawn with all local variables, which takes minutes where one of them is the application.
 structlog.configure(processors=[structlog.processors.format_exc_info, structlog.dev.ConsoleRenderer(colors=False)])
 

@@ -45,8 +45,8 @@ class Call:
 
 
 @router.get("/-/api")
-async def api_page(request: Request, caller: CallerDep) -> Response:
-    """The page."""
+def api_page(request: Request, caller: CallerDep) -> Response:
+    """The page; no coroutine, since the document may have to be made first, which takes half a second."""
     document = request.app.openapi()
     return page("api.html", caller, about=document["info"]["description"], document=DOCUMENT, groups=groups(document))
 
