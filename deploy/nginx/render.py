@@ -9,7 +9,7 @@ Only the standard library is used, so that any Python 3.11 will do.
 
 import argparse
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 TEMPLATES = Path(__file__).resolve().parent
@@ -29,10 +29,15 @@ HOLDERS = """upstream {holder} {{
 }}"""
 SERVER = "    server {address} max_fails=1 fail_timeout=2s;"
 BEHIND_HOLDER = "    server {address} backup;"
+TLS = """listen {listen} ssl;
+    ssl_certificate "{certificate}";
+    ssl_certificate_key "{key}";
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_session_cache shared:front:10m;"""
 ADDRESS = re.compile(r"[A-Za-z0-9.\-]+:\d{1,5}|\[[0-9A-Fa-f:]+\]:\d{1,5}")
 LISTEN = re.compile(r"\d{1,5}|" + ADDRESS.pattern)
 PLACEHOLDER = re.compile(r"\$\{(FRONT_[A-Z]+)\}")
-FOLDER = re.compile(r"[^\"$;{}\\\s]+")
+PATH = re.compile(r"[^\"$;{}\\\s]+")
 RESOLVER = re.compile(r"[A-Za-z0-9.:\[\]\-]+")
 
 
@@ -47,9 +52,7 @@ def checked(pattern: re.Pattern[str]) -> Callable[[str], str]:
     return check
 
 
-def values(
-    listen: str, apis: Sequence[str], resolver: str | None, holder: str | None, folder: Path
-) -> Mapping[str, str]:
+def values(listen: str, apis: Sequence[str], resolver: str | None, holder: str | None, folder: Path) -> dict[str, str]:
     """What each placeholder stands for.
 
     With a resolver there is one API name, looked up as requests come; without, the addresses form a group that nginx
@@ -71,6 +74,14 @@ def values(
     }
 
 
+def tls(listen: str | None, certificate: str | None, key: str | None) -> str:
+    """The lines for callers that speak TLS; empty without an address for them."""
+    if not listen or not certificate or not key:
+        return ""
+    paths = {"certificate": Path(certificate).resolve(), "key": Path(key).resolve()}
+    return TLS.format(listen=listen, **paths)
+
+
 def _servers(line: str, apis: Sequence[str]) -> str:
     return "\n".join(line.format(address=address) for address in apis)
 
@@ -88,15 +99,23 @@ def main() -> None:
         help="host:port of a `python -m pods.front` that holds what runners would lose while no API answers",
     )
     parser.add_argument("--resolver", type=checked(RESOLVER), help="name server; then exactly one --api")
+    parser.add_argument(
+        "--tls", type=checked(LISTEN), help="port or address:port for TLS, with --certificate and --key"
+    )
+    parser.add_argument("--certificate", type=checked(PATH), help="PEM file: the certificate, and those above it")
+    parser.add_argument("--key", type=checked(PATH), help="PEM file: its private key")
     parser.add_argument("--metrics", type=checked(LISTEN), help="port or address:port for Prometheus; without it none")
-    parser.add_argument("folder", type=checked(FOLDER), help="where configuration, logs and temporary files go")
+    parser.add_argument("folder", type=checked(PATH), help="where configuration, logs and temporary files go")
     options = parser.parse_args()
     if options.resolver and len(options.api) != 1:
         parser.error("--resolver goes with exactly one --api, whose name stands for all of them")
+    if len({bool(options.tls), bool(options.certificate), bool(options.key)}) > 1:
+        parser.error("--tls, --certificate and --key go together")
     folder = Path(options.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     known = values(options.listen, options.api, options.resolver, options.holder, folder)
     known["FRONT_METRICS"] = options.metrics or ""
+    known["FRONT_TLS"] = tls(options.tls, options.certificate, options.key)
     (folder / METRICS).unlink(missing_ok=True)
     for name in ("nginx.conf", "perdure.conf", *((METRICS,) if options.metrics else ())):
         template = (TEMPLATES / f"{name}.template").read_text()

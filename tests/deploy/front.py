@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,28 @@ async def listening(port: int) -> None:
                 return
 
 
+@dataclass(frozen=True)
+class Tls:
+    """A port that speaks TLS, with files."""
+
+    port: int
+    certificate: Path
+    key: Path
+
+
 @asynccontextmanager
 async def front(
-    folder: Path, *apis: str, resolver: str = "", holder: str = "", port: int = 0, metrics: int = 0
+    folder: Path,
+    *apis: str,
+    resolver: str = "",
+    holder: str = "",
+    port: int = 0,
+    metrics: int = 0,
+    tls: Tls | None = None,
 ) -> AsyncIterator[str]:
     """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`.
 
-    `holder` is host:port too, `port` that of nginx. With `metrics` it tells its own at that port.
+    `holder` is host:port too, `port` that of nginx. With `metrics` it tells its own at that port. `tls`: there, too.
     """
     nginx, port = nginx_binary(), port or free_port()
     arguments = ["--listen", f"127.0.0.1:{port}"]
@@ -58,6 +74,8 @@ async def front(
         arguments += ["--api", api]
     if metrics:
         arguments += ["--metrics", f"127.0.0.1:{metrics}"]
+    if tls:
+        arguments += ["--tls", f"127.0.0.1:{tls.port}", "--certificate", str(tls.certificate), "--key", str(tls.key)]
     if resolver:
         arguments += ["--resolver", resolver]
     if holder:

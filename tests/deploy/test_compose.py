@@ -29,8 +29,8 @@ def compose() -> dict[str, Any]:
 
 def test_the_file_is_valid_by_the_compose_schema() -> None:
     """By the schema that check-jsonschema ships; no network is used."""
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    done = subprocess.run([*check, str(COMPOSE)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -61,6 +61,15 @@ def test_no_secret_is_written_down() -> None:
                 found += 1
                 assert value is None or re.search(r"\$\{[A-Z_]+:\?", value), name
     assert found >= 9
+
+
+def test_what_is_published_to_the_outside_speaks_tls() -> None:
+    """Tokens and passwords go over it; the other ports are for this machine."""
+    services = compose()["services"]
+    published = {name: port for name, service in services.items() for port in service.get("ports", ())}
+    outside = {name: port for name, port in published.items() if not port.startswith("127.0.0.1:")}
+    (listen,) = re.findall(r"listen (\d+) ssl;", services["front"]["environment"]["FRONT_TLS"])
+    assert outside == {"front": f"${{FRONT_PUBLISHED:-443:{listen}}}"}
 
 
 def test_jobs_reach_the_front_and_nothing_behind_it() -> None:
