@@ -267,6 +267,31 @@ class OidcSettings(BaseSettings):
         return self
 
 
+class TemporalAccess(BaseSettings):
+    """How we show a Temporal server who we are, and know that it is the right one."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_TEMPORAL_", frozen=True)
+
+    tls: bool = False
+    """Speak TLS. So it is with any of the following."""
+    tls_ca: Path | None = None
+    """PEM file of the certificates that the server's may be signed by; empty for those of the system."""
+    tls_certificate: Path | None = None
+    """PEM file of our own certificate, with `tls_key`."""
+    tls_key: Path | None = None
+    """PEM file of its private key."""
+    tls_server_name: str = ""
+    """The name in the server's certificate, where it is not that of the address."""
+    api_key: str = Field(default="", repr=False)
+    """Shown with each call."""
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("PERDURE_TEMPORAL_TLS_CERTIFICATE and PERDURE_TEMPORAL_TLS_KEY go together.")
+        return self
+
+
 class Settings(BaseSettings):
     """Everything a Perdure process is told from outside. Relative paths start at the working directory."""
 
@@ -355,6 +380,7 @@ class Settings(BaseSettings):
     rates: RateLimits = Field(default_factory=RateLimits)
     front: FrontLimits = Field(default_factory=FrontLimits)
     oidc: OidcSettings = Field(default_factory=OidcSettings)
+    temporal_access: TemporalAccess = Field(default_factory=TemporalAccess)
 
     up_timeout: float = 90.0
     """How long `perdure up` waits until everything answers."""

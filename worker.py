@@ -38,8 +38,9 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
 from activities.schedules import ScheduleActivities
+from activities.temporal_client import connect
 from activities.temporal_runtime import counting_runtime
-from activities.temporal_worker import connect, make_telling_worker, make_worker, prepare_namespace
+from activities.temporal_worker import make_telling_worker, make_worker, prepare_namespace
 from api.app import create_app
 from api.bridges.loop import BridgeLoop
 from api.exposing import tell_metrics

@@ -10,7 +10,6 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import (
     PollerBehaviorAutoscaling,
@@ -22,7 +21,6 @@ from temporalio.worker import (
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.commit_reports import ReportActivities
-from activities.data_converter import data_converter
 from activities.hooks.deliveries import HookActivities
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
@@ -59,16 +57,6 @@ _TYPES: Final = {
     "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
     "Int": IndexedValueType.INDEXED_VALUE_TYPE_INT,
 }
-
-
-async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
-    """A client of the pod's namespace. Raises `RuntimeError` or `RPCError` while Temporal is away."""
-    return await Client.connect(
-        settings.temporal,
-        namespace=settings.temporal_namespace,
-        data_converter=data_converter,
-        runtime=runtime,
-    )
 
 
 async def missing_attributes(client: Client) -> list[str]:

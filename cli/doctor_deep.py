@@ -90,7 +90,7 @@ async def _running(settings: Settings) -> set[int] | None:
     """The pipelines whose workflow runs; None while Temporal is away."""
     from temporalio.service import RPCError
 
-    from activities.temporal_worker import connect
+    from activities.temporal_client import connect
     from workflows.runs import Runs
 
     try:

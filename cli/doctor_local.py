@@ -138,10 +138,11 @@ async def _store(settings: Settings) -> Check:
 
 async def _temporal(settings: Settings) -> Check:
     from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
-    from temporalio.client import Client
+
+    from activities.temporal_client import connect
 
     name = settings.temporal_namespace
-    client = await Client.connect(settings.temporal, namespace=name)
+    client = await connect(settings)
     found = await client.workflow_service.describe_namespace(
         DescribeNamespaceRequest(namespace=name), timeout=timedelta(seconds=PATIENCE)
     )

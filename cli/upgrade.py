@@ -15,7 +15,8 @@ import typer
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from activities.temporal_worker import connect, missing_attributes, prepare_namespace
+from activities.temporal_client import connect
+from activities.temporal_worker import missing_attributes, prepare_namespace
 from activities.worker_version import UNNAMED, builds_of, make_current, move_windows
 from cli.exit_codes import ExitCode
 from cli.main import JsonOption, read_settings

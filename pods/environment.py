@@ -17,6 +17,8 @@ SECRET = frozenset(
         "PERDURE_OIDC_CLIENT_SECRET",
         "PERDURE_DATABASE_URL",
         "PERDURE_OBJECT_STORE",
+        "PERDURE_TEMPORAL_API_KEY",
+        "PERDURE_TEMPORAL_TLS_KEY",
     }
 )
 """What only the API may know: a job can read the environment of the runner that runs it."""

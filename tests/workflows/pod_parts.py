@@ -12,7 +12,8 @@ from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
-from activities.temporal_worker import connect, make_worker, prepare_namespace
+from activities.temporal_client import connect
+from activities.temporal_worker import make_worker, prepare_namespace
 from models.clock import system_clock
 from models.notifications import Notifications
 from settings import Settings

@@ -11,7 +11,8 @@ from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
-from activities.temporal_worker import connect, make_worker, prepare_namespace
+from activities.temporal_client import connect
+from activities.temporal_worker import make_worker, prepare_namespace
 from models.columns import table_of
 from models.pipelines import Outbox, PlayVariables
 from models.repositories.pipelines import PipelineRequest, create

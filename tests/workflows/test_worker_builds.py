@@ -10,7 +10,7 @@ from temporalio import activity
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
-from activities.temporal_worker import connect
+from activities.temporal_client import connect
 from activities.worker_version import Moved, builds_of, make_current, move_windows
 from domain.errors import Unavailable
 from domain.status import Status

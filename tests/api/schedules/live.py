@@ -14,7 +14,8 @@ from activities.loops.schedules import ScheduleKeeper
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
-from activities.temporal_worker import connect, make_worker, prepare_namespace
+from activities.temporal_client import connect
+from activities.temporal_worker import make_worker, prepare_namespace
 from api.schedules.loop import TickLoop
 from models.columns import Record
 from tests.api.schedules.planned import CONFIG, Planned, Time, schedule_table, tick_table
