@@ -36,6 +36,8 @@ _OURS: Final = tuple(
     for folder in _ROOT.iterdir()
     if folder.name not in _NOBODY_WAITS and (folder / "__init__.py").is_file()
 )
+_DRIVER: Final = "/sqlalchemy/engine/default.py"
+"""Where SQLAlchemy hands a statement to SQLite: in the loop's thread by design, and as slow as the disk is busy."""
 _TESTS: Final = f"{_ROOT / 'tests'}/"
 _STARTS: Final = (f"{_ROOT / 'api' / 'startup.py'}", f"{_ROOT / 'models' / 'migrations'}/")
 """What runs before anybody is served: the first password is hashed, tables are made."""
@@ -171,6 +173,8 @@ def whose(frame: FrameType | None) -> Place | None:
     A coroutine of ours between the test and the work makes it ours: a test that calls a function of ours stands where a
     thread would. Statements of SQL run on a stack of their own, which does not say who waits for them.
     """
+    if frame is not None and frame.f_code.co_filename.endswith(_DRIVER):
+        return None
     innermost = owner = last = None
     is_coroutine = False
     while frame is not None and not frame.f_code.co_filename.startswith(_TESTS):
