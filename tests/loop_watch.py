@@ -61,6 +61,7 @@ class LoopWatch:
         self._state = Path(f"/proc/self/task/{threading.get_native_id()}/status")
         self._begun: float | None = None
         self._garbage = self._collecting = 0.0
+        self._is_collecting = False
         self._faults: dict[float, str] = {}
         self._call: _Call | None = None
         self._over = threading.Event()
@@ -96,9 +97,11 @@ class LoopWatch:
         if about["generation"] < _WHOLE or threading.get_ident() != self._thread:
             return
         if phase == "start":
+            self._is_collecting = True
             self._collecting = time.thread_time()
         else:
             self._garbage += time.thread_time() - self._collecting
+            self._is_collecting = False
 
     def faults(self) -> list[str]:
         """What has held up the loop since the last call: where, and how long."""
@@ -117,11 +120,20 @@ class LoopWatch:
         if self._call is None or self._call.begun != begun:
             self._call = _Call(begun)
         call, place = self._call, whose(sys._current_frames().get(self._thread))
-        now, state = time.clock_gettime(self._clock) - self._garbage, self._sleep()
-        if self._begun != begun:  # it ended while we looked
+        now, state = self._now(), self._sleep()
+        if self._begun != begun or now is None:  # it ended while we looked, or cannot be told
             return
         if fault := call.seen(place, now, state):
             self._faults[begun] = fault
+
+    def _now(self) -> float | None:
+        """The processor time of the thread without its garbage; None while some is collected.
+
+        The two threads may change over at any place, also where the collection is over and not noted yet.
+        """
+        before = self._garbage, self._is_collecting
+        now = time.clock_gettime(self._clock)
+        return now - before[0] if before == (self._garbage, False) else None
 
     def _sleep(self) -> str:
         """Changes with every switch from or to another thread; empty unless the thread sleeps."""
