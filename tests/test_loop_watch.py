@@ -15,6 +15,7 @@ import pytest
 
 from tests.loop_watch import COMPUTES, SLEEPS, LoopWatch
 
+pytestmark = pytest.mark.slow  # each test computes for as long as nothing else may
 ROOT: Final = Path(__file__).parents[1]
 OURS_FILE: Final = str(ROOT / "api" / "slow.py")
 OURS: Final = """

@@ -75,6 +75,7 @@ async def asked(place: Place, method: str, route: str, who: str, side: str) -> t
 
 
 @pytest.mark.usefixtures("runs")
+@pytest.mark.slow  # with the rest of the matrix
 async def test_what_is_not_there_takes_as_much_as_what_is_private(place: Place) -> None:
     routes = [one for one in every_route(place.site.services) if any(name in one[1] for name in NAMING)]
     assert len(routes) > 250
