@@ -10,7 +10,7 @@ from api.v4.streaming import download
 from models.columns import Record
 from storage.objects import ObjectStore, verified
 
-_RANGE: Final = re.compile(r"\s*bytes\s*=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*", re.ASCII)
+_RANGE: Final = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,15})\s*)?-\s*(?:(\d{1,15})\s*)?", re.ASCII)
 
 
 class Unsatisfiable(Exception):

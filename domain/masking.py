@@ -20,6 +20,7 @@ TOKEN_PREFIXES: Final = (
 LONGEST_TOKEN: Final = 4096
 """Bytes after a prefix that still count as the same token; a job token is a JWT with a scope for each dependency."""
 
+_WORD: Final = re.compile(rb"[\w.=-]+")
 _ENCODED_FROM: Final = 8
 """Values and lines of at least so many bytes are known in other forms too; shorter ones would hide half of a log."""
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
@@ -72,9 +73,13 @@ class Secrets:
     def tokens(self, buffer: bytes, begin: int = 0) -> Iterator[tuple[int, int]]:
         """Words from byte `begin` on that begin like a token, in no order; they may overlap."""
         for pattern in self._tokens:
-            place = begin
+            place, word_end = begin, begin
             while (found := pattern.search(buffer, place)) is not None:
-                start, end = found.span()
+                start, content = found.span()
+                if content >= word_end:  # a word is followed to its end once, whatever begins within it
+                    word = _WORD.match(buffer, content)
+                    word_end = content if word is None else word.end()
+                end = min(word_end, content + LONGEST_TOKEN)
                 yield start, end
                 # What begins within a word that has ended is part of it, unless its prefix reaches beyond.
                 has_ended = end - start < LONGEST_TOKEN
@@ -122,13 +127,12 @@ class MaskedRange:
 
 
 def _patterns(prefixes: Sequence[bytes]) -> tuple["re.Pattern[bytes]", ...]:
-    """Words that begin so. Those that begin alike share a pattern: two letters are found far faster than one of two."""
+    """Beginnings of words. Those that begin alike share a pattern: two letters are found far faster than one of two."""
     alike: defaultdict[bytes, list[bytes]] = defaultdict(list)
     for prefix in prefixes:
         alike[prefix[:2]].append(re.escape(prefix[2:]))
     return tuple(
-        re.compile(re.escape(head) + b"(?:" + b"|".join(rests) + rb")[\w.=-]{1,%d}" % LONGEST_TOKEN)
-        for head, rests in alike.items()
+        re.compile(re.escape(head) + b"(?:" + b"|".join(rests) + rb")(?=[\w.=-])") for head, rests in alike.items()
     )
 
 

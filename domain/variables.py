@@ -45,7 +45,7 @@ RUNNER_PROVIDED: Final = frozenset(
 RUNNER_PREFIX: Final = "FF_"
 """Feature flags of the runner start so; it knows their values."""
 
-_INSTANCE: Final = re.compile(r"(?:\s+\d+/\d+|: \[[^\]]*\])$")
+_NUMBERED: Final = re.compile(r"(?<!\s)\s+\d+/\d+$")
 _REFERENCE: Final = re.compile(
     r"\$\$|%%|\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|%([A-Za-z_][A-Za-z0-9_]*)%"
 )
@@ -111,7 +111,10 @@ def predefined(facts: JobFacts) -> tuple[JobVariable, ...]:
 
 def group_name(job_name: str) -> str:
     """The name that all instances of a parallel job share: without `1/3` or `: [linux, arm]` at its end."""
-    return _INSTANCE.sub("", job_name) or job_name
+    if not job_name.endswith("]"):
+        return _NUMBERED.sub("", job_name) or job_name
+    start = job_name.find(": [", job_name.rfind("]", 0, -1) + 1)
+    return job_name[:start] if start > 0 else job_name
 
 
 def _job(facts: JobFacts) -> dict[str, str]:
@@ -164,7 +167,7 @@ def expand(variables: Iterable[JobVariable]) -> tuple[JobVariable, ...]:
         definitions.setdefault(variable.key, []).append(variable)
     in_force = {key: _in_force(given) for key, given in definitions.items()}
     graph = {
-        key: {name for variable in given for name in references(variable)} & definitions.keys() - {key}
+        key: {name for variable in given for name in references(variable) if name in definitions and name != key}
         for key, given in in_force.items()
     }
     expanded = _Expanded()

@@ -98,20 +98,25 @@ def _translated(pattern: str) -> str:
 
 def _name(part: str) -> str:
     """One name of a pattern; braces are alternatives, an unclosed bracket or brace stands for itself."""
-    out, position, depth = "", 0, 0
+    out: list[str] = []
+    position, depth = 0, 0
+    last_brace, last_bracket = part.rfind("}"), part.rfind("]")
     while position < len(part):
         char = part[position]
         position += 1
-        if char == "[" and (end := part.find("]", position + 1)) > 0:
+        if char == "[" and position < last_bracket:
+            end = part.find("]", position + 1)
             inside = part[position:end].replace("\\", "\\\\").replace("[", "\\[")
-            out += "[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]"
+            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
             position = end + 1
-        elif char == "{" and "}" in part[position:]:
-            out, depth = out + "(?:", depth + 1
+        elif char == "{" and position <= last_brace:
+            out.append("(?:")
+            depth += 1
         elif char == "}" and depth:
-            out, depth = out + ")", depth - 1
+            out.append(")")
+            depth -= 1
         elif char == "," and depth:
-            out += "|"
+            out.append("|")
         else:
-            out += {"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char)
-    return out + ")" * depth
+            out.append({"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char))
+    return "".join(out) + ")" * depth

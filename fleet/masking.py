@@ -18,22 +18,33 @@ class Masker:
         """`secrets` are whole values, `prefixes` beginnings of tokens; empty ones are ignored."""
         self._secrets = Secrets((secret.encode() for secret in secrets), prefixes)
         self._held = b""
+        self._hidden = 0
+        """So many of the bytes that are held end a secret of which the replacement has been written."""
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the stream and return those that are certain, masked."""
         buffer = self._held + data
-        spans = self._secrets.spans(buffer)
-        cut = self._certain(buffer)
-        for start, end in spans:
-            if start < cut < end:
-                cut = start
-        self._held = buffer[cut:]
-        return _replaced(buffer[:cut], [span for span in spans if span[1] <= cut])
+        return self._masked(buffer, self._certain(buffer))
 
     def flush(self) -> bytes:
         """Return what was held back: the stream ends here."""
-        buffer, self._held = self._held, b""
-        return _replaced(buffer, self._secrets.spans(buffer))
+        return self._masked(self._held, len(self._held))
+
+    def _masked(self, buffer: bytes, cut: int) -> bytes:
+        """The bytes before `cut`; a secret that goes on there is replaced now, and no more of it is written later.
+
+        Secrets may overlap without end: what waited for the end of all of them would grow with the log.
+        """
+        parts: list[bytes] = []
+        position = self._hidden
+        for start, end in self._secrets.spans(buffer):
+            if start < cut and end > position:
+                if start >= position:
+                    parts += (buffer[position:start], REPLACEMENT)
+                position = end
+        parts.append(buffer[position:cut])
+        self._held, self._hidden = buffer[cut:], max(0, position - cut)
+        return b"".join(parts)
 
     def _certain(self, buffer: bytes) -> int:
         """How many bytes can be judged without knowing what follows; a word that may go on is not over."""
@@ -42,14 +53,3 @@ class Masker:
             if end == len(buffer) and end - start < LONGEST_TOKEN:
                 cut = min(cut, start)
         return cut
-
-
-def _replaced(buffer: bytes, spans: list[tuple[int, int]]) -> bytes:
-    if not spans:
-        return buffer
-    parts: list[bytes] = []
-    position = 0
-    for start, end in spans:
-        parts += (buffer[position:start], REPLACEMENT)
-        position = end
-    return b"".join((*parts, buffer[position:]))

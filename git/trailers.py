@@ -12,17 +12,17 @@ def trailers_of(message: str) -> dict[str, list[str]]:
     title, _, rest = message.rstrip().rpartition("\n\n")
     if not title:
         return {}
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[list[str]]] = {}
     last = ""
     for line in rest.split("\n"):
         if line.startswith(_PICKED):
             continue
         if line[:1].isspace() and last:
-            found[last][-1] += f" {line.strip()}"
+            found[last][-1].append(line.strip())
             continue
         match = _LINE.fullmatch(line)
         if match is None:
             return {}
         last = match.group(1)
-        found.setdefault(last, []).append(match.group(2).strip())
-    return found
+        found.setdefault(last, []).append([match.group(2).strip()])
+    return {key: [" ".join(parts) for parts in values] for key, values in found.items()}

@@ -34,7 +34,8 @@ _ANY_FORMAT: Final = 47
 """zlib's word for "gzip or zlib, by its header, with the largest window"."""
 _PACKED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 _USER: Final = re.compile(r"^([^:/?#]*:)?//[^/?#]*@")
-_SECRET: Final = re.compile(r"([?&][^=&#]*(?:token|secret|passw|key|sig|credential|auth)[^=&#]*=)[^&#]*", re.IGNORECASE)
+_PARAMETER: Final = re.compile(r"[?&][^&#]*")
+_SECRET: Final = re.compile(r"token|secret|passw|key|sig|credential|auth", re.IGNORECASE)
 _ADVICE: Final = {
     401: "the server wants credentials.",
     403: "the server refuses access without credentials, or at all.",
@@ -112,7 +113,16 @@ def shown(url: str) -> str:
     """An address as messages show it: without user and password, and without values in the query that look secret."""
     if len(url) > _URL_LIMIT:
         return _USER.sub(r"\1//", url).split("?")[0][:_SHOWN] + "..."
-    return _SECRET.sub(r"\1[MASKED]", _USER.sub(r"\1//", url))
+    return _PARAMETER.sub(_without_secret, _USER.sub(r"\1//", url))
+
+
+def _without_secret(parameter: re.Match[str]) -> str:
+    """A parameter of a query; what follows the first name that looks secret is left out."""
+    *names, _ = parameter[0].split("=")
+    for place, name in enumerate(names, 1):
+        if _SECRET.search(name):
+            return "=".join((*names[:place], "[MASKED]"))
+    return parameter[0]
 
 
 def _error(url: str, failure: _Failure) -> Invalid:

@@ -21,6 +21,8 @@ ENTRY_LIMIT: Final = 50_000
 TEXT_LIMIT: Final = 4 * 1024
 """Characters of one text of an entry that are kept."""
 _GZIP: Final = b"\x1f\x8b"
+_PIECE: Final = 1024
+"""Bytes that are unpacked at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +40,34 @@ def documents(data: bytes, what: str) -> list[bytes]:
             raise TooLarge(f"The {what} has more than {UNPACKED_LIMIT} bytes.")
         return [data]
     found: list[bytes] = []
-    room = UNPACKED_LIMIT
-    while data.startswith(_GZIP):
-        unpacking = zlib.decompressobj(wbits=31)
+    room, place = UNPACKED_LIMIT, 0
+    while data.startswith(_GZIP, place):
+        document, place = _unpacked(data, place, room, what)
+        room -= len(document)
+        found.append(document)
+    return found
+
+
+def _unpacked(data: bytes, place: int, room: int, what: str) -> tuple[bytes, int]:
+    """One file of at most `room` bytes, and where the next one begins.
+
+    A piece at a time: what stands behind a file is copied when it ends, and there may be many small ones.
+    """
+    unpacking = zlib.decompressobj(wbits=31)
+    parts: list[bytes] = []
+    while not unpacking.eof:
+        piece = data[place : place + _PIECE]
+        if not piece:
+            raise Invalid(f"The {what} is gzip data that ends too early; upload it again.")
+        place += len(piece)
         try:
-            document = unpacking.decompress(data, room + 1)
+            parts.append(unpacking.decompress(piece, room + 1))
         except zlib.error as error:
             raise Invalid(f"The {what} is broken gzip data: {error}") from error
-        room -= len(document)
+        room -= len(parts[-1])
         if room < 0:
             raise TooLarge(f"The {what} has more than {UNPACKED_LIMIT} bytes when unpacked.")
-        if not unpacking.eof:
-            raise Invalid(f"The {what} is gzip data that ends too early; upload it again.")
-        found.append(document)
-        data = unpacking.unused_data
-    return found
+    return b"".join(parts), place - len(unpacking.unused_data)
 
 
 def json_document(document: bytes, kind: type[list[Any]] | type[dict[str, Any]], what: str) -> Any:

@@ -1,6 +1,7 @@
 """Secrets in a log: found whatever the cuts, and each byte keeps its place."""
 
 import base64
+import re
 from collections.abc import Iterator
 from random import Random
 from urllib.parse import quote
@@ -115,3 +116,13 @@ def test_a_token_is_hidden_to_its_end(token: str) -> None:
 def test_a_word_without_end_is_hidden_as_far_as_a_token_may_reach() -> None:
     masked = Secrets().masked(b"glpat-" + b"a" * 2 * LONGEST_TOKEN)
     assert masked.count(b"*") == len("glpat-") + LONGEST_TOKEN
+
+
+@given(st.lists(st.sampled_from(["glpat-", "glrt-", "GR1348941", "gl", "a", "=", " ", "a" * 4090]), max_size=12))
+def test_tokens_are_words_behind_their_prefixes(parts: list[str]) -> None:
+    log = "".join(parts).encode()
+    words = re.compile(rb"(?=((?:glpat-|glrt-|GR1348941)[\w.=-]{1,%d}))" % LONGEST_TOKEN)
+    hidden = bytearray(log)
+    for found in words.finditer(log):
+        hidden[found.start(1) : found.end(1)] = b"*" * len(found[1])
+    assert Secrets().masked(log) == bytes(hidden)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.masking import Masker
+from fleet.masking import REPLACEMENT, Masker
 
 
 def masked(secrets: list[str], *pieces: bytes) -> bytes:
@@ -57,3 +57,22 @@ def test_cutting_the_stream_changes_nothing(secrets: list[str], pieces: list[str
     assert cut == masked(secrets, whole)
     rest = cut.replace(b"[MASKED]", b"\0")
     assert not any(secret.encode() in rest for secret in secrets)
+
+
+@given(
+    st.lists(st.sampled_from(["glpat-", "glrt-", "gl", "pat-", "a", " ", "sec", "secret"]), max_size=30),
+    st.integers(1, 9),
+)
+def test_cutting_tokens_that_overlap_changes_nothing(parts: list[str], size: int) -> None:
+    whole = "".join(parts).encode()
+    assert masked(["secretgl", "agl"], *(whole[at : at + size] for at in range(0, len(whole), size))) == masked(
+        ["secretgl", "agl"], whole
+    )
+
+
+def test_tokens_that_overlap_for_ever_are_not_held_back() -> None:
+    masker = Masker([])
+    written = masker.feed(b"glpat-" * 2_000) + masker.feed(b"glpat-" * 2_000)
+    assert written == REPLACEMENT
+    assert len(masker._held) < 5_000
+    assert masker.feed(b" and more") + masker.flush() == b" and more"

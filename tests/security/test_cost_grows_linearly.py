@@ -1,0 +1,101 @@
+"""What others write costs at most in proportion to its length: each reader of texts, with those that cost it most."""
+
+import ast
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.growth import MOST, assert_linear
+from tests.security.hostile_texts import HOSTILE, Hostile, told
+from tests.security.test_regular_expressions import OURS, ROOT
+
+ENOUGH: Final = 0.01
+"""Seconds that tell something."""
+LARGEST: Final = 16_384
+"""The text is 8 times as large, and made of pieces."""
+READS: Final = frozenset({"find", "rfind", "index", "rindex", "splitlines", "decompress", "decompressobj"})
+"""Who calls one of these, or goes through something by `while`, may read a text by hand."""
+NOT_READING: Final = frozenset({"activities", "cli", "metrics", "models", "workflows"})
+"""Packages that read no text: the command line reads its user's own, the others rows and messages of ours."""
+NO_READERS: Final = {
+    "api/pages/live.py": "a text of ours, line by line",
+    "api/v4/hook_events.py": "what we have packed",
+    "auth/job_token.py": "looks up a row",
+    "auth/packed_ids.py": "only from tokens that we have signed",
+    "auth/signed_token.py": "looks up a key",
+    "domain/cron_ticks.py": "moments, a bounded number of them",
+    "domain/decisions.py": "commands of one turn",
+    "domain/merge_requests.py": "ids of a train",
+    "domain/operations.py": "jobs of a pipeline",
+    "domain/packing.py": "messages of ours",
+    "domain/pipeline.py": "jobs of a pipeline",
+    "domain/portions.py": "a decision of ours",
+    "fleet/executors/namespaces.py": "what the kernel says of this machine",
+    "fleet/executors/survivors.py": "what the kernel says of processes",
+    "fleet/trace.py": "the log in pieces, which a masker reads",
+    "git/shadowing.py": "a file of git's",
+    "pods/holding.py": "callers that wait",
+    "pods/run_folder.py": "a log of ours",
+    "storage/backup_archive.py": "a file in pieces",
+    "storage/durable_file.py": "folders above a file",
+}
+"""Modules that go through something else than a text of others, and what that is."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_text_costs_what_its_length_does(name: str) -> None:
+    row = HOSTILE[name]
+    size = row.size
+    while (large := seconds(row, size << 3)) < ENOUGH and size < LARGEST and not row.is_bounded:
+        size <<= 2
+    if large > max(ENOUGH, seconds(row, size) * MOST**3):
+        assert_linear(lambda size: work(row, size), size)
+
+
+def work(row: Hostile, size: int) -> Any:
+    """Reading the text of a size; it is made before."""
+    return partial(told, partial(row.read, row.text(size)))
+
+
+def seconds(row: Hostile, size: int) -> float:
+    """Processor time of one run."""
+    reading, begin = work(row, size), time.process_time()
+    reading()
+    return time.process_time() - begin
+
+
+def test_a_reader_of_texts_is_in_the_table() -> None:
+    read: set[str] = set()
+    sys.setprofile(lambda frame, event, _: read.add(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        for row in HOSTILE.values():
+            work(row, 10)()
+    finally:
+        sys.setprofile(None)
+    readers = {str(file.relative_to(ROOT)) for file in OURS if may_read(file)}
+    assert readers - {str(Path(file).relative_to(ROOT)) for file in read if file.startswith(f"{ROOT}/")} == set(
+        NO_READERS
+    )
+
+
+def may_read(file: Path) -> bool:
+    """Whether code that waits for nothing takes something apart by hand."""
+    if file.relative_to(ROOT).parts[0] in NOT_READING:
+        return False
+    return any(
+        isinstance(node, ast.While)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READS)
+        for node in _synchronous(ast.parse(file.read_text()))
+    )
+
+
+def _synchronous(node: ast.AST) -> Iterator[ast.AST]:
+    for inner in ast.iter_child_nodes(node):
+        if not isinstance(inner, ast.AsyncFunctionDef):
+            yield inner
+            yield from _synchronous(inner)
