@@ -16,7 +16,7 @@ from cli.demo import Scene
 from domain.status import COMPLETE
 from metrics import names
 from metrics.definition import By, Definition
-from tests.faults.stack import Stack, jobs_of, pipeline_of, running
+from tests.faults.stack import Stack, jobs_of, pipeline_of, place_of_jobs, running
 from tests.metrics.promtool import promtool
 from tests.metrics.scraping import Scrape, scrape
 from tests.waiting import until
@@ -113,9 +113,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def story(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Story:
+def place() -> Iterator[Path]:
+    with place_of_jobs() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def story(stack: Stack, place: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """Jobs run, fail, are retried and wait; an artifact is read; then Temporal stands still while a job ends."""
-    folder, place = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("place")
+    folder = tmp_path_factory.mktemp("project")
     (folder / ".gitlab-ci.yml").write_text(CONFIG)
     told = Story(stack, stack.scene(), place)
     pipeline: dict[str, Any] = pipeline_of(told.scene, stack.push(told.scene, folder, PLACE=str(place)))

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,6 +122,15 @@ def running(home: Path, extra: Mapping[str, str] | None = None) -> Iterator[Stac
         yield stack
     finally:
         stack.down()
+
+
+@contextmanager
+def place_of_jobs() -> Iterator[Path]:
+    """A folder in which jobs can write, whoever they run as: pytest's own are closed to all but the tests' user."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        place = Path(folder)
+        place.chmod(0o777)
+        yield place
 
 
 @contextmanager

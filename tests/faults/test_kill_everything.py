@@ -7,6 +7,7 @@ import os
 import random
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from cli.demo import EXAMPLE, Scene
 from domain.errors import PerdureError
 from domain.status import COMPLETE
-from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, running
+from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, place_of_jobs, running
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -33,8 +34,14 @@ def stack(tmp_path: Path):
         yield started
 
 
-def test_the_pipeline_ends_as_if_nothing_had_happened(stack: Stack, tmp_path: Path) -> None:
-    scene, ledger = stack.scene(), tmp_path / "ledger"
+@pytest.fixture
+def ledger() -> Iterator[Path]:
+    with place_of_jobs() as folder:
+        yield folder / "ledger"
+
+
+def test_the_pipeline_ends_as_if_nothing_had_happened(stack: Stack, ledger: Path) -> None:
+    scene = stack.scene()
     sha = stack.push(scene, EXAMPLE, RUN_LEDGER=str(ledger))
     pipeline_id = pipeline_of(scene, sha)["id"]
     runner = stack.pid("runner")

@@ -1,5 +1,6 @@
 """`kill -9` of the runner as well: its jobs are settled as their `retry` says, each attempt visible."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from cli.demo import Scene
 from domain.status import COMPLETE
-from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, running
+from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, place_of_jobs, running
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -33,16 +34,23 @@ def stack(tmp_path: Path):
         yield started
 
 
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with place_of_jobs() as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("also_the_servers", [False, True], ids=["runner", "runner and servers"])
-def test_its_jobs_are_settled_as_their_retry_says(stack: Stack, tmp_path: Path, also_the_servers: bool) -> None:
-    scene, ledger, may_end = stack.scene(), tmp_path / "ledger", tmp_path / "may-end"
-    ledger.touch()
+def test_its_jobs_are_settled_as_their_retry_says(
+    stack: Stack, tmp_path: Path, place: Path, also_the_servers: bool
+) -> None:
+    scene, ledger, may_end = stack.scene(), place / "ledger", place / "may-end"
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / ".gitlab-ci.yml").write_text(CONFIG)
     sha = stack.push(scene, folder, RUN_LEDGER=str(ledger), MAY_END=str(may_end))
     pipeline_id = pipeline_of(scene, sha)["id"]
-    until(lambda: len(ledger.read_text().split()) == 2, 60)
+    until(lambda: ledger.exists() and len(ledger.read_text().split()) == 2, 60)
     stack.kill("runner", *(SERVERS if also_the_servers else ()))
     may_end.touch()
     stack.up()
