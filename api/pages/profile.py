@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.audit import record
-from api.deps import CallerDep, ServicesDep
+from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import NOTICES, page
 from api.pages.sessions import begin_session
 from api.proof_of_identity import proven
@@ -39,12 +39,12 @@ async def form(request: Request, caller: CallerDep) -> Response:
 
 @router.post(PASSWORD)
 async def change(
-    caller: CallerDep, services: ServicesDep, old: Secret = "", new: Secret = "", again: Secret = ""
+    request: Request, caller: CallerDep, services: ServicesDep, old: Secret = "", new: Secret = "", again: Secret = ""
 ) -> Response:
     """Set a new password, and end all sessions but this one. Whoever has no password yet shows an access token."""
     if not caller.is_known:
         return RedirectResponse(_SIGN_IN, 303)
-    if await proven(services, caller.username, old) is None:
+    if await proven(services, key_of(request, caller), caller.username, old) is None:
         return _form(caller, 401, error="The present password is not right. Nothing was changed.")
     fault = "differs from its repetition" if new != again else fault_of(new)
     if fault:

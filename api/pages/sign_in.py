@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from api.deps import CallerDep, ServicesDep
+from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import page
 from api.pages.sessions import begin_session
 from api.proof_of_identity import proven
@@ -45,13 +45,14 @@ async def form(caller: CallerDep, services: ServicesDep, next: str = "/") -> Res
 
 @router.post("/sign_in")
 async def sign_in(
+    request: Request,
     services: ServicesDep,
     username: Annotated[str, Form(max_length=255)] = "",
     password: Annotated[str, Form(max_length=255)] = "",
     next: Annotated[str, Form(max_length=2000)] = "/",  # noqa: A002
 ) -> Response:
     """Set the session cookie. Every refusal is the same, and takes the same time."""
-    found = await proven(services, username.strip(), password)
+    found = await proven(services, key_of(request, NOBODY), username.strip(), password)
     if found is None:
         return sign_in_page(services, 401, then=next, error=_REFUSED, name=username)
     answer = RedirectResponse(inside(next), 303)

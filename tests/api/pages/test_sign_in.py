@@ -1,5 +1,6 @@
 """Signing in by password or access token, changing one's password, signing out."""
 
+import asyncio
 import json
 
 import httpx
@@ -7,6 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from api.startup import CREDENTIALS
+from auth.passwords import Passwords
 from auth.secret_token import PERSONAL, digest, plain_token
 from auth.session_token import COOKIE
 from models.repositories import accounts
@@ -182,3 +184,30 @@ async def test_a_file_of_an_older_version_has_no_password(tmp_path) -> None:
     async with open_site(tmp_path, "") as site, browser(site) as client:
         assert (await sign_in(client, "root", "")).status_code == 401
         assert (await sign_in(client, "root", "glpat-older")).status_code == 303
+
+
+async def test_one_address_never_has_both_threads_of_passwords(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, gate = [], asyncio.Event()
+
+    async def waits(_: Passwords, _known: str, secret: str) -> bool:
+        running.append(secret)
+        await gate.wait()
+        return False
+
+    monkeypatch.setattr(Passwords, "is_right", waits)
+
+    async def guess(address: str) -> int:
+        transport = httpx.ASGITransport(site.app, client=(address, 1))
+        url = site.services.settings.url
+        async with httpx.AsyncClient(transport=transport, base_url=url, headers={"Origin": url}) as client:
+            return (await sign_in(client, "ada", address)).status_code
+
+    async def have_begun() -> bool:
+        return running == ["192.0.2.1", "192.0.2.2"]
+
+    guesses = [asyncio.create_task(guess("192.0.2.1")) for _ in range(4)]
+    await asyncio.sleep(0)
+    guesses.append(asyncio.create_task(guess("192.0.2.2")))
+    await eventually(have_begun, "the other address has its turn")
+    gate.set()
+    assert await asyncio.gather(*guesses) == [401] * 5
