@@ -89,15 +89,16 @@ def _is_there() -> bool:
 
 
 def _check(name: str) -> None:
-    home = JobUser.named(name).home
-    if not home.is_dir() or home.stat().st_uid != pwd.getpwnam(name).pw_uid:
-        raise Refused(f"PERDURE_JOBS_AS={name}: the home of this user ({home}) is no folder of theirs; jobs need one.")
+    user = JobUser.named(name)
+    if not user.home.is_dir() or user.home.stat().st_uid != user.uid:
+        raise Refused(
+            f"PERDURE_JOBS_AS={name}: the home of this user ({user.home}) is no folder of theirs; jobs need one."
+        )
 
 
 def _without_namespaces(settings: Settings) -> str:
     """Why there are none for us; empty if there are."""
-    hidden = tuple(path for path in hidden_folders(settings) if path.is_dir())
-    with HiddenFolders(hidden, ()).launch(("/bin/true",), {}) as launch:
+    with HiddenFolders(hidden_folders(settings), ()).launch(("/bin/true",), {}) as launch:
         tried = subprocess.run(
             launch.arguments,
             env=dict(launch.environment),
