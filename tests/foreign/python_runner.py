@@ -6,14 +6,13 @@ stops telling of it, but leaves its script running.
 """
 
 import asyncio
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from tests.foreign.installing import install
+from tests.foreign.installing import install_once
 from tests.foreign.runner import Abilities, ForeignRunner, Site
 from tests.program import ROOT, Program, environment
 
@@ -80,10 +79,9 @@ async def _run(folder: Path, *words: str) -> tuple[int, str]:
 
 
 def _install() -> None:
-    seal, wanted = HOME / "installed.txt", f"{sys.version}\n{REQUIREMENTS.read_text()}"
-    if seal.exists() and seal.read_text() == wanted:
-        return
-    shutil.rmtree(HOME, ignore_errors=True)
-    install(sys.executable, "-m", "venv", HOME)
-    install(*(HOME / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--requirement", REQUIREMENTS))
-    seal.write_text(wanted)
+    install_once(
+        HOME,
+        f"{sys.version}\n{REQUIREMENTS.read_text()}",
+        (sys.executable, "-m", "venv", HOME),
+        (HOME / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--requirement", REQUIREMENTS),
+    )
