@@ -1,6 +1,8 @@
 # One image for every Perdure process; the command says which: the API, a worker, the migration or the runner.
 
-FROM python:3.11-slim AS environment
+ARG PYTHON_IMAGE=python:3.11-slim
+
+FROM $PYTHON_IMAGE AS environment
 ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/perdure
 # By the hashes of its wheels for amd64 and arm64.
 RUN echo "uv==0.13.8 \
@@ -13,7 +15,7 @@ COPY pyproject.toml uv.lock ./
 # Exactly what the lock file says, without the project itself: its tree is copied below and comes first on the path.
 RUN uv sync --locked --no-dev --no-install-project
 
-FROM python:3.11-slim
+FROM $PYTHON_IMAGE
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends bash git \
     && rm -rf /var/lib/apt/lists/* \
