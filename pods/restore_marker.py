@@ -1,12 +1,11 @@
 """The file that says that a home is being restored: while it is there, nothing starts in that home."""
 
 import json
-import os
 from pathlib import Path
 from typing import Final
 
 from domain.errors import Refused
-from pods.run_folder import write_atomically
+from pods.run_folder import sync_folder, write_durably
 
 FILE: Final = "restoring.json"
 
@@ -14,14 +13,13 @@ FILE: Final = "restoring.json"
 def begin(home: Path, archive: Path) -> None:
     """From now on nothing starts here; on disk when it returns."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomically(home / FILE, json.dumps({"archive": str(archive.resolve())}))
-    _sync(home)
+    write_durably(home / FILE, json.dumps({"archive": str(archive.resolve())}))
 
 
 def end(home: Path) -> None:
     """The restore is whole."""
     (home / FILE).unlink(missing_ok=True)
-    _sync(home)
+    sync_folder(home)
 
 
 def is_begun(home: Path) -> bool:
@@ -40,11 +38,3 @@ def refuse_half_restored(home: Path) -> None:
     raise Refused(
         f"{home.resolve()} was only half restored from a backup. Run `perdure restore {archive}` again; it begins anew."
     )
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

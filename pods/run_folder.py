@@ -161,3 +161,18 @@ def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_durably(path: Path, text: str, mode: int = 0o600) -> None:
+    """The same, and on disk under its name when it returns."""
+    write_atomically(path, text, mode)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put on disk which files there are; raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,8 +1,10 @@
 """A Temporal that wants to know who calls: nginx before a real one asks for a certificate, or for a key."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from temporalio.service import RPCError
 
 from activities.temporal_client import connect
 from domain.errors import Invalid
+from pods.temporal_certificates import provide
 from settings import Settings, TemporalAccess
 from tests.certificates import self_signed
 from tests.deploy.front import listening, nginx_binary
@@ -93,6 +96,36 @@ async def test_a_certificate_is_shown_and_that_of_the_server_is_checked(temporal
         strange = TemporalAccess(tls_ca=server.certificate, tls_certificate=other.certificate, tls_key=other.key)
         assert not await let_in(strange)
         assert not await let_in(TemporalAccess())
+
+
+async def test_certificates_of_the_container_set_let_in_whoever_has_them(temporal: str, tmp_path: Path) -> None:
+    """As docker-compose.yml has them; there the server's name is that of its container."""
+    own, other = made(tmp_path / "own"), made(tmp_path / "other")
+    for kind in ("crt", "key"):
+        shutil.copy(own / "server" / f"tls.{kind}", tmp_path / f"server.{kind}")
+    namespace = await new_namespace(temporal)
+    asks = f"ssl_client_certificate {own / 'server' / 'ca.crt'}; ssl_verify_client on;"
+    async with asking(tmp_path, temporal, asks=asks) as address:
+
+        async def let_in(folder: Path | None, ca: Path = own / "client" / "ca.crt", name: str = "temporal") -> bool:
+            pair = {"tls_certificate": folder / "tls.crt", "tls_key": folder / "tls.key"} if folder else {}
+            return await is_let_in(address, namespace, TemporalAccess(tls_ca=ca, tls_server_name=name, **pair))
+
+        assert await let_in(own / "client")
+        assert await let_in(own / "server"), "Temporal's own processes call it, too"
+        assert not await let_in(None)
+        assert not await let_in(other / "client")
+        assert not await let_in(own / "client", ca=other / "client" / "ca.crt")
+        assert not await let_in(own / "client", name="another")
+
+
+def made(folder: Path) -> Path:
+    """A folder with the certificates that a set makes for itself."""
+    places = [folder / name for name in ("authority", "server", "client")]
+    for place in places:
+        place.mkdir(parents=True)
+    provide(*places, now=datetime.now(UTC))
+    return folder
 
 
 async def test_a_key_is_shown(temporal: str, tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ import pytest
 import yaml
 
 from api import health
-from settings import FrontLimits, OidcSettings, RefusalLimits, Settings, SizeLimits, TimeLimits
+from settings import FrontLimits, OidcSettings, RefusalLimits, Settings, SizeLimits, TemporalAccess, TimeLimits
 from workflows import search_attributes
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 EXAMPLE = ROOT / "deploy" / "production.env.example"
 DOCKERFILE = ROOT / "Dockerfile"
-ONE_SHOT = {"migrate", "bucket", "search-attributes"}
+ONE_SHOT = {"certificates", "migrate", "bucket", "search-attributes"}
 
 
 def compose() -> dict[str, Any]:
@@ -37,7 +37,7 @@ def test_the_file_is_valid_by_the_compose_schema() -> None:
 @pytest.mark.parametrize("path", [COMPOSE, EXAMPLE, DOCKERFILE], ids=lambda path: path.name)
 def test_every_setting_named_exists(path: Path) -> None:
     """A misspelt variable would be ignored without a word."""
-    models = (Settings, TimeLimits, SizeLimits, RefusalLimits, FrontLimits, OidcSettings)
+    models = (Settings, TimeLimits, SizeLimits, RefusalLimits, FrontLimits, OidcSettings, TemporalAccess)
     known = {f"{model.model_config['env_prefix']}{name}".upper() for model in models for name in model.model_fields}
     named = set(re.findall(r"\bPERDURE_[A-Z_]+", path.read_text()))
     assert named
@@ -75,6 +75,8 @@ def test_what_is_published_to_the_outside_speaks_tls() -> None:
 def test_jobs_reach_the_front_and_nothing_behind_it() -> None:
     """What the runner's network has in it is all that a job can speak to."""
     services = compose()["services"]
+    assert {name for name, service in services.items() if service.get("network_mode")} == {"certificates"}
+    services = {name: service for name, service in services.items() if name != "certificates"}
     beside = {name for name, service in services.items() if "runners" in service["networks"]}
     assert beside == {"front", "runner"}
     assert services["runner"]["networks"] == ["runners"]
