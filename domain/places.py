@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from domain.config.plan import JobPlan, Plan
+from domain.config.readers.environment import TIERS
 from domain.config.reading.durations import parse_expiry
 from domain.environment_variables import environment_slug, environment_variables, guessed_tier
 from domain.errors import ConfigInvalid, ConfigIssue, Invalid
@@ -66,12 +67,14 @@ def place_of(job: JobPlan, known: tuple[JobVariable, ...], asked: tuple[JobVaria
     name = _text(written.name, variables)
     if not is_environment_name(name):
         return Place(action=written.action, resource_group=_key(job, variables))
-    of_environment = environment_variables(name, action=written.action, tier=written.deployment_tier)
+    tier = _text(written.deployment_tier, variables)
+    tier = tier if tier in TIERS else guessed_tier(name)
+    of_environment = environment_variables(name, action=written.action, tier=tier)
     variables = (*variables, *of_environment)
     return Place(
         environment=name,
         url=_kept(written.url, variables),
-        tier=written.deployment_tier or guessed_tier(name),
+        tier=tier,
         slug=environment_slug(name),
         action=written.action,
         on_stop=written.on_stop,
@@ -130,7 +133,8 @@ def settled(job: JobPlan, place: Place) -> JobPlan:
     written = job.environment
     if written is not None:
         stays = "" if place.auto_stop_in is None else f"{place.auto_stop_in} seconds"
-        written = replace(written, name=place.environment, url=place.url, auto_stop_in=stays)
+        tier = place.tier if written.deployment_tier else ""
+        written = replace(written, name=place.environment, url=place.url, auto_stop_in=stays, deployment_tier=tier)
     return replace(job, resource_group=place.resource_group, environment=written)
 
 

@@ -54,7 +54,10 @@ class Graph:
         issues: Issues,
         budget: Budget,
     ) -> None:
-        """Expand parallel jobs and check that stages exist, unless they could not be read (None)."""
+        """Expand parallel jobs and check that stages exist, unless they could not be read (None).
+
+        A job that is called as an instance of another takes its place if it is written later, and loses it otherwise.
+        """
         self._stages = {stage: position for position, stage in enumerate(stages or ())}
         self._stage_list = shorten(", ".join(stages or ()), LONGEST_LIST, placeholder=" ...")
         self._unread = unread
@@ -63,6 +66,7 @@ class Graph:
         self._instances: dict[str, tuple[Instance | None, ...]] = {}
         self._names: dict[str, tuple[str, ...]] = {}
         self._stage_of: dict[str, int | None] = {}
+        self._owners: dict[str, JobDraft] = {}
         self._drafts = drafts
         for draft in drafts:
             self._add(draft)
@@ -91,10 +95,12 @@ class Graph:
         names = tuple(instance.name if instance else draft.name for instance in expanded)
         self._instances[draft.name] = expanded
         self._names[draft.name] = names
+        if not names:
+            message = f"{draft.name} job: its matrix has no combination, so there is no such job"
+            self._issues.warn(message, f"jobs:{draft.name}:parallel", draft.places["parallel"])
         for name in names:
-            if name in self._stage_of:
-                self._fault(draft, f"there are two jobs named {name}; rename one", "parallel", draft.place)
             self._stage_of[name] = stage
+            self._owners[name] = draft
 
     def _link(self, draft: JobDraft) -> Iterable[Linked]:
         """Needs are looked up once for all instances, unless they speak of the matrix."""
@@ -109,8 +115,10 @@ class Graph:
             if every and (varies or position == 0):
                 values = instance.values if instance else {}
                 needs = self._needs(draft, draft.needs, values) if _waits_for_needs(draft.needs) else None
-                rule_needs = {index: self._needs(draft, other, values) for index, other in offered.items()}
+                rule_needs = {index: self._ruled_needs(draft, other, values) for index, other in offered.items()}
             name = instance.name if instance else draft.name
+            if self._owners[name] is not draft:
+                continue
             for found in (needs or (), *rule_needs.values()):
                 self._check_self(draft, name, found)
             yield Linked(draft, name, instance, needs, rule_needs, dependencies)
@@ -128,6 +136,18 @@ class Graph:
         self._budget.spend(sum(len(names) for _, names in found), draft.place)
         self._check_duplicates(draft, found)
         return tuple(Need(name, entry.artifacts, entry.optional) for entry, names in found for name in names)
+
+    def _ruled_needs(self, draft: JobDraft, needs: Needs, values: Mapping[str, str]) -> tuple[Need, ...]:
+        """A rule names instances one by one: nobody expands the name of a parallel job there."""
+        for entry in needs.local:
+            name = with_matrix_values(entry.job, values)
+            names = self._names.get(name, (name,))
+            if names != (name,) or entry.matrix is not None:
+                one = f", as `{names[0]}`" if names else ""
+                text = f"undefined need: {name}; it is parallel, and a rule names its instances{one}"
+                self._fault(draft, text, "rules", entry.place)
+                return ()
+        return self._needs(draft, needs, values)
 
     def _picked(
         self, draft: JobDraft, name: str, entry: NeedEntry, matrix: Matrix, values: Mapping[str, str]
@@ -163,7 +183,7 @@ class Graph:
         """The full names that a written one stands for; notes those that do not exist or run later."""
         names = self._names.get(name) or ((name,) if name in self._stage_of else ())
         if not names:
-            if name not in self._unread and not optional:
+            if name not in self._unread and name not in self._names and not optional:
                 hint = nearest([name], self._names)
                 self._fault(draft, f"undefined {kind}: {name}{hint}", keyword, entry.place)
             return ()

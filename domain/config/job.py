@@ -147,10 +147,6 @@ def _check_bridge(config: Field, own: dict[str, Any]) -> None:
         config.issues.add(f"{config.path}:trigger config can't be blank", f"{config.path}:trigger", place)
     if own.get("when") == When.DELAYED:
         config.attribute("when").fault(f"should be one of: {', '.join(BRIDGE_WHEN)}")
-    for rule in own.get("rules", ()):
-        if rule.when == When.DELAYED:
-            message = f"{config.path}:rules:rule when unknown value: delayed; a trigger job cannot be delayed"
-            config.issues.add(message, f"{config.path}:rules:rule", rule.place)
     if isinstance(config.value.get("allow_failure"), Map):
         config.attribute("allow_failure").fault("should be a boolean value")
     if isinstance(own.get("parallel"), int):
@@ -181,8 +177,7 @@ def _check_script(config: Field, own: dict[str, Any]) -> None:
             config.together("run", other)
         return
     if "script" in keys:
-        blank = not config.given("script") or ("script" in own and not any(line.strip() for line in own["script"]))
-        if blank:
+        if _is_blank_script(config.value["script"]) or own.get("script") == ():
             message = f"{config.path} script can't be blank"
             config.issues.add(message, f"{config.path}:script", config.value.places["script"])
     elif config.given("needs"):
@@ -191,6 +186,13 @@ def _check_script(config: Field, own: dict[str, Any]) -> None:
         config.fault("should implement the script:, run:, or trigger: keyword")
     if config.given("publish") and not _publishes(config):
         config.attribute("publish").fault("can only be used within a `pages` job")
+    if config.given("publish") and isinstance(own.get("pages"), Pages) and config.entry("pages").given("publish"):
+        config.attribute("publish").fault("cannot be used together with `pages:publish`; keep the latter")
+
+
+def _is_blank_script(script: Value) -> bool:
+    """Whether a script is none; a list with an empty line is one."""
+    return script is None or (isinstance(script, str) and not script.strip())
 
 
 def _publishes(config: Field) -> bool:

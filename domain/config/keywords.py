@@ -43,8 +43,8 @@ BRIDGE: Final = COMMON | _words("parallel trigger")
 WORKFLOW: Final = _words("auto_cancel name rules")
 """Keys of `workflow`."""
 
-WORKFLOW_RULE: Final = _words("auto_cancel changes exists if variables when")
-"""Keys of an item of `workflow:rules`."""
+WORKFLOW_RULE: Final = _words("allow_failure auto_cancel changes exists if needs variables when")
+"""Keys of an item of `workflow:rules`; there is no job to which two of them could say anything."""
 
 AUTO_CANCEL: Final = _words("on_job_failure on_new_commit")
 """Keys of `workflow:auto_cancel`."""

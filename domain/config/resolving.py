@@ -79,7 +79,7 @@ def visible_jobs(root: Map, issues: Issues) -> dict[str, Field]:
         path, place = f"jobs:{name}", root.places[name]
         if not name.startswith("."):
             found[name] = Field(value, path, f"{path} config", place, issues)
-        elif value in (None, "", Map(), Items()):
+        elif value is False or value in (None, "", Map(), Items()):
             issues.add(f"{path} config can't be blank", path, place)
     if not found:
         issues.add("jobs config should contain at least one visible job", "jobs", Place(1, 1))

@@ -92,17 +92,20 @@ class Seeds:
         return self._inherited[kept]
 
     def _present_needs(self, one: Chosen, present: set[str], out: Mapping[str, Why]) -> tuple[Need, ...] | None:
-        """The needs whose jobs are in; notes others that are not optional."""
+        """The needs whose jobs are in. Of the job's own needs others are noted that are not optional.
+
+        That holds also where a rule replaces them; the needs of a rule are those of its jobs that are in.
+        """
         needs, draft = one.needs, one.job.draft
+        for need in one.job.needs or ():
+            if need.job not in present and not need.optional:
+                self._note_absent(one, need.job, out)
         if not needs:
             return needs
         if len(needs) > MOST_NEEDS:
             message = f"{one.job.name} job: one job can only need {MOST_NEEDS} others, but you have listed {len(needs)}"
             self._issues.add(message, f"jobs:{draft.name}:needs", _need_place(one, needs[0].job))
             return ()
-        for need in needs:
-            if need.job not in present and not need.optional:
-                self._note_absent(one, need.job, out)
         return needs if all(need.job in present for need in needs) else tuple(n for n in needs if n.job in present)
 
     def _note_absent(self, one: Chosen, need: str, out: Mapping[str, Why]) -> None:
@@ -217,8 +220,8 @@ def _told(absent: Mapping[str, list[AbsentJob]], whole: Mapping[str, bool]) -> I
 
 def _need_place(one: Chosen, need: str) -> Place:
     draft, rule = one.job.draft, one.rule
-    needs = rule.needs if rule is not None and rule.needs is not None else draft.needs
-    entries = needs.local if needs else ()
+    ruled = rule.needs.local if rule is not None and rule.needs is not None else ()
+    entries = (*ruled, *(draft.needs.local if draft.needs else ()))
     return next((entry.place for entry in entries if need.startswith(entry.job)), draft.place)
 
 

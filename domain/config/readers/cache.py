@@ -14,7 +14,7 @@ MOST_CACHES: Final = 4
 """Caches of one job."""
 MOST_FALLBACK_KEYS: Final = 5
 """Fallback keys of one cache."""
-MOST_KEY_FILES: Final = 2
+MOST_KEY_FILES: Final = 10
 """Files from which one key is made."""
 POLICIES: Final = ("pull-push", "push", "pull")
 """Values of `cache:policy` beside a variable."""
@@ -25,14 +25,17 @@ _VARIABLE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
 
 
 def read_caches(field: Field) -> tuple[Cache, ...] | None:
-    """One mapping or a list of them; an empty one turns the default off."""
+    """One mapping or a list of them, lists within it flattened; an empty one turns the default off."""
     if not isinstance(field.value, Items | Map):
         field.fault("can only be a hash or an array")
         return None
-    if isinstance(field.value, Items) and len(field.value) > MOST_CACHES:
+    elements = checks.flattened_elements(field)
+    if elements is None:
+        return None
+    if len(elements) > MOST_CACHES:
         field.fault(f"no more than {MOST_CACHES} caches can be created")
         return None
-    caches = [_cache(element) for element in field.elements() if element.value != Map()]
+    caches = [_cache(element) for element in elements if element.value != Map()]
     return tuple(cache for cache in caches if cache is not None)
 
 

@@ -6,12 +6,12 @@ from domain.errors import Invalid
 
 
 def read_coverage(field: Field, patterns: Patterns | None = None) -> str | None:
-    """A pattern between slashes, without letters after them; kept as it is written.
+    """A pattern between slashes, with letters after them or not; kept as it is written.
 
     `patterns` are those of the configuration, with limits for all of them together.
     """
     try:
-        text = field.value if isinstance(field.value, str) and field.value.endswith("/") else ""
+        text = field.value if isinstance(field.value, str) else ""
         (patterns or Patterns()).read(text)
     except Invalid as error:
         _, _, said = str(error).partition("must be ")

@@ -9,7 +9,7 @@ from domain.config.reading.field import Field
 
 IDENTITIES: Final = ("google_cloud",)
 """Values of `identity`."""
-DAST_CONFIGURATION: Final[Shape] = {"site_profile": Key(checks.filled_text), "scanner_profile": Key(checks.filled_text)}
+DAST_CONFIGURATION: Final[Shape] = {"site_profile": Key(checks.text), "scanner_profile": Key(checks.text)}
 """Keys of `dast_configuration`."""
 
 

@@ -5,11 +5,12 @@ from typing import Final
 
 from domain.config.keywords import ENVIRONMENT
 from domain.config.plan import Document, Environment
-from domain.config.readers.artifacts import read_expiry
 from domain.config.reading import checks
 from domain.config.reading.documents import Key, Shape, read_shape
+from domain.config.reading.durations import NEVER, parse_expiry
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Map
+from domain.errors import Invalid
 
 ACTIONS: Final = ("start", "stop", "prepare", "verify", "access")
 """Values of `environment:action`."""
@@ -78,15 +79,20 @@ def _action(field: Field) -> str:
 def _tier(field: Field) -> str:
     if not field.given("deployment_tier"):
         return ""
-    return checks.choice(field.attribute("deployment_tier"), TIERS) or ""
+    tier = field.attribute("deployment_tier")
+    if isinstance(tier.value, str) and "$" in tier.value:
+        return tier.value
+    return checks.choice(tier, TIERS) or ""
 
 
 def _auto_stop_in(field: Field) -> str:
-    """A duration, or `never`; with a variable in it only the running job can know."""
-    if not isinstance(field.value, str):
-        field.fault("should be a string; should be a duration")
-        return ""
-    return field.value if "$" in field.value else read_expiry(field)
+    """A text; whether it is a duration is seen when the job has deployed. One that cannot be is worth a warning."""
+    written = checks.text(field) or ""
+    try:
+        parse_expiry(written if "$" not in written else NEVER)
+    except Invalid as error:
+        field.issues.warn(f"{field.label} is without effect: {error}", field.path, field.place)
+    return written
 
 
 def _kubernetes(field: Field) -> Document:

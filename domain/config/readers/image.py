@@ -57,6 +57,8 @@ def _options(field: Field, vocabulary: Vocabulary) -> Mapping[str, str]:
         text = scalar_text(field.value[key])
         if text is not None:
             found[key] = text
+            if not text:
+                field.attribute(key).fault("can't be blank")
             if len(text) > LONGEST_OPTION[key]:
                 field.attribute(key).fault(f"is too long (maximum is {LONGEST_OPTION[key]} characters)")
         elif field.given(key):

@@ -17,7 +17,7 @@ LONGEST_NAME: Final = 255
 MOST_FOREIGN: Final = 5
 """Jobs of other pipelines, and as many of other projects, that one job can need (reference: CI YAML, section 16)."""
 
-OF_PIPELINE: Final[Vocabulary] = frozenset({"pipeline", "job", "artifacts", "parallel"})
+OF_PIPELINE: Final[Vocabulary] = frozenset({"pipeline", "job", "artifacts", "optional", "parallel"})
 """Keys of a need of another pipeline's job."""
 OF_PROJECT: Final[Vocabulary] = frozenset({"project", "ref", "job", "artifacts", "parallel"})
 """Keys of a need of another project's job."""
@@ -82,6 +82,8 @@ def read_needs(field: Field) -> Needs | None:
     path = f"{field.path}:need"
     entries: list[Entry] = []
     for value, place in elements:
+        if value is None:
+            continue
         if isinstance(value, str) and value.strip() and len(value) <= LONGEST_NAME:
             entries.append(NeedEntry(value, artifacts=True, optional=False, place=place))
         else:
@@ -168,6 +170,7 @@ def _mirror(field: Field) -> Iterator[Entry]:
 def _foreign(field: Field, source: ForeignNeed) -> Iterator[Entry]:
     """A job of that pipeline or project. Nobody here sees its matrix, so what is picked makes the names."""
     artifacts = checks.flag(field, "artifacts", default=True)
+    optional = checks.flag(field, "optional")
     matrix = read_picked(field.entry("parallel")) if field.given("parallel") else None
     if not field.given("job"):
         checks.lacks(field, "job")
@@ -178,7 +181,7 @@ def _foreign(field: Field, source: ForeignNeed) -> Iterator[Entry]:
     elif job is not None:
         names = (job,) if matrix is None else tuple(instance.name for instance in instances(job, matrix))
         for name in names:
-            yield ForeignNeedEntry(replace(source, job=name, artifacts=artifacts), field.place)
+            yield ForeignNeedEntry(replace(source, job=name, artifacts=artifacts, optional=optional), field.place)
 
 
 def _name(field: Field) -> str | None:

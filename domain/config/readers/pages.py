@@ -19,5 +19,10 @@ def read_pages(field: Field) -> Pages | bool | None:
     return Pages(
         publish=checks.optional_text(field, "publish") or Pages().publish,
         path_prefix=checks.optional_text(field, "path_prefix"),
-        expire_in=read_expiry(field.attribute("expire_in")) if field.given("expire_in") else "",
+        expire_in=_expire_in(field.attribute("expire_in")) if field.given("expire_in") else "",
     )
+
+
+def _expire_in(field: Field) -> str:
+    """A duration or `never`; with a variable in it nobody knows before the job runs."""
+    return field.value if isinstance(field.value, str) and "$" in field.value else read_expiry(field)

@@ -10,8 +10,7 @@ from domain.config.keywords import PARALLEL
 from domain.config.readers.variables import scalar_text
 from domain.config.reading import checks
 from domain.config.reading.field import Field
-from domain.config.reading.tree import Items, Map
-from domain.errors import Invalid
+from domain.config.reading.tree import Items, Map, Value
 
 MOST_INSTANCES: Final = 200
 """Instances of one job (reference: CI YAML, section 16)."""
@@ -83,9 +82,15 @@ def has_matrix_expression(text: str) -> bool:
 
 
 def _rows(matrix: Matrix) -> Iterator[Mapping[str, str]]:
+    """Each combination once, where it stands first."""
+    seen: set[frozenset[tuple[str, str]]] = set()
     for mapping in matrix:
         for values in product(*mapping.values()):
-            yield dict(zip(mapping, values, strict=True))
+            row = dict(zip(mapping, values, strict=True))
+            key = frozenset(row.items())
+            if key not in seen:
+                seen.add(key)
+                yield row
 
 
 def _read_matrix(field: Field) -> Matrix | None:
@@ -100,32 +105,32 @@ def _read_matrix(field: Field) -> Matrix | None:
         return None
     before = len(field.issues)
     matrix = tuple(_read_mapping(element) for element in entry.elements())
-    if not matrix:
-        entry.fault("can't be blank")
     if count_rows(matrix) > MOST_INSTANCES:
         entry.fault(f"generates too many jobs (maximum is {MOST_INSTANCES})")
     return matrix if len(field.issues) == before else None
 
 
 def _read_mapping(field: Field) -> Mapping[str, tuple[str, ...]]:
-    """Names to one or several scalars; lists within lists are flattened, since a reference may have put them there."""
+    """Names to one or several texts and whole numbers."""
     assert isinstance(field.value, Map)
     found: dict[str, tuple[str, ...]] = {}
-    for key in field.value:
-        values = _scalars(field.attribute(key))
-        if not values:
-            text = f"should be a hash of key value pairs, value can be an array; look at `{key}`"
+    for key, value in field.value.items():
+        values = value if isinstance(value, Items) else [value]
+        wrong = next((one for one in values if not _is_matrix_value(one)), None)
+        if wrong is not None or None in values:
+            text = f"should be a hash of key value pairs, value can be an array; look at `{key}`{_quote(wrong)}"
             field.issues.add(f"{field.label} {text}", field.path, field.value.places[key])
-        found[key] = values
+        found[key] = tuple(str(one) for one in values)
     if not found:
         field.fault("requires at least 1 items")
     return found
 
 
-def _scalars(field: Field) -> tuple[str, ...]:
-    """The texts of all scalars; nothing if there is none, or something else among them."""
-    try:
-        texts = [scalar_text(value) for value, _ in checks.flattened_values(field)]
-    except Invalid:
-        return ()
-    return tuple(text for text in texts if text is not None) if None not in texts else ()
+def _is_matrix_value(value: Value) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _quote(value: Value) -> str:
+    """What to do about a value that YAML has read as something else than the text that is meant."""
+    written = scalar_text(value)
+    return "" if written is None else f": a value is text or a whole number, and YAML reads {written} here; quote it"

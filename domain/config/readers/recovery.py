@@ -1,6 +1,6 @@
 """`retry` and `allow_failure`: what a failure of the job means. Reference: CI YAML, section 6."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.config.keywords import ALLOW_FAILURE, RETRY, RETRY_WHEN
@@ -29,13 +29,19 @@ def read_retry(field: Field) -> RetryPolicy | None:
         field.fault("has to be either an integer or a hash")
         return None
     field.has_keys_of(RETRY)
-    most = checks.whole_number(field.attribute("max"), 0, MOST_RETRIES) if field.given("max") else 0
+    most = checks.whole_number(_number(field.attribute("max")), 0, MOST_RETRIES) if field.given("max") else 0
     codes = checks.exit_codes(field.attribute("exit_codes")) if field.given("exit_codes") else ()
     return RetryPolicy(
         max=most or 0,
         when=(checks.known_strings(field.attribute("when"), RETRY_WHEN) if field.given("when") else None) or (),
         exit_codes=codes or (),
     )
+
+
+def _number(field: Field) -> Field:
+    """The same field; a text of digits counts as a number."""
+    is_digits = isinstance(field.value, str) and field.value.isascii() and field.value.isdigit()
+    return replace(field, value=int(str(field.value)[:20])) if is_digits else field
 
 
 def read_allow_failure(field: Field) -> AllowFailure | None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from domain.config.plan import Document
+from domain.config.readers.variables import scalar_text
 from domain.config.reading import checks
 from domain.config.reading.documents import Key, Shape, read_shape
 from domain.config.reading.field import Field
@@ -56,6 +57,11 @@ ASSETS: Final[Shape] = {"links": Key(_links, required=True)}
 """Keys of `release:assets`."""
 
 
+def _name(field: Field) -> str | None:
+    """A text, or a number as its text."""
+    return scalar_text(field.value) if isinstance(field.value, int | float) else checks.text(field)
+
+
 def _ref(field: Field) -> str | None:
     ref = checks.text(field)
     if ref and _NO_REF.search(ref):
@@ -81,7 +87,7 @@ def _released_at(field: Field) -> str | None:
 RELEASE: Final[Shape] = {
     "tag_name": Key(checks.filled_text, required=True),
     "tag_message": Key(checks.text),
-    "name": Key(checks.text),
+    "name": Key(_name),
     "description": Key(checks.filled_text, required=True),
     "ref": Key(_ref),
     "milestones": Key(_milestones),

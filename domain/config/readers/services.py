@@ -12,7 +12,7 @@ from domain.config.reading.tree import Items, Map
 
 
 def read_services(field: Field) -> tuple[Service, ...] | None:
-    """A list of names and mappings."""
+    """A list of names and mappings; lists within it, as references put them there, are flattened."""
     if isinstance(field.value, Items):
         return tuple(_readable(field))
     field.fault("should be a array; write a list of images")  # the article is GitLab's
@@ -21,7 +21,7 @@ def read_services(field: Field) -> tuple[Service, ...] | None:
 
 def _readable(field: Field) -> Iterator[Service]:
     path = f"{field.path}:service"
-    for element in field.elements():
+    for element in checks.flattened_elements(field) or ():
         service = _service(Field(element.value, path, f"{path} config", element.place, field.issues))
         if service is not None:
             yield service

@@ -61,6 +61,8 @@ def _check_child(field: Field) -> None:
     others = [key for key in OF_PROJECT if field.given(key)]
     if others:
         field.fault(f"contains unknown keys: {', '.join(others)}; with `include` it is a pipeline of this project")
+    if field.given("inputs"):
+        field.fault("contains unknown keys: inputs; with `include` write them into the item of `include`")
 
 
 def _strategy(field: Field) -> str:

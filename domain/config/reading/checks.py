@@ -197,13 +197,22 @@ def flattened(field: Field) -> Iterator[Field]:
         yield Field(value, field.path, field.label, place, field.issues)
 
 
+def flattened_elements(field: Field) -> list[Field] | None:
+    """As `flattened`, but notes what is nested too deep."""
+    try:
+        return list(flattened(field))
+    except Invalid:
+        field.fault(f"should be an array, nested up to {NESTING} levels deep")
+        return None
+
+
 def flattened_values(field: Field) -> Iterator[tuple[Value, Place]]:
     """As `flattened`, but only the values and where they stand."""
     return _elements(field.value, field.place, NESTING)
 
 
 def duration(field: Field, limit: int | None = None) -> int | None:
-    """A duration in seconds that stays under `limit`."""
+    """A duration in seconds of at most `limit`."""
     seconds = None
     if isinstance(field.value, str):
         try:
@@ -213,7 +222,7 @@ def duration(field: Field, limit: int | None = None) -> int | None:
     if seconds is None:
         is_number = isinstance(field.value, int) and not isinstance(field.value, bool)
         field.fault(f"should be a duration{'; write it as text, like `30 minutes`' if is_number else ''}")
-    elif limit is not None and seconds >= limit:
+    elif limit is not None and seconds > limit:
         field.fault("should not exceed the limit")
         return None
     return seconds

@@ -31,20 +31,29 @@ UNITS: Final = {
 """Seconds of every unit's spellings."""
 
 NUMBER_WORDS: Final = {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), start=1)
+    "a": 1,
+    "an": 1,
+    **{
+        word: number
+        for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), start=1)
+    },
 }
+CLOCK_UNITS: Final = (1, MINUTE, HOUR, DAY)
+"""Seconds of the parts of `2:30` and `1:00:00`, the last part first."""
 
 NEVER: Final = "never"
 """What `artifacts:expire_in` says for artifacts that stay."""
 
 _LONGEST_TEXT: Final = 100
 _WORD: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|\S")
-_FILLERS: Final = frozenset({"and", "with", "plus", ","})
+_FILLERS: Final = frozenset({"and", "in", "with", "plus", ","})
+_CLOCK: Final = re.compile(rf"\d+(?::\d+){{1,{len(CLOCK_UNITS) - 1}}}", re.ASCII)
 
 
 def parse_duration(text: str) -> int:
     """Whole seconds, more than 0; a number without a unit at the end is seconds. Raises `Invalid` for other text."""
+    if len(text) <= _LONGEST_TEXT and _CLOCK.fullmatch(text.strip()):
+        text = f"{sum(int(part) * unit for part, unit in zip(reversed(text.split(':')), CLOCK_UNITS, strict=False))} s"
     words = [word for word in _WORD.findall(text.lower()) if word not in _FILLERS] if len(text) <= _LONGEST_TEXT else []
     total = 0.0
     for position in range(0, len(words), 2):

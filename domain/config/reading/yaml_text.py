@@ -6,13 +6,14 @@ Reference: CI YAML, sections 1, 5 and 16.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
 
 from domain.config.reading.budget import DEPTH, NODES, Budget
 from domain.config.reading.issues import Issues
+from domain.config.reading.ruby_numbers import number_of_ruby
 from domain.config.reading.tree import NOWHERE, Items, Map, Place, Reference, Value
 
 REFERENCE: Final = "!reference"
@@ -23,6 +24,8 @@ _TEXT_TAGS: Final = frozenset({_CORE + "str", _CORE + "value", _CORE + "merge", 
 _NUMBER_AND_WORD_TAGS: Final = frozenset({_CORE + "int", _CORE + "float", _CORE + "bool", _CORE + "null"})
 _LONGEST_NUMBER: Final = 100
 """Characters; longer numbers stay text, since Python refuses to print very long ones."""
+_TOUCHY: Final = frozenset("+-.0123456789~fFnNoOtTyY")
+"""What a plain text may begin with that is something else."""
 _CONTAINER_TAGS: Final = frozenset({None, "!", _CORE + "map", _CORE + "seq"})
 
 
@@ -76,6 +79,7 @@ class _Open:
     key: str | None = None
     key_place: Place = NOWHERE
     is_merge: bool = False
+    merged: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,8 @@ class _Composer:
         if isinstance(top.node, Map) and top.key is None:
             top.is_merge = event.value == "<<" and event.implicit[0]
             value: Value = event.value
+            if event.implicit[0] and event.value[:1] in _TOUCHY:
+                self._check_key(event.value, place)
         else:
             value = self._value(event, place)
         if event.anchor:
@@ -182,6 +188,7 @@ class _Composer:
             if top.is_merge:
                 self._merge(top.node, value, place)
             else:
+                self._note_repeated(top)
                 top.node.put(top.key, value, top.key_place)
             top.key, top.is_merge = None, False
 
@@ -192,6 +199,26 @@ class _Composer:
             if not isinstance(base, Map):
                 self._issues.fail("Invalid configuration format: `<<` takes mappings only", place=place)
             node.take(base)
+            self._stack[-1].merged.update(base)
+
+    def _note_repeated(self, top: _Open) -> None:
+        """Warn of a key that is there already; one that came by `<<` is there to be replaced."""
+        assert isinstance(top.node, Map)
+        key = top.key or ""
+        if key in top.merged:
+            top.merged.discard(key)
+        elif key in top.node:
+            first = top.node.places[key]
+            message = f"`{key}` is written twice, here and in line {first.line}: only the last one counts"
+            self._issues.warn(message, place=top.key_place)
+
+    def _check_key(self, key: str, place: Place) -> None:
+        """Names of jobs and variables are text; YAML reads some as numbers and words."""
+        is_job, above = self._stack[-2] is self._stack[0], self._stack[-2].key
+        if (is_job or above == "variables") and self._resolved(key) in _NUMBER_AND_WORD_TAGS:
+            path = f"jobs:{key}" if is_job else "variables"
+            message = f"{path} {'name' if is_job else f'config: the name {key}'} should be text; put quotes around it"
+            self._issues.add(message, path, place)
 
     def _value(self, event: Any, place: Place) -> Value:
         text: str = event.value
@@ -200,15 +227,20 @@ class _Composer:
         if event.tag is not None:
             return self._tagged(event.tag, text, place)
         if text not in self._plain:
-            self._plain[text] = self._tagged(self._loader.resolve(yaml.ScalarNode, text, (True, False)), text, place)
+            number = number_of_ruby(text) if (":" in text or "," in text) and len(text) <= _LONGEST_NUMBER else None
+            self._plain[text] = self._tagged(self._resolved(text), text, place) if number is None else number
         return self._plain[text]
+
+    def _resolved(self, text: str) -> str:
+        """The tag of a plain text; with a colon in it there is no number but those of `number_of_ruby`."""
+        tag = str(self._loader.resolve(yaml.ScalarNode, text, (True, False)))
+        return _CORE + "str" if ":" in text and tag in _NUMBER_AND_WORD_TAGS else tag
 
     def _tagged(self, tag: str, text: str, place: Place) -> Value:
         if tag in _TEXT_TAGS:
             return text
         if tag not in _NUMBER_AND_WORD_TAGS:
-            self._refuse_tag(tag, place)
-            return None
+            return self._of_unknown_tag(tag, text, place)
         if len(text) > _LONGEST_NUMBER:
             return text
         try:
@@ -217,11 +249,18 @@ class _Composer:
             return text
         return value
 
+    def _of_unknown_tag(self, tag: str, text: str, place: Place) -> Value:
+        """As if the tag were not there."""
+        self._refuse_tag(tag, place)
+        return self._tagged(self._resolved(text), text, place) if _is_ignored(tag) else None
+
     def _refuse_tag(self, tag: str, place: Place) -> None:
         if tag == REFERENCE:
             self._issues.add("`!reference` takes a list of keys, as `!reference [.job, script]`", place=place)
         elif tag == _CORE + "timestamp":
             self._issues.add("Invalid configuration format: put quotes around a date to make it text", place=place)
+        elif _is_ignored(tag):
+            self._issues.warn(f"the YAML tag {tag} means nothing here and is ignored", place=place)
         else:
             short = tag.replace(_CORE, "!!")
             self._issues.add(f"Invalid configuration format: the YAML tag {short} is not permitted", place=place)
@@ -229,6 +268,11 @@ class _Composer:
     def _check_depth(self, further: int, place: Place) -> None:
         if len(self._stack) - 1 + further > DEPTH:
             self._issues.fail(f"The configuration is nested too deep; the limit is {DEPTH} levels", place=place)
+
+
+def _is_ignored(tag: str) -> bool:
+    """Whether a tag is one of nobody's; what YAML itself defines and cannot stand here is refused."""
+    return tag != REFERENCE and not tag.startswith(_CORE)
 
 
 class _Dumper(yaml.CSafeDumper):

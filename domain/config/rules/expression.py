@@ -68,7 +68,7 @@ class Expression:
                 return text_of(left) in text_of(right)
         if not isinstance(right, Pattern):
             return text_of(left) in text_of(right)
-        return left is not None and self.patterns.search(right, text_of(left))
+        return self.patterns.search(right, text_of(left))
 
 
 class Expressions:

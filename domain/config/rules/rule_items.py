@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from domain.config.keywords import Vocabulary
-from domain.config.readers.needs import read_needs
+from domain.config.plan import Variable
+from domain.config.readers.needs import Needs, read_needs
 from domain.config.readers.variables import JOB_KEYS, read_variables, scalar_text
 from domain.config.reading import checks
 from domain.config.reading.durations import WEEK
@@ -22,12 +23,32 @@ DELAYED: Final = "delayed"
 
 _BLANK: Final = (None, "", Map())
 
+
+def _variables(field: Field) -> Mapping[str, Variable] | None:
+    """Names and scalars; how a value is expanded is not for a rule to say."""
+    given = field.value.items() if isinstance(field.value, Map) else ()
+    detailed = [name for name, value in given if isinstance(value, Map)]
+    if detailed:
+        field.fault(f"should be a hash of key value pairs; write `{detailed[0]}` without `value` and `expand`")
+        return None
+    return read_variables(field, JOB_KEYS)
+
+
+def _needs(field: Field) -> Needs | None:
+    """Jobs of this pipeline, by their full names."""
+    needs = read_needs(field)
+    for entry in needs.foreign if needs else ():
+        message = f"{field.label} uses invalid types: a rule needs jobs of this pipeline only"
+        field.issues.add(message, field.path, entry.place)
+    return needs
+
+
 _READERS: Final[Mapping[str, Callable[[Field], object]]] = {
     "changes": lambda item: read_changes(item.entry("changes")),
     "allow_failure": lambda item: checks.boolean(item.attribute("allow_failure")),
     "interruptible": lambda item: checks.boolean(item.attribute("interruptible")),
-    "variables": lambda item: read_variables(item.entry("variables"), JOB_KEYS),
-    "needs": lambda item: read_needs(item.entry("needs")),
+    "variables": lambda item: _variables(item.entry("variables")),
+    "needs": lambda item: _needs(item.entry("needs")),
     "auto_cancel": lambda item: read_auto_cancel(item.entry("auto_cancel")),
 }
 """Keywords that are read in the same way wherever they are permitted."""

@@ -38,12 +38,11 @@ def test_a_matrix_makes_products_in_the_order_of_its_keys() -> None:
     ("parallel", "said"),
     [
         ("{}", "jobs:a:parallel config missing required keys: matrix"),
-        ("{matrix: []}", "jobs:a:parallel:matrix config can't be blank"),
         ("{matrix: {A: 1}}", "jobs:a:parallel:matrix config should be an array of hashes"),
         ("{matrix: [1]}", "jobs:a:parallel:matrix config should be an array of hashes"),
         ("{matrix: [{}]}", "jobs:a:parallel:matrix config requires at least 1 items"),
         (
-            "{matrix: [{A: []}]}",
+            "{matrix: [{A: [null]}]}",
             "jobs:a:parallel:matrix config should be a hash of key value pairs",
         ),
         (
@@ -52,7 +51,6 @@ def test_a_matrix_makes_products_in_the_order_of_its_keys() -> None:
         ),
         (f"{{matrix: [{{A: {[0] * 15}, B: {[0] * 14}}}]}}", "jobs:a:parallel:matrix config generates too many jobs"),
         ("{rows: 1}", "jobs:a:parallel config contains unknown keys: rows"),
-        ("{matrix: [{A: 1}, {B: 1}]}", "a job: there are two jobs named a: [1]; rename one"),
     ],
 )
 def test_what_is_no_parallel(parallel: str, said: str) -> None:
@@ -145,8 +143,13 @@ def test_fifty_needs_are_enough() -> None:
     assert messages(text % 51) == ["b job: one job can only need 50 others, but you have listed 51"]
 
 
-def test_two_jobs_cannot_have_one_name() -> None:
-    assert "there are two jobs named a 1/1" in messages("a: {script: x, parallel: 1}\na 1/1: {script: x}")[0]
+@pytest.mark.parametrize(
+    "jobs",
+    ["a: {script: x, parallel: 1}\na 1/1: {script: last}", "a 1/1: {script: x}\na: {script: last, parallel: 1}"],
+)
+def test_of_two_jobs_with_one_name_the_last_is_there(jobs: str) -> None:
+    found = plan(f"{jobs}\nb: {{script: x, needs: [a 1/1]}}")
+    assert [(job.name, job.script) for job in found.jobs] == [("a 1/1", ("last",)), ("b", ("x",))]
 
 
 def test_a_job_of_an_unreadable_stage_is_not_compared() -> None:

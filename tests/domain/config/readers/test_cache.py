@@ -74,10 +74,10 @@ def test_given(text: str, caches: Any) -> None:
         ("{key: {\n files: a}}", 2, "cache:key:files", "cache:key:files config should be an array of strings"),
         ("{key: {files: []}}", 1, "cache:key:files", "cache:key:files config requires at least 1 item"),
         (
-            "{key: {files_commits: [a, b, c]}}",
+            "{key: {files_commits: [a, b, c, d, e, f, g, h, i, j, k]}}",
             1,
             "cache:key:files_commits",
-            "cache:key:files_commits config has too many items (maximum is 2)",
+            "cache:key:files_commits config has too many items (maximum is 10)",
         ),
         (
             "{key: {files: [a],\n prefix: a/b}}",

@@ -26,8 +26,9 @@ from tests.domain.config.reading.fields import given, refused
         ("1", 1),
         ("200", 200),
         ("{matrix: [{A: a}]}", ({"A": ("a",)},)),
-        ("{matrix: [{A: [a, 1, 1.5, true], B: b}]}", ({"A": ("a", "1", "1.5", "true"), "B": ("b",)},)),
-        ("{matrix: [{A: [a, [b, [c, d]]]}]}", ({"A": ("a", "b", "c", "d")},)),
+        ("{matrix: [{A: [a, 1, '1.5', 'true'], B: b}]}", ({"A": ("a", "1", "1.5", "true"), "B": ("b",)},)),
+        ("{matrix: []}", ()),
+        ("{matrix: [{A: []}]}", ({"A": ()},)),
         ("{matrix: [{A: ''}, {B: [a, a]}]}", ({"A": ("",)}, {"B": ("a", "a")})),
         (f"{{matrix: [{{A: [{', '.join(map(str, range(200)))}]}}]}}", ({"A": tuple(map(str, range(200)))},)),
     ],
@@ -38,6 +39,7 @@ def test_given(text: str, parallel: Any) -> None:
 
 MATRIX = "parallel:matrix"
 PAIRS = f"{MATRIX} config should be a hash of key value pairs, value can be an array; look at `A`"
+QUOTE = ": a value is text or a whole number, and YAML reads {} here; quote it"
 MANY = f"{MATRIX} config generates too many jobs (maximum is 200)"
 
 
@@ -54,9 +56,10 @@ MANY = f"{MATRIX} config generates too many jobs (maximum is 200)"
         ("{matrix: [{A: a}],\n matrices: 1}", 2, "parallel", "parallel config contains unknown keys: matrices"),
         ("{matrix: a}", 1, MATRIX, f"{MATRIX} config should be an array of hashes"),
         ("{matrix: [a]}", 1, MATRIX, f"{MATRIX} config should be an array of hashes"),
-        ("{matrix: []}", 1, MATRIX, f"{MATRIX} config can't be blank"),
         ("{matrix: [{A: a},\n {}]}", 2, MATRIX, f"{MATRIX} config requires at least 1 items"),
-        ("{matrix: [{B: b,\n A: []}]}", 2, MATRIX, PAIRS),
+        ("{matrix: [{B: b,\n A: [[a]]}]}", 2, MATRIX, PAIRS),
+        ("{matrix: [{A: [3.9, 3.10]}]}", 1, MATRIX, PAIRS + QUOTE.format("3.9")),
+        ("{matrix: [{A: yes}]}", 1, MATRIX, PAIRS + QUOTE.format("true")),
         ("{matrix: [{A: null}]}", 1, MATRIX, PAIRS),
         ("{matrix: [{A: [a, {b: c}]}]}", 1, MATRIX, PAIRS),
         (f"{{matrix: [{{A: {'[' * 11}a{']' * 11}}}]}}", 1, MATRIX, PAIRS),
@@ -87,11 +90,26 @@ def test_instances_of_a_matrix() -> None:
 
 @for_any(st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=4), max_size=4))
 def test_rows_are_counted_up_to_the_limit(sizes: list[list[int]]) -> None:
-    matrix = tuple({str(key): ("v",) * size for key, size in enumerate(mapping)} for mapping in sizes)
+    matrix = tuple({str(key): tuple(map(str, range(size))) for key, size in enumerate(mapping)} for mapping in sizes)
     rows = sum(map(prod, sizes))
     assert (count_rows(matrix) > MOST_INSTANCES) == (rows > MOST_INSTANCES)
     if rows <= MOST_INSTANCES:
-        assert count_rows(matrix) == len(instances("a", matrix)) == rows
+        assert count_rows(matrix) == rows
+        assert len(instances("a", matrix)) == len({tuple(one.values.items()) for one in instances("a", matrix)})
+
+
+@pytest.mark.parametrize(
+    ("matrix", "names"),
+    [
+        (({"A": ("a", "b", "a")},), ["a: [a]", "a: [b]"]),
+        (({"A": ("a",), "B": ("b",)}, {"B": ("b",), "A": ("a",)}), ["a: [a, b]"]),
+        (({"A": ("a",)}, {"B": ("a",)}), ["a: [a]", "a: [a]"]),
+    ],
+)
+def test_a_combination_that_comes_twice_counts_once(matrix: Any, names: list[str]) -> None:
+    made = instances("a", matrix)
+    assert [one.name for one in made] == names
+    assert {one.total for one in made} == {len(names)}
 
 
 def test_a_product_without_end_is_refused_at_once() -> None:

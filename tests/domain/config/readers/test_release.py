@@ -79,7 +79,7 @@ def test_wrong_refs(ref: str) -> None:
             "release config contains unknown keys: milestone; did you mean `milestones`?",
         ),
         (f"{{{SMALLEST}, tag_message: 1}}", 1, "release:tag_message", "release tag message should be a string"),
-        (f"{{{SMALLEST}, name: 1}}", 1, "release:name", "release name should be a string"),
+        (f"{{{SMALLEST}, name: [a]}}", 1, "release:name", "release name should be a string"),
         (
             f"{{{SMALLEST}, milestones: {{a: b}}}}",
             1,

@@ -31,7 +31,7 @@ LOCAL = ({"local": "a.yml"},)
             "{include: [{local: a.yml, inputs: {b: true}}]}",
             Trigger(include=({"local": "a.yml", "inputs": {"b": True}},)),
         ),
-        ("{include: a.yml, inputs: {b: null}}", Trigger(include=LOCAL, inputs={"b": None})),
+        ("{project: a/b, inputs: {b: null}}", Trigger("a/b", inputs={"b": None})),
         (
             "{include: [{project: g/p, file: [a.yml, b.yml], ref: v1}]}",
             Trigger(include=({"project": "g/p", "file": ["a.yml", "b.yml"], "ref": "v1"},)),

@@ -25,7 +25,7 @@ def colours(field: Field) -> Any:
     return checks.known_strings(field, ("red", "green"))
 
 
-def below_a_minute(field: Field) -> Any:
+def at_most_a_minute(field: Field) -> Any:
     return checks.duration(field, 60)
 
 
@@ -49,7 +49,7 @@ def flat(field: Field) -> Any:
         (checks.commands, DEEP, ("a",)),
         (checks.commands, "a", ("a",)),
         (checks.nested_strings, DEEP, ("a",)),
-        (below_a_minute, "59 seconds", 59),
+        (at_most_a_minute, "1 minute", 60),
         (flat, "a", ["a"]),
         (flat, "[a, [1, [null]], {b: c}]", ["a", 1, None, {"b": "c"}]),
         (flat, DEEP, ["a"]),
@@ -83,8 +83,8 @@ def test_given(reader: Callable[[Field], Any], text: str, found: Any) -> None:
             TOO_DEEP,
             "should be an array of strings or a nested array of strings up to 10 levels deep",
         ),
-        (below_a_minute, "1 minute", "should not exceed the limit"),
-        (below_a_minute, "30", "should be a duration; write it as text, like `30 minutes`"),
+        (at_most_a_minute, "61 seconds", "should not exceed the limit"),
+        (at_most_a_minute, "30", "should be a duration; write it as text, like `30 minutes`"),
     ],
 )
 def test_refused(reader: Callable[[Field], Any], text: str, said: str) -> None:

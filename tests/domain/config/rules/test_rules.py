@@ -97,7 +97,7 @@ def test_lists_within_lists_are_flattened() -> None:
         ("[{when: delayed}]", "rules:rule start in should be a duration"),
         ("[{when: delayed}]", "start in can't be blank"),
         ("[{when: delayed, start_in: soon}]", "rules:rule start in should be a duration"),
-        ("[{when: delayed, start_in: 1 week}]", "rules:rule start in should not exceed the limit"),
+        ("[{when: delayed, start_in: 8 days}]", "rules:rule start in should not exceed the limit"),
         ("[{when: manual, start_in: 1 day}]", "rules:rule config contains disallowed keys: start_in"),
         ("[{changes: a}]", "rules:rule:changes config should be an array or a hash"),
         ("[{changes: a}]", "should be an array of strings"),
