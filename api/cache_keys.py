@@ -39,11 +39,21 @@ def _with_keys(job: JobPlan, digests: dict[Question, str]) -> JobPlan:
 
 
 def _with_key(cache: Cache, position: int, digests: dict[Question, str]) -> Cache:
-    """Without a prefix, the cache's position keeps two caches of the same files apart, as in GitLab."""
+    """Without a prefix, the cache's position and the names of its files keep caches apart, as in GitLab.
+
+    Otherwise all whose files do not exist would be one.
+    """
     question = _question(cache.key)
     if not question:
         return cache
-    return replace(cache, key=CacheKey(text=f"{cache.key.prefix or position}-{digests[question]}"))
+    names = "_".join(_stem(file) for file in cache.key.files)
+    prefix = cache.key.prefix or f"{position}_{names}".rstrip("_")
+    return replace(cache, key=CacheKey(text=f"{prefix}-{digests[question]}"))
+
+
+def _stem(file: str) -> str:
+    """A file's name up to its first dot; a key is one part of an address."""
+    return file.partition(".")[0].replace("/", "-")
 
 
 def _question(key: CacheKey) -> Question:

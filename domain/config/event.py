@@ -137,4 +137,20 @@ def job_variables(draft: JobDraft, instance: Instance | None) -> dict[str, str]:
         "CI_JOB_GROUP_NAME": group_name(name),
         "CI_JOB_STAGE": draft.stage or "",
         "CI_NODE_TOTAL": str(instance.total if instance else 1),
+        **({"CI_NODE_INDEX": str(instance.index)} if instance else {}),
+        **_environment_as_written(draft),
     }
+
+
+def _environment_as_written(draft: JobDraft) -> dict[str, str]:
+    """What the job says of its environment; names in it are not looked up before the job is in."""
+    written = draft.environment
+    if written is None:
+        return {}
+    known = {
+        "CI_ENVIRONMENT_NAME": written.name,
+        "CI_ENVIRONMENT_ACTION": written.action,
+        "CI_ENVIRONMENT_TIER": written.deployment_tier,
+        "CI_ENVIRONMENT_URL": written.url,
+    }
+    return {name: value for name, value in known.items() if value}

@@ -67,6 +67,9 @@ def _defaults(config: Field, entries: Entries) -> Mapping[str, Any]:
     default = config.entry("default") if config.given("default") else None
     if default and default.has_keys_of(DEFAULT):
         found.update(entries.read(_only(default, DEFAULT)))
+        if default.given("timeout"):
+            message = "default:timeout holds for every job here; GitLab reads it and goes by the project's timeout"
+            config.issues.warn(message, "default:timeout", default.attribute("timeout").place)
     old_form = _only(config, OLD_DEFAULT)
     assert isinstance(old_form.value, Map)
     for keyword in filter(config.given, old_form.value):

@@ -37,17 +37,22 @@ async def test_the_digest_comes_after_the_prefix_or_the_position(filled: tuple[R
         CacheKey(files=LOCKS, prefix="$CI_JOB_NAME"),
         CacheKey(files_commits=("app.rb",), prefix="p"),
         CacheKey(files=("gone",)),
+        CacheKey(files=("ui/package.lock.json",)),
+        CacheKey(files_commits=("app.rb",)),
         CacheKey("text"),
     )
     files = await digest_of_files(repository, sha, LOCKS)
     commits = await digest_of_commits(repository, sha, ["app.rb"])
     made = await with_cache_keys(plan, repository, sha)
+    names = "_".join(name.partition(".")[0] for name in LOCKS)
     assert [cache.key for cache in made.jobs[0].cache] == [
-        CacheKey(f"0-{files}"),
-        CacheKey(f"1-{files}"),
+        CacheKey(f"0_{names}-{files}"),
+        CacheKey(f"1_{names}-{files}"),
         CacheKey(f"$CI_JOB_NAME-{files}"),
         CacheKey(f"p-{commits}"),
-        CacheKey("4-default"),
+        CacheKey("4_gone-default"),
+        CacheKey("5_ui-package-default"),
+        CacheKey(f"6-{commits}"),
         CacheKey("text"),
     ]
 

@@ -56,6 +56,7 @@ def scripts(name: str) -> Iterator[tuple[str, str]]:
 def test_names_that_people_include():
     expected = {
         "Auto-DevOps",
+        "Code-Quality",
         "Docker",
         "Getting-Started",
         "Go",

@@ -9,6 +9,7 @@ from domain.config.including.integrity import read_integrity
 from domain.config.keywords import Vocabulary
 from domain.config.reading import checks
 from domain.config.reading.field import Field
+from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import NOWHERE, Items, Map, Place, Reference, Value
 from domain.config.rules.expression import Expressions
 from domain.config.rules.rules import Rule, RuleKind, read_rules
@@ -79,6 +80,9 @@ def read_items(
 
 def _item(field: Field, kinds: tuple[IncludeKind, ...], expressions: Expressions) -> IncludeItem | None:
     value = field.value
+    if value is None:
+        field.issues.warn(f"{field.label} has an item without content, which includes nothing", field.path, field.place)
+        return None
     if isinstance(value, str):
         return IncludeItem(field, None, value) if _present(field) else None
     if isinstance(value, Reference):
@@ -87,9 +91,19 @@ def _item(field: Field, kinds: tuple[IncludeKind, ...], expressions: Expressions
     if not isinstance(value, Map):
         field.fault("should be a string, a hash, or an array of strings and hashes")
         return None
-    known = field.has_keys_of(_vocabulary(kinds))
+    if kinds == KINDS:
+        _warn_of_strays(field, value, _vocabulary(kinds))
+    elif not field.has_keys_of(_vocabulary(kinds)):
+        return None
     kind = _kind(field, value, kinds)
-    return _detailed(field, value, kind, expressions) if known and kind is not None else None
+    return None if kind is None else _detailed(field, value, kind, expressions)
+
+
+def _warn_of_strays(field: Field, value: Map, vocabulary: Vocabulary) -> None:
+    """Keys that mean nothing change nothing, as in GitLab."""
+    for key in value.keys() - vocabulary:
+        message = f"{field.label} contains `{key}`, which means nothing here{nearest([key], vocabulary)}"
+        field.issues.warn(message, field.path, value.places[key])
 
 
 def _vocabulary(kinds: tuple[IncludeKind, ...]) -> Vocabulary:
@@ -116,20 +130,21 @@ def _detailed(field: Field, value: Map, kind: IncludeKind, expressions: Expressi
     before = len(field.issues)
     for key, owner in _DETAILS.items():
         if owner not in (None, kind) and field.given(key):
-            field.attribute(key).fault(f"is only for `{owner}`")
+            message = f"{field.label} contains `{key}`, which is only for `{owner}` and without effect here"
+            field.issues.warn(message, field.path, value.places[key])
     inputs = value.get("inputs")
     if inputs is not None and not isinstance(inputs, Map):
         field.entry("inputs").fault("should be a hash")
-    if field.given("cache"):
+    if field.given("cache") and kind is IncludeKind.REMOTE:
         _check_cache(field.attribute("cache"))
     item = IncludeItem(
         field=field,
         kind=kind,
         address=_text(field, kind),
         files=tuple(_files(field, value)) if kind is IncludeKind.PROJECT else (),
-        ref=_text(field, "ref"),
+        ref=_text(field, "ref") if kind is IncludeKind.PROJECT else "",
         job=_job(field) if kind is IncludeKind.ARTIFACT else "",
-        integrity=(read_integrity(field.attribute("integrity")) or "") if field.given("integrity") else "",
+        integrity=_integrity(field) if kind is IncludeKind.REMOTE else "",
         inputs=inputs if isinstance(inputs, Map) else None,
         inputs_place=value.places.get("inputs", field.place),
         rules=_rules(field.entry("rules"), expressions) if field.given("rules") else None,
@@ -167,6 +182,10 @@ def _files(field: Field, value: Map) -> Iterator[str]:
         return
     for element in field.attribute("file").elements():
         yield _string(element)
+
+
+def _integrity(field: Field) -> str:
+    return (read_integrity(field.attribute("integrity")) or "") if field.given("integrity") else ""
 
 
 def _job(field: Field) -> str:

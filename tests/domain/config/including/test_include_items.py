@@ -81,7 +81,6 @@ def test_nothing_and_null_are_right(text: str) -> None:
         ),
         ("{}", "does not have a valid subkey for include. Each include must use only one of: local, project, remote"),
         ("{file: a.yml}", "`file` does not have a valid subkey for include"),
-        ("{local: a.yml, input: {}}", "include config contains unknown keys: input; did you mean `inputs`?"),
         ("{local: 7}", "Included file `7` needs to be a string"),
         ("{local: [a.yml]}", "Included file `...` needs to be a string"),
         ("{project: g/p}", "include config must specify the file where to fetch the config from"),
@@ -89,8 +88,6 @@ def test_nothing_and_null_are_right(text: str) -> None:
         ("{project: g/p, file: [1]}", "Included file `1` needs to be a string"),
         ("{project: g/p, file: a.yml, ref: 1.0}", "Included file `1.0` needs to be a string"),
         ("{artifact: a.yml}", "include config must specify the job where to fetch the artifact from"),
-        ("{local: a.yml, ref: v1}", "include ref is only for `project`"),
-        (f"{{local: a.yml, integrity: {HASH}}}", "include integrity is only for `remote`"),
         ("{local: a.yml, inputs: [a]}", "include:inputs config should be a hash"),
         ("{remote: 'https://x/a.yml', cache: soon}", "include cache should be a duration"),
         ("{remote: 'https://x/a.yml', integrity: md5-AAAA}", "include integrity hash must start with 'sha256-'"),
@@ -102,6 +99,25 @@ def test_refusals(text: str, said: str) -> None:
     found = messages(text)
     assert len(found) == 1
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{local: a.yml, input: {}}", "contains `input`, which means nothing here; did you mean `inputs`?"),
+        ("{local: a.yml, ref: v1}", "contains `ref`, which is only for `project` and without effect here"),
+        (f"{{local: a.yml, integrity: {HASH}}}", "contains `integrity`, which is only for `remote`"),
+        ("[null, a.yml]", "has an item without content, which includes nothing"),
+    ],
+)
+def test_what_means_nothing_is_warned_of(text: str, said: str) -> None:
+    issues = Issues("ci.yml")
+    root = read(f"include: {text}", issues).root
+    (item,) = read_items(Field(root["include"], "include", "include config", root.places["include"], issues))
+    assert item.address == "a.yml"
+    assert item.ref == item.integrity == ""
+    (warning,) = issues.warnings
+    assert said in warning.message
 
 
 def test_every_wrong_item_is_told() -> None:
