@@ -75,6 +75,23 @@ async def test_a_manual_bridge_is_played_and_retried_by_the_api(live: Running) -
     assert await live.pod.ended(parent) == "success"
 
 
+async def test_a_bridge_that_a_rule_delays_starts_by_itself_and_can_be_played_before(live: Running) -> None:
+    config = """
+        soon: {trigger: {include: child.yml, strategy: depend}, rules: [{when: delayed, start_in: 1 second}]}
+        late: {trigger: {include: child.yml, strategy: depend}, rules: [{when: delayed, start_in: 1 week}]}
+    """
+    parent = await live.start({".gitlab-ci.yml": config, **CHILD})
+    await live.downstream(parent, "soon")
+    await live.pod.run("inner")
+    await live.until(parent, "scheduled")
+    late = await live.here.named(parent, "late")
+    assert (late.status, late.downstream_id) == ("scheduled", None)
+    await live.post(f"jobs/{late.id}/play")
+    await live.downstream(parent, "late")
+    await live.pod.run("inner")
+    assert await live.pod.ended(parent) == "success"
+
+
 async def test_cancel_goes_down(live: Running) -> None:
     parent = await live.start(DEPEND)
     child = (await live.downstream(parent, "go")).id
