@@ -6,6 +6,7 @@ from typing import Final
 
 from domain.config.context import Context
 from domain.config.plan import Plan
+from domain.config.reading.parsed_files import ParsedFiles
 from domain.config.rounds import in_rounds
 from domain.config.sources import (
     Absent,
@@ -161,13 +162,16 @@ def compiled(text: str, file: str, context: Context, sources: Sources, *, every_
     from domain.config.compile import compile_config
 
     known: dict[Request, Answer] = {}
+    parsed = ParsedFiles()
 
     def answer(request: Request) -> Answer:
         known[request] = sources.answer(request)
         return known[request]
 
     try:
-        plan = in_rounds(lambda told: compile_config(text, context, told, file=file, every_job=every_job), answer)
+        plan = in_rounds(
+            lambda told: compile_config(text, context, told, file=file, every_job=every_job, parsed=parsed), answer
+        )
     except ConfigInvalid as error:
         return Outcome(context, file, text, error=error, known=known)
     except PipelineFiltered as error:

@@ -9,6 +9,9 @@ from cli.event import EventOptions, Source, context, sources
 from cli.offline import Sources, compiled, merged_yaml
 from cli.workplace import UNKNOWN_SHA, Workplace, plain_folder, workplace
 from domain.config.context import Context, RefKind
+from domain.config.reading import source
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Items
 from domain.config.sources import (
     HERE,
     Absent,
@@ -228,6 +231,22 @@ def test_compiling_asks_until_it_knows_everything(served: Sources, plain: Workpl
     assert {job.name for job in outcome.plan.jobs} == {"a", "deep"}
     assert {request for request in outcome.known if isinstance(request, LocalFile)} == {LocalFile("x.yml", HERE)}
     assert "deep:" in merged_yaml(text, outcome.context, outcome.known)
+
+
+def test_a_file_is_parsed_once_for_all_rounds(served: Sources, plain: Workplace, monkeypatch: pytest.MonkeyPatch):
+    parsed: list[str] = []
+    parse = source.parse
+
+    def counted(text: str, issues: Issues, file: str) -> Items:
+        parsed.append(file)
+        return parse(text, issues, file)
+
+    monkeypatch.setattr(source, "parse", counted)
+    for number in range(5):
+        (plain.checkout.root / f"x{number}.yml").write_text(f"include: x{number + 1}.yml\n")
+    (plain.checkout.root / "x5.yml").write_text("a: {script: x}\n")
+    compiled("include: x0.yml\n", "ci.yml", told(plain), served)
+    assert sorted(parsed) == ["", *(f"x{number}.yml" for number in range(6))]
 
 
 def test_errors_and_filtered_pipelines_are_outcomes(plain: Workplace):

@@ -11,25 +11,24 @@ from typing import Any
 
 from domain.config.context import Context
 from domain.config.extends import merged
+from domain.config.including.filling import Filling
 from domain.config.including.include_addresses import Addresses
 from domain.config.including.include_files import TOO_MANY, IncludeFile, Surroundings
 from domain.config.including.include_items import HEADER_KINDS, IncludeItem, IncludeKind, read_items
 from domain.config.including.include_loader import IncludeLoader, Opened
-from domain.config.inputs.header import Header, read_header, read_shared_inputs, with_shared
+from domain.config.inputs.header import include_of
 from domain.config.inputs.inputs import check_pipeline_inputs, input_values
-from domain.config.inputs.interpolation import interpolate
 from domain.config.plan import Included
 from domain.config.reading.budget import Budget
 from domain.config.reading.field import Field
-from domain.config.reading.issues import MOST_ISSUES, Issues
+from domain.config.reading.issues import Issues
 from domain.config.reading.source import Source
-from domain.config.reading.tree import Map, Place, size_of
+from domain.config.reading.tree import Map, Place
 from domain.config.rules.expression import Expressions
 from domain.config.rules.path_clauses import PathMatches
 from domain.config.rules.rules import decide
 from domain.config.rules.scope import Layer, Scope
 from domain.config.sources import LocalFile, Request, Sources
-from domain.errors import ConfigInvalid
 from domain.predefined import include_variables
 
 
@@ -81,6 +80,7 @@ class _Expansion:
         self._expressions = Expressions()
         self._matches = PathMatches()
         self._loader = IncludeLoader(sources, issues)
+        self._filling = Filling(sources.parsed, self._scope, context.masked, issues)
         self._pulled: set[Request] = {LocalFile(issues.file)}
 
     def root(self, source: Source) -> Map:
@@ -166,42 +166,32 @@ class _Expansion:
 
     def _filled_in(self, opened: Opened, given: Mapping[str, Any], place: Place) -> Map | None:
         """The root of a file with the values of its inputs; None if that is not possible or not known yet."""
-        source, before = opened.source, len(self._issues)
-        header = self._header(source.header, opened) if source.header is not None else None
-        if source.header is not None and header is None:
+        written = opened.source.header
+        if written is None:
+            input_values(None, given, self._issues, place, f"`{opened.name}`" if opened.file else "")
+            return opened.source.root
+        filled = self._filling.filled(opened, self._shared(written, opened), given, place)
+        if filled is None:
             return None
-        values = input_values(header, given, self._issues, place, f"`{opened.name}`" if opened.file else "")
-        if header is None:
-            return source.root
-        if len(self._issues) > before:
-            return None
-        facts = {name: text for name, text in opened.around.component.items() if name in header.component}
-        get, masked = self._scope.get, self._context.masked
-        try:
-            root = interpolate(source.root, values, facts, self._issues, get=get, masked=masked)
-        except ConfigInvalid:
-            if len(self._issues) >= MOST_ISSUES:
-                raise
-            return None
-        if root is not source.root:
-            self._loader.weigh(size_of(root), place)
-        return root
+        self._loader.weigh(filled.values, place)
+        return filled.root
 
-    def _header(self, written: Map, opened: Opened) -> Header | None:
-        """A header with the inputs of its `spec:include`; None if those are wrong or not known yet."""
-        header = read_header(written, self._issues)
-        if header.include is None:
-            return header
-        path, place = "header:spec:include", header.include_place
+    def _shared(self, header: Map, opened: Opened) -> tuple[Source | None, ...]:
+        """The files of a header's `spec:include`; None for each that is not known or wrong."""
+        include = include_of(header)
+        if include is None:
+            return ()
+        (value, place), path = include, "header:spec:include"
         if opened.file is not None and opened.file.kind is IncludeKind.COMPONENT:
             said = f"{opened.file.noun} cannot use `spec:include`. This keyword is not supported in components"
             self._issues.add(said, path, place)
-            return None
-        field = Field(header.include, path, f"{path} config", place, self._issues)
-        files = self._files(read_items(field, HEADER_KINDS), opened.around)
-        found = [self._loader.open(file, opened.around) for file in files]
-        shared = [read_shared_inputs(one.source.root, self._issues) for one in found if one is not None]
-        return with_shared(header, shared, self._issues) if len(shared) == len(files) else None
+            return (None,)
+        field = Field(value, path, f"{path} config", place, self._issues)
+        found = [
+            self._loader.open(file, opened.around)
+            for file in self._files(read_items(field, HEADER_KINDS), opened.around)
+        ]
+        return tuple(None if one is None else one.source for one in found)
 
     def _lay_over(self, level: _Level, top: Map) -> None:
         """Deep merge into what a level has so far; values are shared, only mappings on both sides become new ones."""

@@ -72,6 +72,14 @@ def read_header(header: Map, issues: Issues, patterns: Patterns | None = None) -
     return replace(found, include=include.value, include_place=include.place)
 
 
+def include_of(header: Map) -> tuple[Value, Place] | None:
+    """`spec:include` as it is written, and where."""
+    spec = header.get("spec")
+    if not isinstance(spec, Map) or spec.get("include") is None:
+        return None
+    return spec["include"], spec.places["include"]
+
+
 def read_shared_inputs(root: Map, issues: Issues, patterns: Patterns | None = None) -> Mapping[str, InputSpec]:
     """The inputs of a file that `spec:include` names; it holds nothing else."""
     top = Field(root, "header:include", "header:include config", root.place, issues)

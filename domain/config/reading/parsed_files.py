@@ -1,11 +1,15 @@
-"""Files that were parsed already: the next round of a compilation, and the next pipeline, do not parse them again."""
+"""Files that were parsed already: the next round of a compilation, and the next pipeline, do not parse them again.
+
+Nor do they put the values of inputs in again.
+"""
 
 from dataclasses import dataclass
 from sys import getsizeof
-from typing import Final, TypeAlias
+from typing import Final
 
+from domain.config.reading.filled import OF_VALUE, Filled, FilledKey
 from domain.config.reading.issues import Issues
-from domain.config.reading.source import Source, read
+from domain.config.reading.source import Source, Written, read
 from domain.config.reading.tree import size_of
 from domain.errors import ConfigInvalid
 
@@ -15,39 +19,34 @@ LASTING_BYTES: Final = 16 * 1024 * 1024
 """What is kept when a configuration was compiled: enough for 5,000 jobs, or for what many projects include."""
 MOST_FILES: Final = 512
 
-_OF_VALUE: Final = 300
-"""Bytes that a value takes with its key and its place, about."""
-
-_Key: TypeAlias = tuple[str, str, str]
-"""Its text, its name in places, and the name of the main file."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
+    written: Written
     source: Source | None
     issues: Issues
     size: int
 
 
 class ParsedFiles:
-    """Keeps what was parsed last, by content and by the names that its places have; values are never changed.
+    """Keeps what was parsed and filled in last, by content and by the names that its places have.
 
-    One text reads the same for everybody, so nobody learns of another's files by it. Work may be interrupted anywhere:
-    each step leaves it whole.
+    One text reads the same for everybody, and becomes the same by the same values, so nobody learns of another's files
+    by it. Values are never changed. Work may be interrupted anywhere: each step leaves it whole.
     """
 
     def __init__(self) -> None:
         """Nothing was parsed yet."""
-        self._kept: dict[_Key, _Parsed] = {}
+        self._kept: dict[Written | FilledKey, _Parsed | Filled] = {}
 
     def read(self, text: str, issues: Issues, file: str = "") -> Source:
         """As `domain.config.reading.source.read`, with the same issues and warnings. Raises `ConfigInvalid`."""
-        key = (text, file, issues.file)
+        key = Written(text, file, issues.file)
         parsed = self._kept.pop(key, None)
-        is_new = parsed is None
-        if parsed is None:
-            parsed = _parsed(text, issues.file, file)
-        self._kept[key] = parsed  # the newest is the last
+        is_new = not isinstance(parsed, _Parsed)
+        if not isinstance(parsed, _Parsed):
+            parsed = _parsed(key)
+        self._kept[parsed.written] = parsed  # the newest is the last
         if is_new:
             self.keep(MOST_BYTES)
         issues.take(parsed.issues)
@@ -55,9 +54,23 @@ class ParsedFiles:
             issues.give_up()
         return parsed.source
 
+    def filled(self, key: FilledKey) -> Filled | None:
+        """What was made of the same file and values. Whether it holds here depends on the variables that it saw."""
+        found = self._kept.pop(key, None)
+        if not isinstance(found, Filled):
+            return None
+        self._kept[key] = found
+        return found
+
+    def keep_filled(self, key: FilledKey, filled: Filled) -> None:
+        """Keep what was made; nothing was wrong with it."""
+        self._kept.pop(key, None)
+        self._kept[key] = filled
+        self.keep(MOST_BYTES)
+
     def keep(self, most: int) -> None:
         """Forget what was asked for longest ago, until the rest takes `most` bytes at most."""
-        size = sum(parsed.size for parsed in self._kept.values())
+        size = self.size
         for key in list(self._kept):
             if size <= most and len(self._kept) <= MOST_FILES:
                 break
@@ -66,16 +79,16 @@ class ParsedFiles:
     @property
     def size(self) -> int:
         """Bytes that it takes, about."""
-        return sum(parsed.size for parsed in self._kept.values())
+        return sum(one.size for one in self._kept.values())
 
 
-def _parsed(text: str, main: str, file: str) -> _Parsed:
-    issues = Issues(main)
+def _parsed(written: Written) -> _Parsed:
+    issues = Issues(written.main)
     source = None
-    size = 2 * getsizeof(text)  # itself and what is made of it
+    size = 2 * getsizeof(written.text)  # itself and what is made of it
     try:
-        source = read(text, issues, file)
-        size += _OF_VALUE * (source.values + (size_of(source.header) if source.header is not None else 0))
+        source = read(written.text, issues, written.file)
+        size += OF_VALUE * (source.values + (size_of(source.header) if source.header is not None else 0))
     except ConfigInvalid:
         size += sum(len(issue.message) for issue in issues.found)
-    return _Parsed(source, issues, size)
+    return _Parsed(written, source, issues, size)

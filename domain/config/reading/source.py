@@ -1,7 +1,7 @@
 """Reading one file of a configuration. Reference: CI YAML, sections 1 and 16."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from domain.config.reading.budget import TEXT_BYTES
 from domain.config.reading.issues import Issues
@@ -12,10 +12,19 @@ MOST_DOCUMENTS: Final = 2
 """Documents of one file."""
 
 
+class Written(NamedTuple):
+    """All that decides how a file is read: its text, its name in places, and the name of the main file."""
+
+    text: str
+    file: str
+    main: str
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One file: the document with `spec`, if there is one, and the mapping of keywords and jobs."""
 
+    written: Written
     header: Map | None
     root: Map
     values: int
@@ -54,7 +63,7 @@ def read(text: str, issues: Issues, file: str = "") -> Source:
         issues.fail(
             "Invalid configuration format: the file must be a mapping of keywords and jobs", place=Place(1, 1, file)
         )
-    return Source(header, root, size_of(root))
+    return Source(Written(text, file, issues.file), header, root, size_of(root))
 
 
 def _parts(documents: Items, issues: Issues) -> tuple[Map | None, Value]:

@@ -9,7 +9,7 @@ from domain.config.context import Context
 from domain.config.including.includes import Loaded, expand
 from domain.config.reading.budget import COPIES, Budget
 from domain.config.reading.issues import Issues
-from domain.config.reading.source import read
+from domain.config.reading.parsed_files import ParsedFiles
 from domain.config.rounds import in_rounds
 from domain.config.sources import (
     HERE,
@@ -41,7 +41,7 @@ SHA = "0123456789abcdef"
 @dataclass
 class World:
     """Files by address: a path, `group/project:path`, `group/project@ref:path`, an URL, `template:NAME`, a component's
-    address, or `artifact:job:path`. `asked` holds what was wanted in each round.
+    address, or `artifact:job:path`. `asked` holds what was wanted in each round, `parsed` what is kept between them.
     """
 
     files: Mapping[str, str]
@@ -49,6 +49,7 @@ class World:
     changed: tuple[str, ...] = ()
     asked: list[tuple[Request, ...]] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
+    parsed: ParsedFiles | None = None
     warnings: tuple[ConfigIssue, ...] = ()
 
     def load(self, text: str) -> Loaded:
@@ -62,8 +63,8 @@ class World:
 
     def round(self, text: str, known: Mapping[Request, Answer]) -> Loaded | Wanted:
         """One round, with these answers."""
-        issues, sources = Issues(".gitlab-ci.yml"), Sources(known)
-        source = read(dedent(text), issues)
+        issues, sources = Issues(".gitlab-ci.yml"), Sources(known, self.parsed)
+        source = sources.parsed.read(dedent(text), issues)
         loaded = expand(source, self.context, sources, issues, Budget(COPIES, issues), self.reads)
         self.warnings = issues.warnings
         if sources.wanted:
