@@ -107,8 +107,9 @@ class Outcomes:
         name = f"bench-{time.time_ns()}"
         async with self._database.write() as connection:
             user = await accounts.create_user(connection, name, name, f"{name}@example.com", now)
-            await namespaces.create(connection, name, name, now)
-            owner = await namespaces.get_by(connection, path=name)
+            group = f"{name}-group"
+            await namespaces.create(connection, group, group, now)
+            owner = await namespaces.get_by(connection, path=group)
             return await projects.create_project(connection, owner, name, name, user, now), user
 
     async def _create(self, project: tuple[int, int], plan: Plan) -> int:

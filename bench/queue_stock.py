@@ -56,13 +56,13 @@ class Stock:
 
 async def make(database: Database, size: Size) -> Stock:
     """Fill an empty database."""
-    now, name = system_clock(), "bench"
+    now, name, path = system_clock(), "bench", "queue"
     plan = compile_config(trivial(max(size.jobs, 2)), _PUSH)
     assert isinstance(plan, Plan), "it includes nothing"
     async with database.write() as connection:
         user = await accounts.create_user(connection, name, name, f"{name}@example.com", now)
-        await namespaces.create(connection, name, name, now)
-        owner = await namespaces.get_by(connection, path=name)
+        await namespaces.create(connection, path, path, now)
+        owner = await namespaces.get_by(connection, path=path)
     made = []
     for number in range(size.projects):
         async with database.write() as connection:
