@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from api import git_http, health, identity, registry_auth
 from api.addresses import ReadableAddresses
+from api.call_turns import CallsInTurn
 from api.errors import add_error_handlers
 from api.git_errors import add_git_errors
 from api.hooks import calls
@@ -20,7 +21,7 @@ from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
 from api.openapi.document import described
 from api.pages.api_document import DOCUMENT
-from api.pages.errors import add_page_errors
+from api.pages.errors import add_page_errors, refusal_or_page
 from api.pages.router import router as pages
 from api.rate_limits import RateLimited, Throttle
 from api.refusals import LateRefusals
@@ -50,6 +51,7 @@ def create_framework(services: Services) -> FastAPI:
     add_page_errors(app)
     app.add_middleware(IdempotentCalls, services=services)
     app.add_middleware(EncodedPaths)
+    app.add_middleware(CallsInTurn, refusal=refusal_or_page)
     app.add_middleware(RateLimited, throttle=Throttle(services.settings.rates), clock=services.clock)
     app.router.routes.extend(runner_routes())
     app.router.routes.extend(_included())

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
 
+from api.call_turns import counts_for, key_of_address
 from api.job_callers import caller_by_job
 from api.rate_limits import note_known_caller
 from api.services import Services
@@ -41,19 +42,20 @@ ServicesDep = Annotated[Services, Depends(services_of)]
 
 
 async def caller_of(request: Request, services: ServicesDep) -> Caller:
-    """Who calls. Git that runs for this request counts as theirs, or as their address's."""
+    """Who calls. The call, and git that runs for it, count as theirs, or as their address's. Raises `Unavailable`."""
     caller = await shown_caller(request, services)
     if caller.is_known:
         note_known_caller(request)
     of_git = CALLER.get() or GitCaller()
     of_git.key = key_of(request, caller)
+    await counts_for(request, of_git.key)
     CALLER.set(of_git)
     return caller
 
 
 def key_of(request: Request, caller: Caller) -> str:
     """Whose share of everything limited a request takes: an account's, or its address's."""
-    return f"user {caller.user_id}" if caller.is_known else f"address {address_of(request)}"
+    return f"user {caller.user_id}" if caller.is_known else key_of_address(address_of(request))
 
 
 def viewer_of(caller: Caller) -> Viewer:

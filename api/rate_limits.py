@@ -19,8 +19,8 @@ from fastapi import Request
 from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.refusals import address_of
 from api.shown_tokens import shown_by
+from domain.client_network import network_of
 from settings import RateLimits
 
 WINDOW: Final = 60.0
@@ -112,7 +112,7 @@ class Throttle:
 
     def note(self, shown: bytes, host: str) -> Standing | None:
         """Count a call that shows `shown` (a token or session, empty for none); None where nothing is limited."""
-        address = address_of(host)
+        address = network_of(host)
         if not shown:
             return self._count(_UNAUTHENTICATED, self._limits.anonymous_api_calls, address)
         key = hashlib.sha256(shown).digest()

@@ -11,20 +11,18 @@ from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from domain.client_network import network_of
 from settings import RefusalLimits
 
 _REMEMBERED: Final = 10_000
 """Addresses; the one that was not refused for the longest time is forgotten first."""
 _WINDOW: Final = 60.0
 """Seconds in which the number of prompt refusals is given anew."""
-_NETWORK: Final = 8
-"""Bytes of an IPv6 address that name a network: who has one address there has all of them."""
 _READS: Final = frozenset({"GET", "HEAD"})
 _TOKEN_HEADERS: Final = frozenset({b"authorization", b"private-token", b"job-token", b"runner-token"})
 
@@ -70,7 +68,7 @@ class Refusals:
         What is left of its body is thrown away meanwhile. Where no further place is free it is sent at once: a 429
         would keep runners with bad tokens coming, and an answer that never comes would look like an outage.
         """
-        seconds = self.turn(address_of(host), asyncio.get_running_loop().time())
+        seconds = self.turn(network_of(host), asyncio.get_running_loop().time())
         if not seconds or self._stopping or self.held >= self._limits.held_refusals:
             return
         patience = asyncio.timeout(seconds * random.uniform(0.5, 1))  # those who came together do not go together
@@ -118,17 +116,6 @@ class LateRefusals:
 def note_guess(request: Request) -> None:
     """The answer to this request refuses a token, though its status does not say so."""
     request.state.refuses_token = True
-
-
-def address_of(host: str) -> bytes:
-    """What of a client's address is counted: an IPv4 address, an IPv6 network. All that is no address counts as one."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return b""
-    if isinstance(address, IPv6Address):
-        return address.packed[:_NETWORK] if address.ipv4_mapped is None else address.ipv4_mapped.packed
-    return address.packed
 
 
 def _refuses_a_token(scope: Scope, message: Message) -> bool:

@@ -1,7 +1,8 @@
-"""Whose turn it is to have git run: what one caller asks for never takes the last place (`docs/limits.md`).
+"""Whose turn it is: what one caller asks for never takes the last place (`docs/limits.md`).
 
-Counted is what callers ask for, by the caller that the API has noted in `CALLER`, and pushes and fetches as wholes.
-What the server does by itself, also for a push, is not: it never waits for its turn behind a person.
+`turn_of` is for all that is limited so, in the API too. Of git is counted what callers ask for, by the caller that the
+API has noted in `CALLER`, and pushes and fetches as wholes. What the server does by itself, also for a push, is not: it
+never waits for its turn behind a person.
 """
 
 import asyncio
@@ -40,12 +41,27 @@ PATIENCE: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """How many may run at once: of all callers, of one caller, and in one repository. `what` they are."""
+    """How many may run at once: of all callers, of one caller, and in one repository. `what` they are.
+
+    `waiting`: so many more of one caller wait; the next is refused at once.
+    """
 
     at_once: int
     of_caller: int
     of_repository: int
     what: str = "git commands"
+    waiting: int = 10_000
+
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """In the order of the keys of who takes one."""
+        return self.at_once, self.of_caller, self.of_repository
+
+    def refusal(self, why: str) -> Unavailable:
+        """What somebody is told who does not have a turn."""
+        of_repository = f" and {self.of_repository} in one repository" if self.of_repository < self.at_once else ""
+        text = f"{self.of_caller} {self.what} of one caller{of_repository} run at once, and {why}"
+        return Unavailable(f"The server is busy: {text}. Ask for less at a time.")
 
 
 COMMANDS: Final = Places(at_once=24, of_caller=4, of_repository=8)
@@ -77,7 +93,7 @@ class Turns:
     @asynccontextmanager
     async def one(self, caller: str, repository: str, patience: float | None = None) -> AsyncIterator[None]:
         """Have a turn for the time of the block. Raises `Unavailable` when it does not come in time."""
-        keys = ("", f"caller {caller}", f"repository {repository}")
+        keys = _keys(caller, repository)
         await self._take(keys, PATIENCE if patience is None else patience)
         try:
             yield
@@ -86,10 +102,18 @@ class Turns:
             self.running += Counter()  # forget who has none left
             self._let_in()
 
+    def is_free(self, caller: str, repository: str) -> bool:
+        """Whether a caller need not wait."""
+        return self._may_run(_keys(caller, repository))
+
     async def _take(self, keys: tuple[str, ...], patience: float) -> None:
+        if self._may_run(keys):  # then it is nobody else's turn: they would have it already
+            self.running.update(keys)
+            return
+        if sum(one.keys[1] == keys[1] for one in self.waiting) >= self.places.waiting:
+            raise self.places.refusal(f"{self.places.waiting} more are waiting")
         mine = _Waiting(keys, asyncio.get_running_loop().create_future())
         self.waiting.append(mine)
-        self._let_in()
         try:
             async with asyncio.timeout(patience):
                 await mine.turn
@@ -100,25 +124,23 @@ class Turns:
                 self.waiting.remove(mine)
             self._let_in()
             if isinstance(error, TimeoutError):
-                raise Unavailable(
-                    f"The server is busy: {self.places.of_caller} {self.places.what} of one caller and "
-                    f"{self.places.of_repository} in one repository run at once, and {patience:g} s were not enough. "
-                    "Ask for less at a time."
-                ) from error
+                raise self.places.refusal(f"{patience:g} s were not enough") from error
             raise
 
+    def _may_run(self, keys: tuple[str, ...]) -> bool:
+        return all(self.running[key] < limit for key, limit in zip(keys, self.places.limits, strict=True))
+
     def _let_in(self) -> None:
-        limits = (self.places.at_once, self.places.of_caller, self.places.of_repository)
-
-        def may_run(keys: tuple[str, ...]) -> bool:
-            return all(self.running[key] < limit for key, limit in zip(keys, limits, strict=True))
-
         for one in list(self.waiting):
             # One that was given up is still here until its task has run.
-            if not one.turn.done() and may_run(one.keys):
+            if not one.turn.done() and self._may_run(one.keys):
                 self.running.update(one.keys)
                 self.waiting.remove(one)
                 one.turn.set_result(None)
+
+
+def _keys(caller: str, repository: str) -> tuple[str, str, str]:
+    return "", f"caller {caller}", f"repository {repository}"
 
 
 _TURNS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Places, Turns]]] = WeakKeyDictionary()
@@ -147,9 +169,13 @@ async def turn(places: Places, repository: str) -> AsyncIterator[None]:
 @asynccontextmanager
 async def turn_of(places: Places, key: str, repository: str, patience: float | None = None) -> AsyncIterator[None]:
     """Wait until a caller may have one more, whoever the present one is. Raises `Unavailable`."""
-    turns = _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
-    async with turns.one(key, repository, patience):
+    async with turns_at(places).one(key, repository, patience):
         yield
+
+
+def turns_at(places: Places) -> Turns:
+    """The turns at these places in the present loop."""
+    return _TURNS.setdefault(asyncio.get_running_loop(), {}).setdefault(places, Turns(places))
 
 
 def refuse_gone() -> None:

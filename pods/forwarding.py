@@ -89,7 +89,7 @@ class Front:
         deadline = asyncio.get_running_loop().time() + patience.hold
         try:
             if patience.hold and self.holding.is_away:
-                await self._hold(body, patience, deadline)
+                await self._hold(request, body, patience, deadline)
             await body.take_small()
             answer = await self._ask(request, body, patience, deadline)
             try:
@@ -111,7 +111,7 @@ class Front:
         self, request: web.BaseRequest, body: RequestBody, patience: Patience, deadline: float
     ) -> ClientResponse:
         """The API's answer; a request that may be held is tried again until its time is up. Raises Away."""
-        peer, proto = self._proxies.origin(request.headers, request.remote or "", self._proto)
+        peer, proto = self._origin(request)
         headers = request_headers(request.headers, peer=peer, proto=proto)
         loop = asyncio.get_running_loop()
         pause = 0.0
@@ -134,16 +134,21 @@ class Front:
                 raise away
             await asyncio.sleep(pause)
             pause = min(max(2 * pause, self._limits.probe_every), AGAIN)
-            await self._hold(body, patience, deadline)
+            await self._hold(request, body, patience, deadline)
 
     def _may_hold(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> bool:
         """Does it do no harm to send this request again, and can we?"""
         return bool(patience.hold) and body.repeatable and (patience.repeatable or request.method in SAFE)
 
-    async def _hold(self, body: RequestBody, patience: Patience, deadline: float) -> None:
+    async def _hold(self, request: web.BaseRequest, body: RequestBody, patience: Patience, deadline: float) -> None:
         """Let a request wait until the API is back; raises Away."""
+        address, _ = self._origin(request)
         with body.unread(), self._metrics.holding(patience.name):
-            await self.holding.wait(patience, deadline, body.here)
+            await self.holding.wait(patience, deadline, body.here, address)
+
+    def _origin(self, request: web.BaseRequest) -> tuple[str, str]:
+        """Address and scheme of the client."""
+        return self._proxies.origin(request.headers, request.remote or "", self._proto)
 
     async def _pass_on(self, request: web.BaseRequest, answer: ClientResponse, status: int) -> web.StreamResponse:
         """Send the answer to the client; raises Away if a small answer is cut before the client saw any of it."""

@@ -5,11 +5,13 @@ One probe asks for all of them whether the API is back. Their bodies are not rea
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
+from domain.client_network import network_of
 from pods.patience import Patience
 from pods.upstream import Away
 from settings import FrontLimits
@@ -24,11 +26,15 @@ log = logging.getLogger("perdure.front")
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """One call that waits; `number` says when it came, `size` how many bytes of its body have come with it."""
+    """One call that waits, or wants to.
+
+    `number` says when it came, `size` how many bytes of its body have come with it, `client` from where.
+    """
 
     patience: Patience
     number: int
     size: int
+    client: bytes
     turn: "asyncio.Future[None]" = field(repr=False)
 
 
@@ -51,14 +57,14 @@ class Holding:
         """How many wait."""
         return len(self._waiting)
 
-    async def wait(self, patience: Patience, deadline: float, size: int = 0) -> None:
+    async def wait(self, patience: Patience, deadline: float, size: int = 0, address: str = "") -> None:
         """Wait until the API is back; raises Away at `deadline` (of the loop's clock), or when there is no place.
 
-        `size`: bytes of the body that are here already.
+        `size`: bytes of the body that are here already; `address`: of the client.
         """
-        loop = asyncio.get_running_loop()
-        self._make_room(patience, size)
-        place = _Place(patience, next(self._numbers), size, loop.create_future())
+        turn = asyncio.get_running_loop().create_future()
+        place = _Place(patience, next(self._numbers), size, network_of(address), turn)
+        self._make_room(place)
         self._waiting.append(place)
         if self._probing is None or self._probing.done():
             self._probing = asyncio.create_task(self._probe())
@@ -83,19 +89,28 @@ class Holding:
             self._probing.cancel()
             await asyncio.gather(self._probing, return_exceptions=True)
 
-    def _make_room(self, patience: Patience, size: int) -> None:
-        """Take the places of the oldest calls of the least worth, if they are worth no more than the one that comes."""
+    def _make_room(self, coming: _Place) -> None:
+        """Make room for a call; raises Away if it is the one that gives way."""
         while len(self._waiting) >= self._most:
-            self._replace(self._waiting, patience, f"{self._most} calls are held (PERDURE_FRONT_HELD)")
-        while size and sum(place.size for place in self._waiting) + size > self._memory:
-            large = [place for place in self._waiting if place.size]
-            self._replace(large, patience, f"bodies hold {self._memory} bytes (PERDURE_FRONT_HELD_MEMORY)")
+            among = [*self._waiting, coming]
+            held = Counter(place.client for place in among)
+            self._replace(among, held, coming, f"{self._most} calls are held (PERDURE_FRONT_HELD)")
+        while coming.size and sum(place.size for place in self._waiting) + coming.size > self._memory:
+            among = [place for place in (*self._waiting, coming) if place.size]
+            held = Counter()
+            for place in among:
+                held[place.client] += place.size
+            self._replace(among, held, coming, f"bodies hold {self._memory} bytes (PERDURE_FRONT_HELD_MEMORY)")
 
-    def _replace(self, among: Sequence[_Place], patience: Patience, reason: str) -> None:
-        oldest = min(among, key=lambda place: (place.patience.worth, place.number), default=None)
-        if oldest is None or oldest.patience.worth > patience.worth:
+    def _replace(self, among: Sequence[_Place], held: Mapping[bytes, int], coming: _Place, reason: str) -> None:
+        """Of the least worth, the oldest call of the client that has `held` the most gives way.
+
+        What is worth more gives way for nobody's sake: a result of a job is lost for good.
+        """
+        first = min(among, key=lambda place: (place.patience.worth, -held[place.client], place.number))
+        if first is coming:
             raise Away(f"there is no place: {reason}", unprocessed=True)
-        self._send_away(oldest, f"another call took its place: {reason}")
+        self._send_away(first, f"another call took its place: {reason}")
 
     def _send_away(self, place: _Place, reason: str) -> None:
         self._waiting.remove(place)

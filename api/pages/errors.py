@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from api.errors import headers_of, status_of
+from api.errors import answer_to, headers_of, status_of
 from api.pages.responses import page
 from auth.permissions import NOBODY
 from domain.errors import PerdureError
@@ -41,6 +41,11 @@ def wants_page(request: Request) -> bool:
     if path.startswith("/api/") or ".git/" in path or path.endswith("/events"):
         return False
     return "text/html" in request.headers.get("accept", "")
+
+
+def refusal_or_page(request: Request, error: PerdureError) -> Response:
+    """The answer to a request that no route gets."""
+    return error_page(status_of(error), str(error), headers_of(error)) if wants_page(request) else answer_to(error)
 
 
 def _or_page(json: Any) -> Handler:

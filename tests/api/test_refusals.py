@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.refusals import Refusals, address_of
+from api.refusals import Refusals
 from settings import RefusalLimits
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.api.v4.site import Site, open_site, serving
@@ -59,22 +59,6 @@ def test_those_beyond_the_prompt_ones_take_turns() -> None:
 def test_without_a_pause_none_waits() -> None:
     refusals = Refusals(RefusalLimits(prompt_refusals=1, refusal_pause=0))
     assert {refusals.turn(b"a", 0.0) for _ in range(5)} == {0}
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("192.0.2.1", "192.0.2.1", True),
-        ("192.0.2.1", "192.0.2.2", False),
-        ("2001:db8::1", "2001:db8::ffff:1", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::ffff:192.0.2.1", "192.0.2.1", True),
-        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
-        ("unix:", "nobody knows", True),
-    ],
-)
-def test_an_address_of_ipv6_counts_as_its_network(one: str, other: str, same: bool) -> None:
-    assert (address_of(one) == address_of(other)) is same
 
 
 async def test_a_bad_token_stays_403_and_a_good_one_does_not_wait(tmp_path: Path) -> None:

@@ -164,6 +164,22 @@ async def test_a_turn_that_does_not_come_in_time_is_refused_and_takes_no_place()
     assert not turns.running
 
 
+async def test_so_many_of_one_caller_wait_and_the_next_is_refused_at_once() -> None:
+    turns = Turns(Places(at_once=9, of_caller=1, of_repository=9, what="calls", waiting=1))
+
+    async def come(caller: str) -> str:
+        async with turns.one(caller, "", patience=60.0):
+            return caller
+
+    async with turns.one("eve", ""):
+        waiting = asyncio.create_task(come("eve"))
+        await asyncio.sleep(0)
+        with pytest.raises(Unavailable, match="1 calls of one caller run at once, and 1 more are waiting"):
+            await come("eve")
+        assert await come("bob") == "bob"
+    assert await waiting == "eve"
+
+
 async def test_a_turn_that_many_give_up_at_once_is_free() -> None:
     turns = Turns(Places(at_once=2, of_caller=2, of_repository=2))
 

@@ -229,6 +229,20 @@ async def test_memory_is_bounded_as_well(client):
             assert [(await call).status for call in calls[1:]] == [201] * 3
 
 
+@pytest.mark.parametrize(("behind", "first"), [("", 0), ("127.0.0.0/8", 1)])
+async def test_who_holds_the_most_gives_way_by_the_address_that_a_proxy_of_ours_tells(client, behind, first):
+    settings = front_settings(held=3)
+    limits = settings.front.model_copy(update={"behind": behind})
+    async with serving(settings.model_copy(update={"front": limits})) as running:
+        calls = []
+        for address in ("203.0.113.1", "203.0.113.66", "203.0.113.66", "203.0.113.2"):
+            headers = {"X-Forwarded-For": address}
+            calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", headers=headers)))
+            await until(lambda count=min(len(calls), 3): len(running.front.holding) == count)
+        assert (await calls[first]).status == 503
+        assert [call.done() for call in calls] == [number == first for number in range(4)]
+
+
 async def test_what_is_worth_most_goes_on_first(client):
     order: list[str] = []
 

