@@ -6,8 +6,8 @@ A row is made of what calls the reader, and of the text for a size. Patterns of 
 import gzip
 import json
 import struct
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final
 
 from api.pages.log_lines import State, render_piece
 from api.runner.multipart import _Reader
@@ -21,7 +21,6 @@ from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
 from domain.cron import parse as parse_cron
-from domain.errors import PerdureError
 from domain.hooks import passes_branch_filter
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
@@ -46,27 +45,10 @@ from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
 from storage.zip_directory import ENTRY, Extent, locate, read_entries
 from tests.compiling import plan_of
+from tests.security.hostile_requests import REQUESTS
+from tests.security.hostile_rows import Hostile
 
 SHA: Final = "5" * 40
-
-
-class Hostile(NamedTuple):
-    """A reader, and what it reads at a size; `size` is the smallest that is measured, larger ones if that is quick."""
-
-    read: Callable[[Any], object]
-    text: Callable[[int], Any]
-    size: int = 1000
-    is_bounded: bool = False
-    """Whether the text is refused for its length from 16 times the size on."""
-
-
-def told(work: Callable[[], object]) -> object:
-    """What the work gives, or the error of ours that says why not."""
-    try:
-        found = work()
-        return list(found) if isinstance(found, Iterator) else found
-    except PerdureError as error:
-        return error
 
 
 def _yaml(**texts: Callable[[int], str]) -> dict[str, Hostile]:
@@ -472,4 +454,4 @@ GIT_AND_HTTP: Final = {
     ),
 }
 
-HOSTILE: Final = CONFIGURATIONS | SMALL_TEXTS | LOGS | VARIABLES | REPORTS | ARCHIVES | GIT_AND_HTTP
+HOSTILE: Final = CONFIGURATIONS | SMALL_TEXTS | LOGS | VARIABLES | REPORTS | ARCHIVES | GIT_AND_HTTP | REQUESTS

@@ -11,7 +11,8 @@ from typing import Any, Final
 import pytest
 
 from tests.growth import MOST, assert_linear
-from tests.security.hostile_texts import HOSTILE, Hostile, told
+from tests.security.hostile_rows import Hostile, told
+from tests.security.hostile_texts import HOSTILE
 from tests.security.test_regular_expressions import OURS, ROOT
 
 ENOUGH: Final = 0.01
