@@ -164,7 +164,7 @@ CI_JOB_NAME_SLUG | RULES | ALWAYS | the same, fit for a path
 CI_JOB_GROUP_NAME | RULES | ALWAYS | the name that all instances of a parallel job share
 CI_JOB_STAGE | RULES | ALWAYS | its stage
 CI_NODE_TOTAL | RULES | ALWAYS | instances of a parallel job; 1 for another
-CI_NODE_INDEX | JOB | PARALLEL | which of them, from 1
+CI_NODE_INDEX | RULES | PARALLEL | which of them, from 1
 CI_JOB_ID | JOB | ALWAYS | number of the job
 CI_JOB_URL | JOB | ALWAYS | its address
 CI_JOB_STARTED_AT | JOB | ALWAYS | when a runner took it (ISO 8601)
@@ -174,11 +174,11 @@ CI_REPOSITORY_URL | JOB | ALWAYS | where it fetches from, with its token
 CI_RUNNER_ID | JOB | ALWAYS | number of the runner
 CI_RUNNER_DESCRIPTION | JOB | ALWAYS | what it is called
 CI_RUNNER_TAGS | JOB | ALWAYS | its tags, as JSON
-CI_ENVIRONMENT_NAME | JOB | ENVIRONMENT | the environment
+CI_ENVIRONMENT_NAME | RULES | ENVIRONMENT | the environment; in rules as the job has it
 CI_ENVIRONMENT_SLUG | JOB | ENVIRONMENT | the same, fit for a host's name
-CI_ENVIRONMENT_ACTION | JOB | ENVIRONMENT | `start`, `prepare`, `stop`, `verify` or `access`
-CI_ENVIRONMENT_TIER | JOB | ENVIRONMENT | `production`, `staging`, `testing`, `development` or `other`
-CI_ENVIRONMENT_URL | JOB | ADDRESS | the job's `environment:url`, else what the environment has
+CI_ENVIRONMENT_ACTION | RULES | ENVIRONMENT | `start`, `prepare`, `stop`, `verify` or `access`
+CI_ENVIRONMENT_TIER | JOB | ENVIRONMENT | `production`, `staging`, `testing`, `development`, `other`; in rules if said
+CI_ENVIRONMENT_URL | RULES | ADDRESS | the job's `environment:url`, else what the environment has
 CI_BUILDS_DIR | RUNNER | ALWAYS | where the runner builds
 CI_CONCURRENT_ID | RUNNER | ALWAYS | which of its jobs at a time
 CI_CONCURRENT_PROJECT_ID | RUNNER | ALWAYS | the same, of this project

@@ -168,10 +168,10 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     ),
     Removal(
         "The front",
-        "when every place is taken, the oldest call of the least worth gives way",
+        "when every place is taken, a call of the least worth gives way",
         "pods/holding.py",
-        "key=lambda place: (place.patience.worth, place.number), default=None)",
-        "key=lambda place: place.number, default=None)",
+        "key=lambda place: (place.patience.worth, -held[place.client], place.number))",
+        "key=lambda place: (-held[place.client], place.number))",
         "tests/pods/test_front_holding.py::test_what_is_worth_more_keeps_its_place_although_it_is_older",
     ),
     Removal(

@@ -21,7 +21,7 @@ class Issues:
         """`file` is the main one: issues whose place names no other file are in it."""
         self.file = file
         self._found: list[ConfigIssue] = []
-        self._warnings: list[ConfigIssue] = []
+        self._warnings: dict[ConfigIssue, None] = {}
 
     def __len__(self) -> int:
         """How many issues were found."""
@@ -37,8 +37,8 @@ class Issues:
     def warn(self, message: str, path: str = "", place: Place = NOWHERE) -> None:
         """Note something that works but is deprecated or rarely meant; the same is noted once."""
         warning = self._issue(message, path, place)
-        if warning not in self._warnings and len(self._warnings) < MOST_ISSUES:
-            self._warnings.append(warning)
+        if len(self._warnings) < MOST_ISSUES:
+            self._warnings[warning] = None
 
     @property
     def found(self) -> tuple[ConfigIssue, ...]:
@@ -53,14 +53,14 @@ class Issues:
 
     def take(self, other: "Issues") -> None:
         """Note the issues and warnings that were found apart."""
-        self._warnings += [warning for warning in other.warnings if warning not in self._warnings]
+        self._warnings |= dict.fromkeys(other.warnings)
         for issue in other.found:
             self.adopt(issue)
 
     @property
     def warnings(self) -> tuple[ConfigIssue, ...]:
         """The warnings, in the order of the text."""
-        return _in_order(self._warnings)
+        return _in_order(tuple(self._warnings))
 
     def fail(self, message: str, path: str = "", place: Place = NOWHERE) -> NoReturn:
         """Note an issue after which nothing more can be read; raises `ConfigInvalid`."""

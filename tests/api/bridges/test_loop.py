@@ -224,7 +224,9 @@ async def test_a_child_without_jobs_is_no_pipeline(here: Installation):
 
 async def test_inputs_go_to_the_child(here: Installation):
     child = "spec: {inputs: {level: {}}}\n---\ninner-$[[ inputs.level ]]: {script: make}\n"
-    parent = await here.begin(files(trigger("inputs: {level: deep-$LEVEL}"), {"child.yml": child}))
+    parent = await here.begin(
+        files(trigger(include="[{local: child.yml, inputs: {level: deep-3}}]"), {"child.yml": child})
+    )
     assert await here.world.statuses((await here.downstream(parent, "go")).id) == {"inner-deep-3": "pending"}
 
 

@@ -226,7 +226,8 @@ async def check(site: Site, contexts: list[Context], begin: Begin, *also: When) 
     names = sorted({row.name for row in TABLE if row.known < Known.RUNNER}.union(*told.values()))
     context = contexts[-1]
     assert context.predefined.keys() <= set(names)
-    assert in_rules(context, names) == expected(Known.RULES, when), "rules"
+    of_ruled = (When.PARALLEL, When.ENVIRONMENT, When.ADDRESS)
+    assert in_rules(context, names) == expected(Known.RULES, (*when, *of_ruled)), "rules"
     hoped = expected(Known.WORKFLOW, when)
     assert in_workflow(context, names, hoped) == hoped, "workflow:rules"
     assert in_includes(context, names) == expected(Known.INCLUDE, when), "include"
