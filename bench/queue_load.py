@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import Any, Final
@@ -149,7 +149,7 @@ async def idle(order: Order, runners: list[Runner]) -> dict[str, float]:
             polls += 1
 
     asking = [asyncio.create_task(play(runner)) for runner in runners]
-    await _until(lambda: polls >= len(runners))
+    await _while_playing(asking, lambda: polls >= len(runners))
     await asyncio.sleep(2)
     before, spent = polls, [cpu_seconds(process) for process in watched]
     await asyncio.sleep(order.seconds)
@@ -202,14 +202,19 @@ async def _until(is_so: Callable[[], bool]) -> None:
 async def _first(players: list[Awaitable[None]], is_over: Callable[[], bool]) -> None:
     """Play until it is over. Raises what a player raises."""
     tasks = [asyncio.ensure_future(player) for player in players]
+    await _while_playing(tasks, is_over)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _while_playing(tasks: Sequence[asyncio.Future[None]], is_over: Callable[[], bool]) -> None:
+    """Wait until it is over. Raises what a player raises: who fails never gets there."""
     while not is_over():
         for task in tasks:
             if task.done():
                 task.result()
         await asyncio.sleep(0.005)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _milliseconds(took: list[float]) -> dict[str, float]:

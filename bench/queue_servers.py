@@ -60,7 +60,9 @@ async def on_sqlite() -> AsyncIterator[QueueServers]:
     async with AsyncExitStack() as opened:
         (port,) = free_ports(1)
         settings = _settings(opened, "").model_copy(update={"api_role": "all", "api_port": port})
-        children = [_temporal(settings), _ringing(settings, "server")]
+        server = _ringing(settings, "server")
+        server = replace(server, ready=Ready(settings.host, port))  # the bell is there first
+        children = [_temporal(settings), server]
         processes = await opened.enter_async_context(started(children, settings.home))
         yield QueueServers(settings, (port,), settings.front_port, processes)
 
