@@ -8,10 +8,11 @@ from domain.bridges import CHILD
 from domain.ci_variables import CiVariable, chosen
 from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
-from domain.config_place import CONFIG_FILE
+from domain.config_place import CONFIG_FILE, config_ref
 from domain.merge_requests import branch_of
 from domain.origin import origin_facts
 from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from domain.ref_names import full_ref
 from models.repositories.pipelines import PipelineRequest
 from settings import Settings
 
@@ -82,11 +83,18 @@ def event_facts(
         schedule_description=event.schedule_description,
         upstream_project_id=event.upstream_project_id,
         upstream_pipeline_id=event.upstream_id,
+        commit_user_login=user.username if is_author(commit, user.email) else "",
         config_path=project.config_path or CONFIG_FILE,
+        config_ref=config_ref(project.config_path, event.config_source, full_ref(event.ref, tag=event.tag)),
         **origin_facts(event.origin, event.bridge_id),
         open_merge_requests=tuple(event.open_merge_requests),
         merge_request=merge_request_facts(event.merge_request),
     )
+
+
+def is_author(commit: Mapping[str, Any], email: str) -> bool:
+    """Whether who started a pipeline wrote its commit. Nobody else is named: addresses of others are not public."""
+    return bool(email) and str(commit.get("author_email", "")).lower() == email.lower()
 
 
 def merge_request_facts(stored: Mapping[str, Any]) -> MergeRequestFacts | None:

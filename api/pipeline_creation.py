@@ -100,7 +100,8 @@ async def _compiled(
         config = Configuration(child_config, TRIGGER, ConfigSource.BRIDGE)
     else:
         config = await configuration_of(services, project, request.sha, repository, request.inputs)
-    context = event_context(services.settings, request, project, user, services.clock(), ours)
+    event = replace(request, config_source=config.source)
+    context = event_context(services.settings, event, project, user, services.clock(), ours)
     context = context if config.takes_inputs else replace(context, inputs={})
     parent = request.upstream_id if request.source == CHILD else None
     sources = ConfigSources.of_event(services, request, project, user, repository, parent_pipeline_id=parent)

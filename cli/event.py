@@ -16,7 +16,7 @@ from domain.config.plan import Variable
 from domain.config.sources import Paths
 from domain.errors import Invalid
 from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
-from domain.ref_names import TAGS, short_name
+from domain.ref_names import TAGS, full_ref, short_name
 from git.checkout_answers import CheckoutAnswers
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -128,6 +128,12 @@ def _ref(options: EventOptions, place: Workplace) -> tuple[str, bool]:
     return place.ref, place.is_tag and options.source != Source.MERGE_REQUEST
 
 
+def _full_ref(options: EventOptions, ref: str, is_tag: bool) -> str:
+    if options.source == Source.MERGE_REQUEST:
+        return f"refs/merge-requests/{_ANY_ID}/head"
+    return full_ref(ref, tag=is_tag)
+
+
 def _kind(source: Source, is_tag: bool) -> RefKind:
     if source == Source.MERGE_REQUEST:
         return RefKind.MERGE_REQUEST
@@ -165,6 +171,7 @@ def _facts(options: EventOptions, place: Workplace, ref: str, is_tag: bool, conf
         commit_author=place.author,
         commit_timestamp=place.committed_at or now,
         config_path=config_path,
+        config_ref=f"{config_path}@{_full_ref(options, ref, is_tag)}",
         upstream_project_id=upstream,
         upstream_pipeline_id=upstream,
         merge_request=request,

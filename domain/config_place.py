@@ -67,6 +67,23 @@ def config_place(text: str) -> ConfigPlace:
     return Elsewhere(include, ConfigSource.PROJECT)
 
 
+def config_ref(text: str, source: str, ref: str) -> str:
+    """A configuration that is a file of its pipeline's commit, with the full ref: `.gitlab-ci.yml@refs/heads/main`.
+
+    `text` is `ci_config_path`, `source` that of the pipeline, empty where nobody has looked yet. Empty for a
+    configuration that comes from elsewhere.
+    """
+    place = config_place(text)
+    if not isinstance(place, InRepository) or source not in {"", ConfigSource.REPOSITORY}:
+        return ""
+    return f"{place.path}@{ref}"
+
+
+def config_ref_uri(server: str, project_path: str, ref: str) -> str:
+    """A `config_ref` with its project and server, `HOST[:PORT]`: `ci.example/group/project//FILE@refs/heads/main`."""
+    return f"{server}/{project_path}//{ref}"
+
+
 def auto_devops() -> Elsewhere:
     """The configuration of a commit that has none."""
     return Elsewhere({"template": AUTO_DEVOPS}, ConfigSource.AUTO_DEVOPS)

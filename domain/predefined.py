@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import urlsplit
 
-SERVER_NAME: Final = "Perdure"
-LIKE_GITLAB: Final = "18.0.0"
-"""The GitLab version whose language and API this one follows; scripts and clients switch features by it."""
-REVISION: Final = "perdure"
+from domain.config_place import config_ref_uri
+from domain.predefined_server import fqdn, pages_variables, server_variables
+
 SLUG_LENGTH: Final = 63
 """Longest label of a host name."""
 SHORT_SHA: Final = 8
@@ -26,12 +24,10 @@ LONGEST_DESCRIPTION: Final = 2_700
 """Characters of a merge request's description that are told."""
 
 NOT_IN_INCLUDES: Final = frozenset(
-    "CI_PIPELINE_IID CI_PIPELINE_CREATED_AT CI_PIPELINE_TRIGGERED CI_TRIGGER_SHORT_TOKEN"
+    "CI_PIPELINE_IID CI_PIPELINE_CREATED_AT CI_PIPELINE_TRIGGERED CI_TRIGGER_SHORT_TOKEN CI_CONFIG_REF_URI"
     " GITLAB_USER_EMAIL GITLAB_USER_ID GITLAB_USER_LOGIN GITLAB_USER_NAME".split()
 )
 """Variables that `rules` know, and `include` does not: GitLab reads the configuration before it has them."""
-
-_STANDARD_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +114,8 @@ class EventFacts:
     user_name: str = ""
     user_email: str = ""
     config_path: str = ".gitlab-ci.yml"
+    config_ref: str = ""
+    """As `.gitlab-ci.yml@refs/heads/main`; empty for a configuration that is no file of the pipeline's commit."""
     project_visibility: str = ""
     project_description: str = ""
     project_namespace_id: int | None = None
@@ -131,6 +129,7 @@ class EventFacts:
     upstream_project_id: int | None = None
     upstream_pipeline_id: int | None = None
     upstream_job_id: int | None = None
+    commit_user_login: str = ""
     open_merge_requests: tuple[str, ...] = ()
     """As `group/project!7`."""
     merge_request: MergeRequestFacts | None = None
@@ -142,7 +141,8 @@ def pipeline_variables(facts: EventFacts) -> dict[str, str]:
     return {
         "CI": "true",
         "GITLAB_CI": "true",
-        **_server(facts),
+        **server_variables(facts.server_url),
+        **pages_variables(facts.server_url, facts.project_path),
         **_project(facts),
         **_pipeline(facts),
         **_commit(facts),
@@ -162,35 +162,6 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "-", text.lower())[:SLUG_LENGTH].strip("-")
 
 
-def _server(facts: EventFacts) -> dict[str, str]:
-    url = urlsplit(facts.server_url)
-    standard = _STANDARD_PORTS.get(url.scheme, 80)
-    host, port = url.hostname or "", url.port or standard
-    return {
-        "CI_SERVER": "yes",
-        "CI_SERVER_NAME": SERVER_NAME,
-        **_version(LIKE_GITLAB),
-        "CI_SERVER_URL": facts.server_url,
-        "CI_SERVER_HOST": host,
-        "CI_SERVER_FQDN": host if port == standard else f"{host}:{port}",
-        "CI_SERVER_PORT": str(port),
-        "CI_SERVER_PROTOCOL": url.scheme,
-        "CI_API_V4_URL": f"{facts.server_url}/api/v4",
-        "CI_API_GRAPHQL_URL": f"{facts.server_url}/api/graphql",
-    }
-
-
-def _version(version: str) -> dict[str, str]:
-    major, minor, patch = version.split(".")
-    return {
-        "CI_SERVER_VERSION": version,
-        "CI_SERVER_VERSION_MAJOR": major,
-        "CI_SERVER_VERSION_MINOR": minor,
-        "CI_SERVER_VERSION_PATCH": patch,
-        "CI_SERVER_REVISION": REVISION,
-    }
-
-
 def _project(facts: EventFacts) -> dict[str, str]:
     namespace, _, name = facts.project_path.rpartition("/")
     return {
@@ -207,6 +178,7 @@ def _project(facts: EventFacts) -> dict[str, str]:
         "CI_PROJECT_URL": facts.project_url,
         **_known("CI_PROJECT_VISIBILITY", facts.project_visibility),
         "CI_PROJECT_REPOSITORY_LANGUAGES": ",".join(facts.project_languages),
+        "CI_PROJECT_CLASSIFICATION_LABEL": "",
         **_known("CI_REGISTRY", facts.registry),
         **_known("CI_REGISTRY_IMAGE", facts.registry and f"{facts.registry}/{facts.project_path.lower()}"),
         "CI_DEFAULT_BRANCH": facts.default_branch,
@@ -219,6 +191,7 @@ def _pipeline(facts: EventFacts) -> dict[str, str]:
         "CI_PIPELINE_IID": str(facts.pipeline_iid),
         "CI_PIPELINE_SOURCE": facts.pipeline_source,
         "CI_PIPELINE_CREATED_AT": iso(facts.pipeline_created_at),
+        **_known("CI_CONFIG_REF_URI", _config_ref_uri(facts)),
         **_known("CI_PIPELINE_NAME", facts.pipeline_name),
         **_known("CI_PIPELINE_SCHEDULE_DESCRIPTION", facts.schedule_description),
         **_known("CI_OPEN_MERGE_REQUESTS", ",".join(facts.open_merge_requests[:MOST_OPEN_MERGE_REQUESTS])),
@@ -228,6 +201,11 @@ def _pipeline(facts: EventFacts) -> dict[str, str]:
         **_known("CI_UPSTREAM_PIPELINE_ID", facts.upstream_pipeline_id),
         **_known("CI_UPSTREAM_JOB_ID", facts.upstream_job_id),
     }
+
+
+def _config_ref_uri(facts: EventFacts) -> str:
+    """Empty for a configuration that is no file of the commit."""
+    return facts.config_ref and config_ref_uri(fqdn(facts.server_url), facts.project_path, facts.config_ref)
 
 
 def _commit(facts: EventFacts) -> dict[str, str]:
@@ -251,6 +229,7 @@ def _commit(facts: EventFacts) -> dict[str, str]:
         "CI_COMMIT_DESCRIPTION": rest.strip("\n") if len(title) < LONG_TITLE else facts.commit_message,
         "CI_COMMIT_AUTHOR": facts.commit_author,
         "CI_COMMIT_TIMESTAMP": iso(facts.commit_timestamp),
+        "CI_COMMIT_USER_LOGIN": facts.commit_user_login,
     }
 
 

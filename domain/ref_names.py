@@ -32,6 +32,13 @@ def short_name(ref: str) -> str:
     return ref.removeprefix(HEADS) if ref.startswith(HEADS) else ref.removeprefix(TAGS)
 
 
+def full_ref(name: str, *, tag: bool) -> str:
+    """The full name of a branch or tag by its short one; a full name stays."""
+    if name.startswith("refs/"):
+        return name
+    return f"{TAGS if tag else HEADS}{name}"
+
+
 def is_full(name: str) -> bool:
     """Whether a name stands for one ref and no other: a full name, or one that git keeps beside its refs."""
     return name.startswith("refs/") or is_root_ref(name)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from domain.errors import Invalid
 from domain.predefined import EventFacts, iso, pipeline_variables, slug
+from domain.predefined_server import pages_url
 
 LARGEST_VALUES: Final = 1024 * 1024
 """Characters of all expanded values of a job together; references multiply what is written once."""
@@ -131,6 +132,7 @@ def _job(facts: JobFacts) -> dict[str, str]:
         **({"CI_JOB_MANUAL": "true"} if facts.is_manual else {}),
         **({} if facts.node_index is None else {"CI_NODE_INDEX": str(facts.node_index)}),
         "CI_NODE_TOTAL": str(facts.node_total or 1),
+        "CI_PAGES_URL": pages_url(facts.server_url, facts.project_path),
     }
 
 

@@ -21,7 +21,9 @@ from domain.config.sources import (
     TemplateFile,
     Tree,
 )
+from domain.config_place import config_ref
 from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from domain.ref_names import full_ref
 from includes import templates
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -99,6 +101,7 @@ def context_of(
         commit_timestamp=MOMENT,
         user_id=1,
         user_login="ada",
+        config_ref=config_ref("", "", full_ref(ref, tag=kind == "tag")),
         schedule_description="Every night" if source == "schedule" else "",
         merge_request=(
             MergeRequestFacts(iid=1, id=1, source_branch=ref, target_branch="main")

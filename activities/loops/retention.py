@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from domain.errors import NotFound, PerdureError
+from domain.ref_names import full_ref
 from git.repository import Repositories, Repository
 from git.snapshot import KEPT, forget_pipelines
 from models.clock import Clock
@@ -92,7 +93,7 @@ class RetentionLoop:
         if repository is None or not any(row.is_latest for row in rows):
             return [row.id for row in rows]
         there = {ref.name for ref in (*await repository.branches(), *await repository.tags())}
-        names = {row.id: f"refs/{'tags' if row.tag else 'heads'}/{row.ref}" for row in rows}
+        names = {row.id: full_ref(row.ref, tag=row.tag) for row in rows}
         return [row.id for row in rows if not row.is_latest or names[row.id] not in there]
 
     async def remove_dead_rows(self) -> int:

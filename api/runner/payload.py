@@ -15,6 +15,7 @@ from api.runner.payload_images import image, services
 from api.runner.payload_registry import registry_credentials
 from api.runner.payload_secrets import secrets
 from api.runner.payload_variables import is_protected, job_variables, repository_url, variable_document
+from domain.ref_names import full_ref
 from domain.runner_features import MERGE_REQUEST_REFS
 from domain.variables import JobVariable
 from models.columns import Record
@@ -134,7 +135,7 @@ def moving_ref(pipeline: Record) -> str:
     """
     if pipeline.ref.startswith(MERGE_REQUEST_REFS):
         return ""
-    return f"refs/tags/{pipeline.ref}" if pipeline.tag else f"refs/heads/{pipeline.ref}"
+    return full_ref(pipeline.ref, tag=pipeline.tag)
 
 
 def _moving_refspecs(hand_out: HandOut) -> list[str]:

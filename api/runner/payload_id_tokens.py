@@ -12,9 +12,9 @@ from api.runner.payload_variables import is_protected, job_variables
 from api.services import Services
 from auth.identity_token import identity_token
 from auth.permissions import LEVEL_NAMES, level_of
-from domain.config_place import ConfigSource, InRepository, config_place
+from domain.config_place import config_ref, config_ref_uri
 from domain.merge_requests import own_branch_of
-from domain.runner_features import MERGE_REQUEST_REFS
+from domain.ref_names import full_ref
 from domain.variables import JobVariable
 from models.columns import Record
 from models.repositories import members
@@ -70,22 +70,16 @@ async def id_tokens(
     return tuple(issued)
 
 
-def _ref_path(pipeline: Record) -> str:
-    if pipeline.ref.startswith(MERGE_REQUEST_REFS):
-        return str(pipeline.ref)
-    return f"refs/{'tags' if pipeline.tag else 'heads'}/{pipeline.ref}"
-
-
 def _of_configuration(hand_out: HandOut, server: str) -> dict[str, str]:
-    """Where the configuration is; nothing, as in GitLab, of one that is no file of the pipeline's commit."""
+    """Where the configuration is; nothing, as in GitLab, of one that is no file of the pipeline's commit.
+
+    Not read from the job's variables: those of the configuration win over ours.
+    """
     pipeline, project = hand_out.pipeline, hand_out.project
-    place = config_place(project.config_path)
-    if not isinstance(place, InRepository) or pipeline.config_source not in {"", ConfigSource.REPOSITORY}:
+    place = config_ref(project.config_path, pipeline.config_source, full_ref(pipeline.ref, tag=pipeline.tag))
+    if not place:
         return {}
-    return {
-        "ci_config_ref_uri": f"{server}/{project.full_path}//{place.path}@{_ref_path(pipeline)}",
-        "ci_config_sha": pipeline.sha,
-    }
+    return {"ci_config_ref_uri": config_ref_uri(server, project.full_path, place), "ci_config_sha": pipeline.sha}
 
 
 def _of_project(hand_out: HandOut, url: str) -> dict[str, Any]:
@@ -105,7 +99,7 @@ def _of_project(hand_out: HandOut, url: str) -> dict[str, Any]:
         "job_id": str(job.id),
         "ref": ref,
         "ref_type": ref_type,
-        "ref_path": _ref_path(pipeline),
+        "ref_path": full_ref(pipeline.ref, tag=pipeline.tag),
         "ref_protected": "true" if is_protected(hand_out) else "false",
         "sha": pipeline.sha,
     }

@@ -20,7 +20,7 @@ from api.v4.representation.pipelines import brief
 from api.v4.representation.schedules import schedule as shown
 from api.v4.representation.schedules import tick as shown_tick
 from api.v4.schedule_access import ScheduleAccess, ScheduleDep
-from api.v4.schedule_input import NewSchedule, ScheduleFields, columns_of, full_ref, when_checked
+from api.v4.schedule_input import NewSchedule, ScheduleFields, columns_of, found_ref, when_checked
 from auth.permissions import Action, ScheduleAction
 from domain.cron import parse
 from domain.cron_ticks import next_tick
@@ -89,7 +89,7 @@ async def create_schedule(
     now = services.clock()
     when_checked(new.cron, new.cron_timezone or "UTC", now)
     values = columns_of(new, {})
-    values["ref"] = await full_ref(services.repositories, project.row.id, new.ref)
+    values["ref"] = await found_ref(services.repositories, project.row.id, new.ref)
     _require_run(project, values["ref"])
     async with services.database.write() as connection:
         made = await schedules.create(connection, project.row.id, project.caller.user_id, now, values)
@@ -114,7 +114,7 @@ async def change_schedule(
     when_checked(changes.cron or found.row.cron, changes.cron_timezone or found.row.cron_timezone, now)
     values = columns_of(changes, found.row.inputs)
     if changes.ref is not None:
-        values["ref"] = await full_ref(services.repositories, found.project.row.id, changes.ref)
+        values["ref"] = await found_ref(services.repositories, found.project.row.id, changes.ref)
         _require_run(found.project, values["ref"])
     await _write(services, found, now, values, "schedule_changed")
     return await _full(services, found)

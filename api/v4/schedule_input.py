@@ -10,6 +10,7 @@ from api.v4.pipelines import find_ref
 from domain.cron import parse
 from domain.cron_ticks import next_tick
 from domain.errors import FieldsInvalid, Invalid, NotFound
+from domain.ref_names import full_ref
 from domain.schedules import LONGEST_WINDOW, CatchUp, Overlap
 from git.repository import Repositories
 from models.time_zones import zone_of
@@ -83,7 +84,7 @@ def when_checked(cron: str, zone: str, now: datetime) -> None:
         raise FieldsInvalid(**faults)
 
 
-async def full_ref(repositories: Repositories, project_id: int, name: str) -> str:
+async def found_ref(repositories: Repositories, project_id: int, name: str) -> str:
     """`refs/heads/...` or `refs/tags/...` of a branch or tag. Raises `FieldsInvalid`.
 
     A short name that is both a branch and a tag is refused, as in GitLab.
@@ -101,7 +102,7 @@ async def full_ref(repositories: Repositories, project_id: int, name: str) -> st
         if isinstance(error, FieldsInvalid):
             raise
         raise FieldsInvalid(ref="Reference not found") from error
-    return f"refs/{'tags' if tag else 'heads'}/{short}"
+    return full_ref(short, tag=tag)
 
 
 def columns_of(given: ScheduleFields, inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from api.deps import ServicesDep
 from api.v4.access import KnownCallerDep
-from domain.predefined import LIKE_GITLAB, REVISION
+from domain.predefined_server import LIKE_GITLAB, REVISION
 
 router = APIRouter()
 

@@ -46,6 +46,7 @@ class When(StrEnum):
     ENVIRONMENT = "job with an environment"
     ADDRESS = "environment with an address"
     REGISTRY = "installation with a registry"
+    COMMITTED = "configuration that is a file of the commit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,10 @@ CI_SERVER_HOST | INCLUDE | ALWAYS | its host
 CI_SERVER_FQDN | INCLUDE | ALWAYS | its host, with the port if that is not the usual one
 CI_SERVER_PORT | INCLUDE | ALWAYS | its port
 CI_SERVER_PROTOCOL | INCLUDE | ALWAYS | `http` or `https`
+CI_SERVER_SHELL_SSH_HOST | INCLUDE | ALWAYS | its host again: runners rewrite submodules by SSH with it; there is no SSH
+CI_SERVER_SHELL_SSH_PORT | INCLUDE | ALWAYS | `22`
+CI_TEMPLATE_REGISTRY_HOST | INCLUDE | ALWAYS | where GitLab's own templates find their images
+GITLAB_FEATURES | INCLUDE | ALWAYS | licensed features of GitLab: none, empty
 CI_API_V4_URL | INCLUDE | ALWAYS | address of the REST API
 CI_API_GRAPHQL_URL | INCLUDE | ALWAYS | where GitLab has GraphQL; nothing answers there
 CI_PROJECT_ID | INCLUDE | ALWAYS | number of the project
@@ -88,8 +93,13 @@ CI_PROJECT_ROOT_NAMESPACE | INCLUDE | ALWAYS | the topmost group
 CI_PROJECT_URL | INCLUDE | ALWAYS | address of the project
 CI_PROJECT_VISIBILITY | INCLUDE | ALWAYS | `private`, `internal` or `public`
 CI_PROJECT_REPOSITORY_LANGUAGES | INCLUDE | ALWAYS | up to five languages of its default branch, or none
+CI_PROJECT_CLASSIFICATION_LABEL | INCLUDE | ALWAYS | empty: projects are not classified
+CI_PAGES_DOMAIN | INCLUDE | ALWAYS | the installation's host; pages are not shown yet
+CI_PAGES_HOSTNAME | INCLUDE | ALWAYS | the topmost group at that host
+CI_PAGES_URL | JOB | ALWAYS | where the project's pages will be
 CI_DEFAULT_BRANCH | INCLUDE | ALWAYS | its default branch
 CI_CONFIG_PATH | INCLUDE | ALWAYS | where its configuration is
+CI_CONFIG_REF_URI | WORKFLOW | COMMITTED | where its configuration is, with host, project and ref
 CI_REGISTRY | INCLUDE | REGISTRY | address of the container registry
 CI_REGISTRY_IMAGE | INCLUDE | REGISTRY | the project's images there
 CI_REGISTRY_USER | JOB | REGISTRY | who signs in there
@@ -121,6 +131,7 @@ CI_COMMIT_TITLE | INCLUDE | ALWAYS | its first line
 CI_COMMIT_DESCRIPTION | INCLUDE | ALWAYS | the rest
 CI_COMMIT_AUTHOR | INCLUDE | ALWAYS | `Name <address>`
 CI_COMMIT_TIMESTAMP | INCLUDE | ALWAYS | when it was written (ISO 8601)
+CI_COMMIT_USER_LOGIN | INCLUDE | ALWAYS | who started the pipeline, if the commit is theirs; else empty
 CI_OPEN_MERGE_REQUESTS | INCLUDE | OPEN | up to four, as `group/project!7`
 GITLAB_USER_ID | WORKFLOW | ALWAYS | who started the pipeline, or the manual job
 GITLAB_USER_LOGIN | WORKFLOW | ALWAYS | what they sign in as

@@ -2,7 +2,15 @@
 
 import pytest
 
-from domain.config_place import ConfigSource, Elsewhere, InRepository, auto_devops, config_place
+from domain.config_place import (
+    ConfigSource,
+    Elsewhere,
+    InRepository,
+    auto_devops,
+    config_place,
+    config_ref,
+    config_ref_uri,
+)
 from domain.errors import Invalid
 
 PLACES = [
@@ -34,3 +42,23 @@ def test_a_configuration_elsewhere_is_an_include_with_the_inputs_of_the_pipeline
     assert place.document({}) == {"include": [{"project": "group/ci", "file": "a.yml", "ref": "main"}]}
     assert place.document({"level": 3})["include"][0]["inputs"] == {"level": 3}
     assert auto_devops().document({}) == {"include": [{"template": "Auto-DevOps.gitlab-ci.yml"}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "found"),
+    [
+        ("", "", ".gitlab-ci.yml@refs/heads/main"),
+        ("ci/main.yml", ConfigSource.REPOSITORY, "ci/main.yml@refs/heads/main"),
+        ("a.yml@group/ci", "", ""),
+        ("https://ci.example/a.yml", "", ""),
+        ("", ConfigSource.AUTO_DEVOPS, ""),
+        ("", ConfigSource.BRIDGE, ""),
+    ],
+)
+def test_only_a_file_of_the_commit_has_a_ref(text, source, found):
+    assert config_ref(text, source, "refs/heads/main") == found
+
+
+def test_an_address_of_a_configuration():
+    uri = config_ref_uri("ci.example:8443", "group/project", "ci.yml@refs/tags/v1")
+    assert uri == "ci.example:8443/group/project//ci.yml@refs/tags/v1"

@@ -39,6 +39,13 @@ REQUEST = MergeRequestFacts(iid=9, id=90, source_branch="Feature/one", target_br
         ("CI_COMMIT_DESCRIPTION", "More"),
         ("CI_PIPELINE_CREATED_AT", "2026-01-02T03:04:05Z"),
         ("CI_CONFIG_PATH", ".gitlab-ci.yml"),
+        ("CI_SERVER_SHELL_SSH_HOST", "ci.example"),
+        ("CI_SERVER_SHELL_SSH_PORT", "22"),
+        ("CI_PAGES_DOMAIN", "ci.example"),
+        ("CI_PAGES_HOSTNAME", "acme.ci.example"),
+        ("CI_COMMIT_USER_LOGIN", ""),
+        ("GITLAB_FEATURES", ""),
+        ("CI_PROJECT_CLASSIFICATION_LABEL", ""),
     ],
 )
 def test_value(key: str, value: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ref_names import HEADS, TAGS, is_full, is_like_a_commit, shadows, short_name
+from domain.ref_names import HEADS, TAGS, full_ref, is_full, is_like_a_commit, shadows, short_name
 
 WORDS = ("refs", "heads", "tags", "main", "HEAD", "head", "FETCH_HEAD", "v1", "x_HEAD", "REFS")
 names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map("/".join)
@@ -13,6 +13,14 @@ names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map("/".join)
 @given(st.sampled_from((HEADS, TAGS)), names)
 def test_one_prefix_is_taken_off_and_no_more(folder: str, name: str) -> None:
     assert short_name(folder + name) == name
+
+
+@given(names.filter(lambda name: not shadows(name)), st.booleans())
+def test_a_full_name_is_made_of_a_short_one_once(name: str, tag: bool) -> None:
+    full = full_ref(name, tag=tag)
+    assert (full, short_name(full)) == ((TAGS if tag else HEADS) + name, name)
+    assert full_ref(full, tag=tag) == full
+    assert full_ref("refs/merge-requests/7/head", tag=tag) == "refs/merge-requests/7/head"
 
 
 @given(names)

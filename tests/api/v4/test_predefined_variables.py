@@ -219,7 +219,7 @@ async def check(site: Site, contexts: list[Context], begin: Begin, *also: When) 
     here = Merging(site)
     await here.begin(CONFIG)
     pipeline_id, of_event = await begin(here)
-    when = (*of_event, *also)
+    when = (*of_event, *also, *(() if begin is child else (When.COMMITTED,)))
     told = await payloads(site, pipeline_id)
     for name, of_job in OF_JOBS.items():
         assert told[name].keys() == expected(Known.JOB, (*A_JOB, *when, *of_job)), f"job {name}"
@@ -248,6 +248,7 @@ async def test_a_project_is_described(site: Site) -> None:
     async with site.client(site.root) as client:
         project = (await client.get(f"/api/v4/projects/{here.id}")).json()
     (job,) = await here.good("GET", f"pipelines/{pipeline['id']}/jobs")
+    file = f"{project['path_with_namespace']}//.gitlab-ci.yml"
     expected = {
         "CI_PROJECT_DESCRIPTION": "What we sell",
         "CI_PROJECT_VISIBILITY": "internal",
@@ -256,6 +257,7 @@ async def test_a_project_is_described(site: Site) -> None:
         "CI_API_GRAPHQL_URL": f"{site.services.settings.url}/api/graphql",
         "CI_JOB_STARTED_AT": job["started_at"][:19] + "Z",
         "CI_RUNNER_TAGS": "[]",
+        "CI_CONFIG_REF_URI": f"{told['CI_SERVER_FQDN']}/{file}@refs/heads/main",
     }
     assert {name: told[name] for name in expected} == expected
 
