@@ -97,11 +97,13 @@ class IncludeLoader:
         if self._bytes > TOTAL_BYTES:
             said = f"Total size of combined CI/CD configuration is too big: it is limited to {TOTAL_BYTES:,} bytes"
             self._issues.fail(said, "include", place)
+        apart = Issues(file.name)
         try:
-            source = self._sources.parsed.read(text, Issues(file.name), file.name)
-        except ConfigInvalid as error:
-            for issue in error.issues:
-                self._issues.add(issue.message, issue.path, Place(issue.line, issue.column, issue.file))
+            source = self._sources.parsed.read(text, apart, file.name)
+        except ConfigInvalid:
+            source = None
+        self._issues.take(apart)
+        if source is None:
             return None
         self.weigh(source.values, place)
         return source

@@ -53,17 +53,28 @@ def read(text: str, issues: Issues, file: str = "") -> Source:
     if not documents:
         issues.fail("Invalid configuration format: the file is empty!", place=Place(1, 1, file))
     if len(documents) > MOST_DOCUMENTS:
-        issues.fail(
-            f"Invalid configuration format: there are {len(documents)} documents; the most are {MOST_DOCUMENTS}, "
-            "a header with `spec` and the configuration. Remove the line `---` between them",
-            place=documents.places[-1],
-        )
+        _say_too_many(documents, issues, is_included=bool(file))
     header, root = _parts(documents, issues)
     if not isinstance(root, Map):
         issues.fail(
             "Invalid configuration format: the file must be a mapping of keywords and jobs", place=Place(1, 1, file)
         )
     return Source(Written(text, file, issues.file), header, root, size_of(root))
+
+
+def _say_too_many(documents: Items, issues: Issues, *, is_included: bool) -> None:
+    """GitLab refuses such a main file, and reads the first two documents of an included one."""
+    if not is_included:
+        issues.fail(
+            f"Invalid configuration format: there are {len(documents)} documents; the most are {MOST_DOCUMENTS}, "
+            "a header with `spec` and the configuration. Remove the line `---` between them",
+            place=documents.places[-1],
+        )
+    message = (
+        "this third document and what follows it are not read: a file has a header with `spec` and the configuration; "
+        "remove the line `---` above it"
+    )
+    issues.warn(message, place=documents.places[MOST_DOCUMENTS])
 
 
 def _parts(documents: Items, issues: Issues) -> tuple[Map | None, Value]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.compiling import plan_of
 from tests.domain.config.short_texts import plan
 
 
@@ -38,3 +39,27 @@ def test_warned_of(text: str, place: tuple[int, int], said: str) -> None:
 )
 def test_no_reason_to_warn(text: str) -> None:
     assert plan(text).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("included", "jobs", "lines"),
+    [
+        ("spec: {}\n---\na: {script: x}\n---\nb: {script: y}\n", {"a", "d"}, [5]),
+        ("a: {script: x}\n---\nb: {script: y}\n---\nc: {script: z}\n", {"a", "d"}, [3, 5]),
+    ],
+)
+def test_a_third_document_of_an_included_file(included: str, jobs: set[str], lines: list[int]) -> None:
+    found = plan_of("include: {local: /in.yml}\nd: {script: x}", files={"in.yml": included})
+    assert {job.name for job in found.jobs} == jobs
+    assert [(warning.file, warning.line) for warning in found.warnings] == [("in.yml", line) for line in lines]
+    assert "this third document" in found.warnings[-1].message
+
+
+@pytest.mark.parametrize(
+    ("included", "said"),
+    [("a: {script: x, script: y}", "written twice"), ("a: {script: !shell x}", "the YAML tag !shell")],
+)
+def test_what_is_odd_in_an_included_file_is_told_once(included: str, said: str) -> None:
+    found = plan_of("include: [/in.yml, /in.yml]\nd: {script: x}", files={"in.yml": included})
+    (warning,) = found.warnings
+    assert (said in warning.message, warning.file, warning.line) == (True, "in.yml", 1)
