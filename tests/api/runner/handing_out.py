@@ -62,6 +62,7 @@ def handed_out(
         variables=[{"key": key, "value": value} for key, value in (variables or {}).items()],
         bridge_id=None,
         upstream_id=None,
+        config_source="repository_source",
         schedule_description="",
         upstream_project_id=None,
         merge_request={},
