@@ -15,6 +15,7 @@ from domain.errors import ConfigInvalid, ConfigIssue
 from domain.variables import group_name
 
 HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {
+    "dast_configuration": lambda job: job.dast_configuration,
     "identity": lambda job: job.identity,
 }
 """How to see that a job has a keyword that is refused."""

@@ -6,8 +6,8 @@ in the environment's address alone, which is completed when the job has succeede
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from domain.config.plan import JobPlan, Plan
@@ -37,7 +37,8 @@ class Place:
 
     `environment` is also empty when the expanded name is none: the job has an `action` then, and fails when its turn
     comes. `url` still holds names that nobody knows yet (`deployed_url`). `tier` is guessed where the job names none.
-    `auto_stop_in` is seconds, None for `never`, for none, and for what is no duration after expansion.
+    `auto_stop_in` is seconds, None for `never`, for none, and for what is no duration after expansion. `kubernetes` has
+    the keys of the keyword: the agent, the namespace, what the dashboard shows.
     """
 
     environment: str = ""
@@ -48,6 +49,7 @@ class Place:
     on_stop: str = ""
     auto_stop_in: int | None = None
     resource_group: str = ""
+    kubernetes: Mapping[str, Any] = field(default_factory=dict)
 
 
 NOWHERE: Final = Place()
@@ -80,6 +82,7 @@ def place_of(job: JobPlan, known: tuple[JobVariable, ...], asked: tuple[JobVaria
         on_stop=written.on_stop,
         auto_stop_in=seconds_of(_text(written.auto_stop_in, variables)),
         resource_group=_key(job, variables),
+        kubernetes={name: _filled_in(value, variables) for name, value in written.kubernetes.items()},
     )
 
 
@@ -134,7 +137,14 @@ def settled(job: JobPlan, place: Place) -> JobPlan:
     if written is not None:
         stays = "" if place.auto_stop_in is None else f"{place.auto_stop_in} seconds"
         tier = place.tier if written.deployment_tier else ""
-        written = replace(written, name=place.environment, url=place.url, auto_stop_in=stays, deployment_tier=tier)
+        written = replace(
+            written,
+            name=place.environment,
+            url=place.url,
+            auto_stop_in=stays,
+            deployment_tier=tier,
+            kubernetes=place.kubernetes,
+        )
     return replace(job, resource_group=place.resource_group, environment=written)
 
 
@@ -189,6 +199,13 @@ def _text(text: str, variables: tuple[JobVariable, ...]) -> str:
         return text
     found = expand((*variables, JobVariable(_NAMELESS, text)))[-1].value
     return found.replace("$$", "$").replace("%%", "%")
+
+
+def _filled_in(value: Any, variables: tuple[JobVariable, ...]) -> Any:
+    """A part of `environment:kubernetes` with the variables put in."""
+    if isinstance(value, Mapping):
+        return {name: _filled_in(one, variables) for name, one in value.items()}
+    return _text(value, variables) if isinstance(value, str) else value
 
 
 def _kept(text: str, variables: tuple[JobVariable, ...]) -> str:

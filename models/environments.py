@@ -31,7 +31,7 @@ class ResourceGroup(SQLModel, table=True):
 class Environment(SQLModel, table=True):
     """Where jobs of a project deploy to. `state` is `available`, `stopping` or `stopped`; `tier` is fixed word.
 
-    At `auto_stop_at` the stop job of its last deployment is played.
+    At `auto_stop_at` the stop job of its last deployment is played. `kubernetes` is what that said of a cluster.
     """
 
     __table_args__ = (UniqueConstraint("project_id", "name"), COUNTING)
@@ -46,6 +46,7 @@ class Environment(SQLModel, table=True):
     auto_stop_at: datetime | None = moment()
     created_at: datetime = moment(nullable=False)
     updated_at: datetime = moment(nullable=False)
+    kubernetes: dict[str, Any] = document()
 
 
 class Deployment(SQLModel, table=True):

@@ -181,6 +181,7 @@ class Job(SQLModel, table=True):
     canceling_at: datetime | None = moment()
     erased_at: datetime | None = moment()
     unknown_caller: bool = False
+    coverage: float | None = None
 
 
 class QueueDemand(SQLModel, table=True):

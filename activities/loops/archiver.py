@@ -1,6 +1,7 @@
 """The archiver: moves the log of an ended job from the database into one object of the store.
 
-Chunks are deleted only up to the length that was frozen, and only after the object was read back with the same CRC.
+What the log says of the coverage is found on the way, once. Chunks are deleted only up to the length that was frozen,
+and only after the object was read back with the same CRC.
 """
 
 import asyncio
@@ -9,11 +10,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import structlog
 
+from activities.loops.coverage import coverage_of
 from domain.errors import PerdureError
 from domain.object_keys import trace_key
 from models.columns import Record
 from models.notifications import TRACES, Notifications
-from models.repositories import traces
+from models.repositories import coverage, traces
 from models.session import Database
 from storage.objects import ObjectStore
 
@@ -75,7 +77,9 @@ class Archiver:
     async def _drop(self, rows: Sequence[Record]) -> None:
         """Send readers to the store, then delete what the database holds, in portions: others write in between."""
         ids, is_over = [row.job_id for row in rows], False
+        found = {row.job_id: await coverage_of(self._database, row) for row in rows if not row.copied}
         async with self._database.write() as connection:
+            await coverage.put(connection, {job_id: value for job_id, value in found.items() if value is not None})
             for row in rows:
                 await traces.copied(connection, row.job_id, row.generation, row.size)
             is_over = await traces.drop(connection, ids, PORTION)

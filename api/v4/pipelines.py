@@ -17,10 +17,11 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.pipelines import brief, pipeline
 from auth.permissions import Action
+from domain.coverage import average
 from domain.errors import Invalid, NotFound
 from domain.messages import Answer, Operation
 from git.repository import Repository
-from models.repositories import accounts, jobs, pipelines
+from models.repositories import accounts, coverage, jobs, pipelines
 from models.repositories.listings import PipelineFilter
 from models.repositories.listings import pipelines as listed
 from models.repositories.paging import slice_of
@@ -98,7 +99,9 @@ async def full(services: Services, pipeline_id: int, project: Any) -> dict[str, 
         row = await pipelines.get(connection, pipeline_id, project.id)
         user = await accounts.get(connection, row.user_id)
         warned = bool(await jobs.warned(connection, [pipeline_id]))
-    return pipeline(row, user, project.full_path, services.settings.url, services.clock(), warned=warned)
+        covered = average(await coverage.of_pipeline(connection, pipeline_id))
+    url, now = services.settings.url, services.clock()
+    return pipeline(row, user, project.full_path, url, now, warned=warned, coverage=covered)
 
 
 @router.get("/pipelines/{pipeline_id}/variables")

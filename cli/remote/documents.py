@@ -41,6 +41,8 @@ JOB: Final[Kind] = (
     Field("allow_failure", "boolean", "whether the pipeline may succeed without it"),
     Field("failure_reason", "string|null", "why it failed"),
     Field("exit_code", "integer|null", "of its script"),
+    Field("coverage", "number|null", "percent of the code that its tests ran, by its log"),
+    Field("manual_confirmation", "string|null", "what to ask before it is played"),
     Field("stuck_reason", "string|null", "why no runner can take it"),
     Field("created_at", "string|null", "ISO 8601"),
     Field("started_at", "string|null", "ISO 8601"),

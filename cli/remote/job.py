@@ -115,9 +115,12 @@ def play_job(
         list[str] | None, typer.Option("--var", "--variable", metavar="NAME=VALUE", help="A variable of this job.")
     ] = None,
 ) -> None:
-    """Start a manual or delayed job now."""
+    """Start a manual or delayed job now; one with `manual_confirmation` asks first."""
     given = [{"key": name, "value": value} for name, value in pairs("--var", variables or ()).items()]
-    _ask(call, _job_id(call, job, pipeline), "play", {"job_variables_attributes": given})
+    found = _job(call, job, pipeline)
+    if found["manual_confirmation"]:
+        call.out.confirm(found["manual_confirmation"])
+    _ask(call, found["id"], "play", {"job_variables_attributes": given})
 
 
 @verb(app, "cancel")
@@ -215,6 +218,7 @@ def _show(call: Invocation, job: dict[str, Any]) -> None:
             "state": state_cell(job["status"]),
             "reason": job["failure_reason"] or "",
             "waits": job["stuck_reason"] or "",
+            "coverage": "" if job["coverage"] is None else f"{job['coverage']:g} %",
             "exit code": "" if job["exit_code"] is None else str(job["exit_code"]),
             "attempt": str(job["attempt"] or ""),
             "ref": job["ref"],

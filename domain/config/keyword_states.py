@@ -18,20 +18,18 @@ def _rows(state: str, keywords: str) -> dict[str, str]:
     return dict.fromkeys(keywords.split(), state)
 
 
-REFUSED: Final = ("identity",)
+REFUSED: Final = ("dast_configuration", "identity")
 """Keywords without which a job would not be what was written; a pipeline that has one is not made."""
 
 STATES: Final[Mapping[str, str]] = {
     **_rows(
         RUNS,
-        "after_script allow_failure artifacts before_script cache default dependencies environment except extends hooks"
-        " id_tokens image include inherit inputs interruptible needs only parallel release resource_group retry rules"
-        " run script secrets services spec stage stages start_in tags timeout trigger variables when workflow",
+        "after_script allow_failure artifacts before_script cache coverage default dependencies environment except"
+        " extends hooks id_tokens image include inherit inputs interruptible manual_confirmation needs only parallel"
+        " publish release resource_group retry rules run script secrets services spec stage stages start_in tags"
+        " timeout trigger variables when workflow",
     ),
-    **_rows(
-        CARRIED,
-        "coverage dast_configuration environment:kubernetes manual_confirmation pages publish",
-    ),
+    **_rows(CARRIED, "environment:kubernetes pages"),
     **{keyword: f"refused: {refusal(keyword)}" for keyword in REFUSED},
 }
 """The state of every keyword at the top, in `default` and in a job; of a keyword's key where that differs."""

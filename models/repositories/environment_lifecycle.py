@@ -63,7 +63,7 @@ async def _succeeded(connection: AsyncConnection, row: Record, written: Record, 
                 connection, [row.environment_id], AVAILABLE, now, sources={AVAILABLE}, auto_stop_at=until
             )
         return
-    values: dict[str, Any] = {"auto_stop_at": until}
+    values: dict[str, Any] = {"auto_stop_at": until, "kubernetes": place.get("kubernetes", {})}
     if place.get("url"):
         reported = await reports.variables_of(connection, written.id)
         own = {item["key"]: item["value"] for item in (*reported, *written.variables)}

@@ -62,6 +62,7 @@ def _fresh(project_id: int, name: str, slug: str, tier: str, now: datetime) -> d
         "tier": tier,
         "external_url": "",
         "state": AVAILABLE,
+        "kubernetes": {},
         "created_at": now,
         "updated_at": now,
     }

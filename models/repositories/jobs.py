@@ -15,7 +15,10 @@ job = table_of(Job)
 pipeline = table_of(Pipeline)
 
 _LARGE: Final = frozenset({"plan", "why", "variables", "retry", "needs", "exit_codes_allowed"})
-LISTED: Final = tuple(column for column in job.c if column.name not in _LARGE)
+LISTED: Final = (
+    *(column for column in job.c if column.name not in _LARGE),
+    job.c.plan["manual_confirmation"].as_string().label("manual_confirmation"),
+)
 
 
 async def get(connection: AsyncConnection, job_id: int, project_id: int) -> Record:

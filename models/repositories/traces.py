@@ -163,7 +163,7 @@ async def read(connection: AsyncConnection, job_id: int, generation: int, start:
 async def to_store(connection: AsyncConnection, limit: int) -> Sequence[Record]:
     """Logs of ended jobs that are still in the database."""
     statement = (
-        select(trace, job.c.project_id)
+        select(trace, job.c.project_id, job.c.plan["coverage"].as_string().label("coverage_pattern"))
         .join(job, job.c.id == trace.c.job_id)
         .where(~trace.c.stored, trace.c.frozen)
         .order_by(trace.c.job_id)

@@ -20,6 +20,7 @@ from domain.config.reading.durations import parse_duration
 from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
+from domain.coverage import CoverageSearch
 from domain.cron import parse as parse_cron
 from domain.hooks import passes_branch_filter
 from domain.masking import MaskedRange, Secrets, forms
@@ -324,6 +325,12 @@ DEEP: Final = {
     f"report of {kind}: deep JSON": Hostile(parse, lambda size: b"[" * size) for kind, parse in PARSERS.items()
 }
 MEMBERS: Final = {
+    "coverage: a line that is searched behind each match": Hostile(
+        lambda data: CoverageSearch("/(a*b)|c?/").look(data, is_first=True), lambda size: b"a" * size, 10_000
+    ),
+    "coverage: lines without a number": Hostile(
+        lambda data: CoverageSearch("/cov.*?(\\d+)?/").look(data, is_first=True), lambda size: b"cov 1\n" * size, 10_000
+    ),
     "report of tests: members of gzip": Hostile(parse_junit, lambda size: gzip.compress(b"<testsuite/>") * size, 400),
     "report of metrics: members of gzip": Hostile(PARSERS["metrics"], lambda size: gzip.compress(b"") * size, 400),
 }

@@ -60,6 +60,9 @@ async function more() {
   } catch { /* the next event tries again */ } finally { fetching = false; }
 }
 
+document.addEventListener("submit", (event) => {
+  if (event.target.dataset.question && !confirm(event.target.dataset.question)) event.preventDefault();
+});
 if (live) {
   const address = new URL(live.dataset.events, location.href);
   address.searchParams.set("version", live.dataset.version);

@@ -40,7 +40,7 @@ def of_job(row: Any, pipeline: Any, author: Any | None, full_path: str, url: str
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),
         "allow_failure": row.allow_failure,
-        "coverage": None,
+        "coverage": row.coverage,
         "pipeline_id": row.pipeline_id,
         "author": None if author is None else person(author, url),
     }

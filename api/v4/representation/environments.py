@@ -8,7 +8,11 @@ from models.repositories.deployments import STATUSES
 
 
 def environment(row: Any) -> dict[str, Any]:
-    """An environment as an item of a list and inside a deployment."""
+    """An environment as an item of a list and inside a deployment.
+
+    `kubernetes_agent` is our own: what the configuration says, since no agent is known here.
+    """
+    cluster = {**row.kubernetes, **row.kubernetes.get("dashboard", {})}
     return {
         "id": row.id,
         "name": row.name,
@@ -22,8 +26,9 @@ def environment(row: Any) -> dict[str, Any]:
         "auto_stop_at": moment(row.auto_stop_at),
         "auto_stop_setting": "always",
         "cluster_agent": None,
-        "kubernetes_namespace": None,
-        "flux_resource_path": None,
+        "kubernetes_agent": cluster.get("agent") or None,
+        "kubernetes_namespace": cluster.get("namespace") or None,
+        "flux_resource_path": cluster.get("flux_resource_path") or None,
     }
 
 

@@ -1,7 +1,7 @@
 """Jobs as GitLab's JSON, with fields of our own.
 
-`attempt`, `exit_code` and `log_incomplete`; `stuck_reason` says why no runner can take a job that is `stuck`;
-`unresponsive` is true while the runner of a job is silent.
+`attempt`, `exit_code` and `log_incomplete`; `manual_confirmation` is what to ask before it is played; `stuck_reason`
+says why no runner can take a job that is `stuck`; `unresponsive` is true while the runner of a job is silent.
 """
 
 from datetime import datetime
@@ -34,7 +34,7 @@ def job(
         "name": row.name,
         "ref": pipeline.ref,
         "tag": pipeline.tag,
-        "coverage": None,
+        "coverage": row.coverage,
         "allow_failure": row.allow_failure,
         "created_at": moment(row.created_at),
         "started_at": moment(row.started_at),
@@ -57,6 +57,7 @@ def job(
         "retried": row.retried,
         "exit_code": row.exit_code,
         "log_incomplete": row.log_incomplete,
+        "manual_confirmation": row.manual_confirmation,
         "stuck": stuck is not None,
         "stuck_reason": stuck,
         "unresponsive": row.id in standings.unresponsive,

@@ -31,7 +31,14 @@ def brief(row: Any, full_path: str, url: str) -> dict[str, Any]:
 
 
 def pipeline(
-    row: Any, user: Any | None, full_path: str, url: str, now: datetime, *, warned: bool = False
+    row: Any,
+    user: Any | None,
+    full_path: str,
+    url: str,
+    now: datetime,
+    *,
+    warned: bool = False,
+    coverage: str | None = None,
 ) -> dict[str, Any]:
     """A pipeline in full; whole seconds for `duration`, as GitLab has them.
 
@@ -52,6 +59,6 @@ def pipeline(
         "committed_at": None,
         "duration": None if lasted is None else int(lasted),
         "queued_duration": span(row.created_at, row.started_at),
-        "coverage": None,
+        "coverage": coverage,
         "detailed_status": detailed_status(shown_pipeline(row.status, warned=warned), page_of(row, full_path)),
     }

@@ -46,6 +46,30 @@ class Pattern:
         return None if found is None else bytes(found.group(0))
 
 
+class Capturing:
+    """A pattern whose groups are of interest: what the last match in a line says."""
+
+    def __init__(self, text: str) -> None:
+        """The pattern of `/re/flags`. Raises `Invalid` as `read_pattern`."""
+        pattern = read_pattern(text).text
+        self._compiled = re2.compile(encoded(pattern), _options(LARGE_MEMORY, captures=True))
+
+    def last(self, line: bytes, most: int) -> tuple[bytes | None, int]:
+        """The last group of the last match, or all of it if the pattern has no groups, and how much was searched.
+
+        What is searched is counted as if each search went to the end of the line: some patterns make it do so. When
+        it is more than `most`, the rest is not looked at.
+        """
+        found, searched = None, len(line)
+        for match in self._compiled.finditer(line):
+            groups = [group for group in match.groups() if group is not None] or [match.group(0)]
+            found = bytes(groups[-1])
+            searched += len(line) - match.start()
+            if searched > most:
+                break
+        return found, searched
+
+
 class Patterns:
     """The patterns of one configuration: each is compiled once, and all together stay within limits."""
 
@@ -116,11 +140,11 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _options(memory: int) -> re2.Options:
+def _options(memory: int, *, captures: bool = False) -> re2.Options:
     options = re2.Options()
     options.max_mem = memory
     options.log_errors = False
-    options.never_capture = True
+    options.never_capture = not captures
     return options
 
 

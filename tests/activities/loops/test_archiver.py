@@ -13,7 +13,7 @@ from domain.errors import Unavailable
 from domain.object_keys import trace_key
 from models.columns import table_of
 from models.notifications import Notifications
-from models.pipelines import TraceChunk
+from models.pipelines import Job, TraceChunk
 from models.repositories import held_jobs, trace_chunks, traces
 from storage.objects import ObjectStore, Stored
 from tests.models.world import World
@@ -150,3 +150,26 @@ async def test_chunks_go_in_portions_and_what_a_killed_process_left_of_them_goes
     assert await moving.move(NoStore) == 1
     assert (await moving.chunks(), await moving.stored(), calls) == (b"", LOG, 2 + len(LOG) // PIECE)
     assert await moving.move() == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "log", "found"),
+    [
+        ("coverage: '/total (\\d+\\.\\d+)%/', ", b"total 12.5%\r\ntotal 88.25%\ngood bye\n", 88.25),
+        ("coverage: '/total (\\d+)%/', ", b"total 7%\n" + b"a line of 32 bytes in this log..\n" * 70_000, 7),
+        ("coverage: '/total (\\d+)%/', ", b"no such line\n", None),
+        ("", b"total 12%\n", None),
+    ],
+)
+async def test_the_coverage_is_found_in_the_log(
+    world: World, tmp_path: Path, pattern: str, log: bytes, found: float | None
+) -> None:
+    """Also where it stands some megabytes before the end."""
+    await world.begin(f"one: {{{pattern}script: x}}\n")
+    job_id = await world.take()
+    async with world.database.write() as connection:
+        await trace_chunks.append(connection, [(await held_jobs.look(connection, job_id), log)])
+    await world.end(job_id)
+    assert await Moving(world, tmp_path / "objects", job_id).move() == 1
+    (row,) = await world.rows(table_of(Job), id=job_id)
+    assert row.coverage == found
