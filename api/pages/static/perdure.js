@@ -1,8 +1,8 @@
-// Keeps a page as it really is: replaces its live part, follows the log, lets times pass.
-"use strict";
+"use strict"; // Keeps a page as it really is: replaces its live part, follows the log, lets times pass.
 const live = document.getElementById("live");
 const log = document.getElementById("log");
 const follow = document.getElementById("follow");
+const confirmed = ({ dataset }) => !dataset.question || confirm(dataset.question);
 let fetching = false, missed = false;
 
 function span(seconds) {
@@ -60,9 +60,7 @@ async function more() {
   } catch { /* the next event tries again */ } finally { fetching = false; }
 }
 
-document.addEventListener("submit", (event) => {
-  if (event.target.dataset.question && !confirm(event.target.dataset.question)) event.preventDefault();
-});
+document.addEventListener("submit", (event) => confirmed(event.target) || event.preventDefault());
 if (live) {
   const address = new URL(live.dataset.events, location.href);
   address.searchParams.set("version", live.dataset.version);
