@@ -89,8 +89,13 @@ class Secrets:
         for value in self._values:
             start = buffer.find(value)
             while start >= 0:
-                yield start, start + len(value)
-                start = buffer.find(value, start + 1)
+                last, following = start, buffer.find(value, start + 1)
+                step = following - start
+                if 0 < step <= len(value) // 2:  # the text repeats itself: so do the places, as long as it does
+                    last += (_repeats_until(buffer, start, step) - start - len(value)) // step * step
+                    following = buffer.find(value, last + 1)
+                yield start, last + len(value)
+                start = following
 
 
 class MaskedRange:
@@ -156,6 +161,18 @@ def _in_base64(value: bytes) -> Iterator[bytes]:
     for before in range(3):
         groups, rest = divmod(before + len(value), 3)
         yield b64encode(bytes(before) + value)[_BEFORE[before] : groups * 4 + rest]
+
+
+def _repeats_until(buffer: bytes, start: int, step: int) -> int:
+    """Where bytes end, seen from `start`, that are each the same as the one `step` bytes before it."""
+    end, length = start + step, max(step, 64)
+    while length and end < len(buffer):
+        piece = buffer[end : end + length]
+        if piece == buffer[end - step : end - step + len(piece)]:
+            end += len(piece)
+        else:
+            length //= 2
+    return end
 
 
 def _open_start(buffer: bytes, needle: bytes, longest: int) -> int:

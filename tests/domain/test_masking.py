@@ -44,6 +44,18 @@ pieces = st.one_of(
 )
 
 
+@given(
+    st.sampled_from(["aa", "aab", "abab", "aabaa", "abaabaab", "abcabcab", "aaaaaaaaaa"]), st.text("ab", max_size=60)
+)
+def test_a_value_that_repeats_itself_is_hidden_wherever_it_stands(value: str, text: str) -> None:
+    hidden = set()
+    for start in range(len(text)):
+        if text.startswith(value, start):
+            hidden.update(range(start, start + len(value)))
+    shown = "".join("*" if place in hidden else letter for place, letter in enumerate(text))
+    assert Secrets([value.encode()], ()).masked(text.encode()) == shown.encode()
+
+
 @pytest.mark.parametrize("logs", [40, pytest.param(250, marks=pytest.mark.slow)])
 def test_any_range_in_any_parts_is_that_range_of_the_masked_whole(logs: int) -> None:
     tried = given(parts=st.lists(pieces, max_size=8), seed=st.integers(0, 2**32))(any_range)

@@ -290,7 +290,7 @@ LOGS: Final = {
         lambda size: _masked(b"a" * size, _value(size).encode()), lambda size: size
     ),
     "masking: a long value, over and over": Hostile(
-        lambda size: _masked(b"a" * 2 * size, b"a" * size), lambda size: size, 500
+        lambda size: _masked(b"a" * 2 * size, b"a" * size), lambda size: size, 4000
     ),
     "masking: the forms of a value": Hostile(lambda value: list(forms(value)), _value),
     "masking: the forms of a value of lines": Hostile(
