@@ -99,8 +99,8 @@ def set_up(settings: Settings) -> Scene:
 
 
 def _set_up(settings: Settings, root: Api) -> Scene:
-    user_id = _user(root)
-    token = root.post(f"/users/{user_id}/personal_access_tokens", name="demo", scopes=["api"])["token"]
+    user = _user(root)
+    token = root.post(f"/users/{user['id']}/personal_access_tokens", name="demo", scopes=["api"])["token"]
     path = f"{ORGANISATION}%2F{PROJECT}"
     try:
         project = root.get(f"/projects/{path}")
@@ -109,19 +109,20 @@ def _set_up(settings: Settings, root: Api) -> Scene:
         project = root.post(
             "/projects", name="Calculator", path=PROJECT, namespace_id=organisation["id"], visibility="public"
         )
-        root.post(f"/projects/{project['id']}/members", user_id=user_id, access_level=40)
+        root.post(f"/projects/{project['id']}/members", user_id=user["id"], access_level=40)
     if (found := last_found(settings)) and found.jobs_as == "server":
         # The demo's own user is no administrator; who runs the demo wants its jobs to run.
         root.put(f"/projects/{project['id']}", may_run_as_server=True)
         typer.echo(_AS_SERVER, err=True)
-    return Scene(Api(settings.url, token), project["id"], ORGANISATION, token)
+    return Scene(Api(settings.url, token), project["id"], user["username"], token)
 
 
-def _user(root: Api) -> int:
+def _user(root: Api) -> dict[str, Any]:
     found = root.get("/users", username=USER) or root.get("/users", username=EARLIER_USER)
-    if not found:
-        return int(root.post("/users", username=USER, name="Demo User", email="demo@example.org")["id"])
-    return int(found[0]["id"])
+    user: dict[str, Any] = (
+        found[0] if found else root.post("/users", username=USER, name="Demo User", email="demo@example.org")
+    )
+    return user
 
 
 def push(settings: Settings, scene: Scene, example: Path = EXAMPLE, options: Sequence[str] = ()) -> str:

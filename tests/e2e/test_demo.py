@@ -65,6 +65,10 @@ def test_it_succeeds_with_one_attempt_of_each_job(pipeline: dict[str, Any]) -> N
     assert statuses == {name: others.get(name, "success") for name in statuses}
 
 
+def test_who_is_named_as_the_one_to_push_as_is_who_pushed(pipeline: dict[str, Any], scene: Scene) -> None:
+    assert scene.username == pipeline["user"]["username"]
+
+
 def test_every_job_began_after_what_it_needs_had_ended(pipeline: dict[str, Any]) -> None:
     plan = plan_of((EXAMPLE / ".gitlab-ci.yml").read_text())
     times = {job["name"]: (_time(job["started_at"]), _time(job["finished_at"])) for job in pipeline["jobs"]}
