@@ -6,7 +6,7 @@ a time that the clocks skip has no tick, one that they show twice has two.
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -25,6 +25,8 @@ NICKNAMES: Final[Mapping[str, str]] = {
 }
 LONGEST: Final = 512
 """Characters of an expression."""
+_SHOWN: Final = 20
+"""Characters of a wrong word that its fault repeats."""
 _MONTHS: Final = "january february march april may june july august september october november december".split()
 _WEEKDAYS: Final = "sunday monday tuesday wednesday thursday friday saturday".split()
 _PART: Final = re.compile(r"(?P<first>\*|\w+)(?:-(?P<last>\w+))?(?:/(?P<step>\d+))?")
@@ -68,11 +70,8 @@ class Cron:
 
 
 def parse(text: str) -> Cron:
-    """Read an expression. Raises `Invalid`."""
-    words = NICKNAMES.get(text.strip().lower(), text).lower().split()
-    if len(text) > LONGEST or len(words) != len(_FIELDS):
-        raise Invalid("cron is invalid syntax: it has five fields: minute, hour, day, month, day of the week.")
-    minutes, hours, days, months, weekdays = (read(word) for read, word in zip(_FIELDS, words, strict=True))
+    """Read an expression. Raises `Invalid`, which tells of each wrong field its name, the fault and what it takes."""
+    minutes, hours, days, months, weekdays = _fields(_words(text))
     nth = frozenset(item for item in weekdays or () if isinstance(item, tuple))
     return Cron(
         minutes=_numbers(minutes) or frozenset(range(60)),
@@ -85,6 +84,38 @@ def parse(text: str) -> Cron:
 
 
 _Values = frozenset[int | tuple[int, int]] | None
+
+
+def _words(text: str) -> list[str]:
+    """The five fields of an expression."""
+    if len(text) > LONGEST:
+        raise _fault(f"it has more than {LONGEST} characters")
+    name = text.strip().lower()
+    if name.startswith("@") and name not in NICKNAMES:
+        raise _fault(f"{name[:_SHOWN]!r} is none of {', '.join(NICKNAMES)}")
+    words = NICKNAMES.get(name, name).split()
+    if len(words) != len(_FIELDS):
+        fields = ", ".join(field.name for field in _FIELDS)
+        raise _fault(f"it has {len(words)} field{'' if len(words) == 1 else 's'} instead of {len(_FIELDS)}: {fields}")
+    return words
+
+
+def _fields(words: Sequence[str]) -> list[_Values]:
+    """What all fields permit; raises the faults of all of them together."""
+    found: list[_Values] = []
+    faults: list[str] = []
+    for field, word in zip(_FIELDS, words, strict=True):
+        try:
+            found.append(field.read(word))
+        except Invalid as error:
+            faults.append(f"{error} in the {field.name}, which takes {field.takes}")
+    if faults:
+        raise _fault("; ".join(faults))
+    return found
+
+
+def _fault(text: str) -> Invalid:
+    return Invalid(f"cron is invalid syntax: {text}.")
 
 
 def _numbers(values: _Values) -> frozenset[int]:
@@ -102,17 +133,19 @@ def _plain(
         if word.isascii() and word.isdigit():
             number = int(word)
         if not low <= number <= high:
-            raise Invalid(f"cron is invalid syntax: {word[:20]!r} is not between {low} and {high}.")
+            raise Invalid(f"{word[:_SHOWN]!r} is wrong")
         return number
 
     def part(word: str) -> Iterator[int]:
         found = _PART.fullmatch(word)
-        if found is None or int(found["step"] or 1) == 0:
-            raise Invalid(f"cron is invalid syntax: {word[:20]!r} is neither a value nor a range.")
+        if found is None:
+            raise Invalid(f"{word[:_SHOWN]!r} is neither a value nor a range as 1-5 or */10")
+        if int(found["step"] or 1) == 0:
+            raise Invalid(f"{word[:_SHOWN]!r} has a step of 0")
         if found["first"] == "*":
             first, last = low, end
             if found["last"]:
-                raise Invalid("cron is invalid syntax: a range begins with a value, not with '*'.")
+                raise Invalid(f"{word[:_SHOWN]!r} is a range that begins with '*' instead of a value")
         else:
             first = value(found["first"])
             last = value(found["last"]) if found["last"] else (end if found["step"] else first)
@@ -155,17 +188,28 @@ def _read_weekdays(field: str) -> _Values:
             continue
         number = -1 if place in _LAST_WORDS else int(place) if re.fullmatch(r"-?[1-5]", place) else 0
         if not number or days is None:
-            raise Invalid(
-                f"cron is invalid syntax: {word[:20]!r}: write mon#2 for the second Monday, mon#-1 for the last."
-            )
+            raise Invalid(f"{word[:_SHOWN]!r} is wrong")
         values |= {(day, number) for day in days if isinstance(day, int)}
     return frozenset(values)
 
 
-_FIELDS: Final[tuple[Callable[[str], _Values], ...]] = (
-    _plain(0, 59),
-    _plain(0, 24, ends_at=23),
-    _read_days,
-    _plain(1, 12, {name: n for n, full in enumerate(_MONTHS, 1) for name in (full, full[:3])}),
-    _read_weekdays,
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One of the five: what people call it, what it takes, and how it is read."""
+
+    name: str
+    takes: str
+    read: Callable[[str], _Values]
+
+
+_FIELDS: Final = (
+    _Field("minute", "0 to 59", _plain(0, 59)),
+    _Field("hour", "0 to 24", _plain(0, 24, ends_at=23)),
+    _Field("day of the month", "1 to 31, -1 to -31 from its end, and L for the last day", _read_days),
+    _Field(
+        "month",
+        "1 to 12 and jan to dec",
+        _plain(1, 12, {name: n for n, full in enumerate(_MONTHS, 1) for name in (full, full[:3])}),
+    ),
+    _Field("day of the week", "0 to 7, sun to sat, mon#2 for the second Monday, mon#-1 for the last", _read_weekdays),
 )

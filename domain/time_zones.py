@@ -1,6 +1,7 @@
 """Names of time zones that GitLab takes beside those of the IANA database (those of Rails: `Berlin`, `Hawaii`)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from typing import Final
 
 IANA_NAMES: Final[Mapping[str, str]] = {
@@ -162,3 +163,29 @@ IANA_NAMES: Final[Mapping[str, str]] = {
 def iana_name(name: str) -> str:
     """The name in the IANA database of what a schedule calls its time zone."""
     return IANA_NAMES.get(name, name)
+
+
+_LONGEST: Final = 60
+"""Characters; no name is nearly as long."""
+_LIKENESS: Final = 0.8
+
+
+def nearest_name(name: str, known: Collection[str]) -> str:
+    """The time zone that somebody may have meant: one of `known` (IANA names) or of Rails; empty if none is near.
+
+    Who writes `Berlin/Europe` or `new york` knows the city: it counts too, wherever it stands. Abbreviations and `Etc/`
+    are never told: `CEST` is not nearly `EST`, and `Etc/GMT+2` is two hours behind.
+    """
+    wanted = name.strip().lower().replace(" ", "_")
+    if len(wanted) > _LONGEST:
+        return ""
+    places = sorted(one for one in known if "/" in one and not one.startswith("Etc/"))
+    names = {one.lower().replace(" ", "_"): one for one in (*IANA_NAMES, *places)}
+    cities = {lower.rpartition("/")[2]: one for lower, one in names.items()}
+    parts = wanted.split("/")[::-1]
+    tries = [(wanted, names), *((part, cities) for part in parts)]
+    for likeness in (1.0, _LIKENESS):
+        for word, candidates in tries:
+            if close := get_close_matches(word, candidates, n=1, cutoff=likeness):
+                return candidates[close[0]]
+    return ""

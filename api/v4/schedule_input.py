@@ -1,8 +1,8 @@
 """What a call says of a pipeline schedule, checked: GitLab's fields, and our own policies."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -15,7 +15,9 @@ from domain.schedules import LONGEST_WINDOW, CatchUp, Overlap
 from git.repository import Repositories
 from models.time_zones import zone_of
 
-SYNTAX: Final = "is invalid syntax"
+Value = TypeVar("Value")
+
+_NEVER: Final = "is invalid syntax: none of its months has such a day, so it would never run."
 _MOST_INPUTS: Final = 20
 """Of one pipeline (GitLab's limit)."""
 
@@ -70,18 +72,21 @@ class ScheduleVariableChanges(BaseModel):
 def when_checked(cron: str, zone: str, now: datetime) -> None:
     """Raise `FieldsInvalid` unless the schedule ticks some day."""
     faults: dict[str, str] = {}
-    try:
-        rule = parse(cron)
-    except Invalid:
-        rule, faults["cron"] = None, SYNTAX
-    try:
-        known = zone_of(zone)
-    except Invalid:
-        known, faults["cron_timezone"] = None, SYNTAX
+    rule = _read("cron", parse, cron, faults)
+    known = _read("cron_timezone", zone_of, zone, faults)
     if rule is not None and known is not None and next_tick(rule, known, now) is None:
-        faults["cron"] = SYNTAX  # 30 February
+        faults["cron"] = _NEVER
     if faults:
         raise FieldsInvalid(**faults)
+
+
+def _read(name: str, read: Callable[[str], Value], text: str, faults: dict[str, str]) -> Value | None:
+    """What a text says; where it is wrong, the fault without the field's name before it."""
+    try:
+        return read(text)
+    except Invalid as error:
+        faults[name] = str(error).removeprefix(f"{name} ")
+        return None
 
 
 async def found_ref(repositories: Repositories, project_id: int, name: str) -> str:

@@ -124,3 +124,23 @@ def test_days_are_counted_from_either_end_of_the_month(text: str, month: tuple[i
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="cron is invalid syntax"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("99 * * * *", "'99' is wrong in the minute, which takes 0 to 59."),
+        ("0 25 * * *", "'25' is wrong in the hour, which takes 0 to 24."),
+        ("0 0 0 * *", "'0' is wrong in the day of the month, which takes 1 to 31, -1 to -31 from its end, and L"),
+        ("0 0 1 13 *", "'13' is wrong in the month, which takes 1 to 12 and jan to dec."),
+        ("0 0 * * mon#9", "'mon#9' is wrong in the day of the week, which takes 0 to 7, sun to sat, mon#2"),
+        ("*/0 * * * *", "'*/0' has a step of 0 in the minute"),
+        ("1- 99 * * *", "'1-' is neither a value nor a range as 1-5 or */10 in the minute, which takes 0 to 59; '99'"),
+        ("@reboot", "'@reboot' is none of @yearly, @annually, "),
+        ("0 4 * *", "it has 4 fields instead of 5: minute, hour, day of the month, month, day of the week."),
+    ],
+)
+def test_each_wrong_field_is_named_with_what_it_takes(text: str, told: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        parse(text)
+    assert str(raised.value).startswith(f"cron is invalid syntax: {told}")
