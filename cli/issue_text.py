@@ -9,13 +9,10 @@ from rich.text import Text
 
 from cli.offline import Outcome
 from cli.printable import printable
+from domain.config.reading.excerpt import cropped
 from domain.config.sources import ComponentFile, Fetched, LocalFile, ProjectFile, RemoteFile, Request, TemplateFile
 from domain.errors import ConfigIssue
 
-WIDEST: Final = 120
-"""Characters of a line that an excerpt shows around the place."""
-BEFORE: Final = 60
-"""Of them, those before the place when the line is longer."""
 _SHORT_SHA: Final = 8
 
 
@@ -42,10 +39,12 @@ class IssueText:
 
     def _excerpt(self, issue: ConfigIssue, style: str) -> Sequence[Text]:
         """The line and a caret; nothing where the place or the text is not known."""
+        if issue.excerpt:
+            return tuple(_styled(printable(line), style) for line in issue.excerpt.split("\n"))
         lines = self._lines_of(issue.file)
         if not 0 < issue.line <= len(lines):
             return ()
-        line, column = _cropped(lines[issue.line - 1], max(1, issue.column))
+        line, column = cropped(lines[issue.line - 1], max(1, issue.column))
         margin = f"{issue.line:>6} | "
         offset = cell_len(printable(line[: column - 1]))
         return (
@@ -59,14 +58,10 @@ class IssueText:
         return self._lines[file]
 
 
-def _cropped(line: str, column: int) -> tuple[str, int]:
-    """A piece of a line around a column, and the column in it."""
-    line = line.rstrip("\r")
-    if len(line) <= WIDEST:
-        return line, min(column, len(line) + 1)
-    start = max(0, min(column - 1 - BEFORE, len(line) - WIDEST))
-    before, after = ("…" if start else ""), ("…" if start + WIDEST < len(line) else "")
-    return before + line[start : start + WIDEST] + after, min(column, len(line) + 1) - start + len(before)
+def _styled(line: str, style: str) -> Text:
+    """A line of a ready excerpt; that with the caret has no number."""
+    margin, bar, content = line.partition(" | ")
+    return Text.assemble((margin + bar, "dim"), (content, "" if margin.strip() else style))
 
 
 def _name(request: Request) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.issue_text import WIDEST, IssueText, counted
+from cli.issue_text import IssueText, counted
+from domain.config.reading.excerpt import WIDEST
 from domain.config.sources import Fetched, LocalFile, Origin, ProjectFile, RemoteFile, TemplateFile
 from domain.errors import ConfigIssue
 from tests.cli.plans import outcome
@@ -52,6 +53,22 @@ def test_every_issue_has_its_line_and_a_caret(folder: Path):
     assert lines[1:3] == ["     2 |   scirpt: x", "       |   ^"]
     assert any(line.startswith(".gitlab-ci.yml:4:1: error: ") for line in lines)
     assert lines[-1] == "✗ .gitlab-ci.yml is not valid: 2 errors"
+
+
+def test_a_text_that_is_no_yaml_is_shown_from_where_it_went_wrong(folder: Path):
+    write(folder, "a:\n  script: make\n   stage: test\n")
+    ran = run("lint")
+    assert ran.code == 2
+    assert ran.out.splitlines() == [
+        (
+            ".gitlab-ci.yml:3:4: error: Invalid configuration format: this line is indented too deep: "
+            "line 2 above has its value already; indent both by 2"
+        ),
+        "     2 |   script: make",
+        "     3 |    stage: test",
+        "       |    ^",
+        "✗ .gitlab-ci.yml is not valid: 1 error",
+    ]
 
 
 def test_warnings_stand_apart_and_fail_nothing(folder: Path):

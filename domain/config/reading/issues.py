@@ -1,6 +1,7 @@
 """Collecting what is wrong with a configuration, so that all of it is told at once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NoReturn
 
 from domain.config.reading.tree import NOWHERE, Place
@@ -62,9 +63,12 @@ class Issues:
         """The warnings, in the order of the text."""
         return _in_order(tuple(self._warnings))
 
-    def fail(self, message: str, path: str = "", place: Place = NOWHERE) -> NoReturn:
-        """Note an issue after which nothing more can be read; raises `ConfigInvalid`."""
-        self.add(message, path, place)
+    def fail(self, message: str, path: str = "", place: Place = NOWHERE, *, excerpt: str = "") -> NoReturn:
+        """Note an issue after which nothing more can be read; raises `ConfigInvalid`.
+
+        `excerpt` shows the lines that it is about.
+        """
+        self.adopt(replace(self._issue(message, path, place), excerpt=excerpt))
         raise self._error()
 
     def give_up(self) -> NoReturn:

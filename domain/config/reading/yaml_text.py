@@ -5,20 +5,25 @@ before anything is built, an alias costs nothing, and hostile nesting cannot exh
 Reference: CI YAML, sections 1, 5 and 16.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import yaml
 
 from domain.config.reading.budget import DEPTH, NODES, Budget
+from domain.config.reading.excerpt import excerpt
 from domain.config.reading.issues import Issues
 from domain.config.reading.ruby_numbers import number_of_ruby
 from domain.config.reading.tree import NOWHERE, Items, Map, Place, Reference, Value
+from domain.config.reading.yaml_faults import PREFIX, Spot, Stumble, fault_of
 
 REFERENCE: Final = "!reference"
 """The one tag that is permitted."""
 
+_BREAK: Final = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
+"""What ends a line in YAML."""
 _CORE: Final = "tag:yaml.org,2002:"
 _TEXT_TAGS: Final = frozenset({_CORE + "str", _CORE + "value", _CORE + "merge", "!"})
 _NUMBER_AND_WORD_TAGS: Final = frozenset({_CORE + "int", _CORE + "float", _CORE + "bool", _CORE + "null"})
@@ -35,30 +40,26 @@ def parse(text: str, issues: Issues, file: str) -> Items:
     try:
         return _Composer(loader, issues, file).documents()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        said = " ".join(part for part in (error.problem, error.context) if part)
-        place = Place(mark.line + 1, mark.column + 1, file) if mark else Place(1, 1, file)
-        issues.fail(f"Invalid configuration format: {said}{_advice(text, place, said)}", place=place)
+        _refuse(text, error, issues, file)
     except yaml.reader.ReaderError as error:
         issues.fail(f"Invalid configuration format: {error.reason}", place=_place_of(text, error.position, file))
     finally:
         loader.dispose()
 
 
-_MARKS: Final = {"scanning an alias": "*", "scanning an anchor": "&"}
-"""What libyaml was looking at when a text began like something else."""
+def _refuse(text: str, error: yaml.MarkedYAMLError, issues: Issues, file: str) -> NoReturn:
+    """Tell a text that is no YAML, with the lines that show it."""
+    at, began = _spot(error.problem_mark), _spot(error.context_mark)
+    lines = _BREAK.split(text)
+    stumble = Stumble(error.problem or "", error.context or "", at or began or Spot(1, 1), began, lines)
+    fault = fault_of(stumble)
+    place = Place(*fault.at, file)
+    shown = excerpt(lines, place, fault.began.line if fault.began else 0)
+    issues.fail(f"{PREFIX}{fault.message}", place=place, excerpt=shown)
 
 
-def _advice(text: str, place: Place, said: str) -> str:
-    """What to do about the usual mistakes."""
-    line = text.splitlines()[place.line - 1 : place.line]
-    sign = line[0][place.column - 1 : place.column] if line else ""
-    if sign == "\t":
-        return "; indent with spaces, not with a tab"
-    sign = next((mark for word, mark in _MARKS.items() if word in said), sign)
-    if "cannot start any token" in said or sign in _MARKS.values():
-        return f"; put quotes around a text that starts with `{sign}`"
-    return "; put quotes around a text that holds `: `" if "mapping values are not allowed" in said else ""
+def _spot(mark: Any) -> Spot | None:
+    return Spot(mark.line + 1, mark.column + 1) if mark else None
 
 
 def _place_of(text: str, offset: int, file: str) -> Place:

@@ -54,6 +54,20 @@ async def test_python_gitlab_lints_a_text_and_a_commit(site, path):
     assert [job["name"] for job in committed.jobs] == ["check", "build"]
 
 
+async def test_a_text_that_is_no_yaml_is_shown_with_a_caret(site, path):
+    async with site.client(site.root) as client:
+        answer = await client.post(path, json={"content": "a:\n  script: [make\n  stage: b\n"})
+    assert answer.json()["errors"] == [
+        (
+            ".gitlab-ci.yml:2:11: Invalid configuration format: "
+            "expected a closing `]` for this `[`, or a comma, before line 3\n"
+            "     2 |   script: [make\n"
+            "       |           ^\n"
+            "     3 |   stage: b"
+        )
+    ]
+
+
 async def test_a_dry_run_says_why_jobs_are_out_and_why_nothing_is_left(site, path):
     async with site.client(site.root) as client:
         made = await client.post(path, json={"content": CONFIG, "dry_run": True, "include_jobs": True})

@@ -94,8 +94,8 @@ def test_aliases_are_shared_and_keep_their_place() -> None:
     [
         ("", "ci.yml:1:1: Invalid configuration format: the file is empty!"),
         ("- a", "ci.yml:1:1: Invalid configuration format: the file must be a mapping"),
-        ("a: [1,\nb: }", "ci.yml:2:4: Invalid configuration format: did not find expected"),
-        ("a: b: c", "ci.yml:1:5: Invalid configuration format: mapping values are not allowed"),
+        ("a: [1,\nb: }", "ci.yml:2:4: Invalid configuration format: expected a value, met `}`"),
+        ("a: b: c", "ci.yml:1:5: Invalid configuration format: a value with `: ` in it needs quotes"),
         ("a: 1\nb: \x07", "ci.yml:2:4: Invalid configuration format: control characters"),
         ("a: 1\nb: \ud800", "ci.yml:2:4: Invalid configuration format: this character is not valid Unicode"),
         ("a: *b", "ci.yml:1:4: Invalid configuration format: unknown alias *b"),
@@ -182,8 +182,8 @@ def test_a_collector_that_was_off_stays_off() -> None:
         ("a:\n\tb: c", "indent with spaces, not with a tab"),
         ("a: @b", "put quotes around a text that starts with `@`"),
         ("a: *.py", "put quotes around a text that starts with `*`"),
-        ("a: echo b: c", "put quotes around a text that holds `: `"),
+        ("a: echo b: c", "needs quotes; write `a: 'echo b: c'`"),
     ],
 )
 def test_the_usual_mistakes_come_with_advice(text: str, advice: str) -> None:
-    assert refusal(text).endswith(advice)
+    assert refusal(text).split("\n")[0].endswith(advice)
