@@ -68,10 +68,11 @@ RunnerListDep = Annotated[RunnerListWishes, Depends(given(RunnerListWishes))]
 
 
 async def listed(services: Services, paging: Paging, statement: Select[Any], wishes: RunnerListWishes) -> JSONResponse:
-    """One page of the runners of a statement."""
+    """One page of the runners of a statement, with their tags beside what GitLab shows."""
     async with services.database.read() as connection:
         now = await database_time.moment(connection)
         wanted = narrowed(statement, wishes.filter(), connection.dialect.name, now)
         found = await slice_of(connection, wanted, paging.number, paging.size)
         working = await busy(connection, [row.id for row in found.rows])
-    return paging.answer([runner(row, now, busy=row.id in working) for row in found.rows], found.total)
+    shown = [{**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows]
+    return paging.answer(shown, found.total)

@@ -154,12 +154,12 @@ RUNNER: Final[Kind] = (
     Field("runner_type", "string", "`instance_type`, `group_type` or `project_type`"),
     Field("status", "string", "`online`, `offline`, `stale` or `never_contacted`"),
     Field("paused", "boolean", "takes no new jobs"),
+    Field("tags", "array", "tags", "tag_list", "string"),
     Field("job_execution_status", "string|null", "`idle` or `running`"),
     Field("contacted_at", "string|null", "ISO 8601"),
 )
 RUNNER_DETAILS: Final[Kind] = (
     *RUNNER,
-    Field("tags", "array", "tags", "tag_list", "string"),
     Field("run_untagged", "boolean", "takes jobs without tags"),
     Field("locked", "boolean", "cannot be given to further projects"),
     Field("version", "string|null", "of the process that called last"),

@@ -52,14 +52,21 @@ ProjectArgument = Annotated[
 @verb(app, "list")
 def list_runners(
     call: Invocation,
-    everything: Annotated[bool, typer.Option("--all", help="All of the server, for administrators.")] = False,
+    everything: Annotated[
+        bool | None,
+        typer.Option("--all/--mine", help="All of the server, or of your projects. Default: all for administrators."),
+    ] = None,
     status: Annotated[str, typer.Option("--status", help="online, offline, stale, never_contacted, paused.")] = "",
     tags: Annotated[list[str] | None, typer.Option("--tag", help="With this tag; may be repeated.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
 ) -> None:
-    """List the runners of your projects; with --project those that may take its jobs."""
+    """List the runners that you may see; with --project those that may take its jobs.
+
+    For administrators all of the server, of the instance, groups and projects; for others those that work for projects
+    which they maintain.
+    """
     wanted = {"status": status, "tag_list": ",".join(tags or ())}
-    route = "/runners/all" if everything else f"{call.home}/runners" if call.project_flag else "/runners"
+    route = _route(call, everything=everything)
     found = call.api.listed(route, limit, **{name: value for name, value in wanted.items() if value})
     shown = documents(RUNNER, found)
     if call.out.as_json:
@@ -71,13 +78,23 @@ def list_runners(
             _state(one),
             one["description"] or "",
             one["runner_type"].removesuffix("_type"),
+            ", ".join(one["tags"]),
             one["job_execution_status"] or "",
             _contact(call, one),
         ]
         for one in shown
     )
-    headings = ("id", "state", "description", "of", "now", "last contact")
+    headings = ("id", "state", "description", "of", "tags", "now", "last contact")
     call.out.table(headings, rows, "There are none that you may see. Next: `perdure runner create`.")
+
+
+def _route(call: Invocation, *, everything: bool | None) -> str:
+    """Whose runners are listed."""
+    if call.project_flag and not everything:
+        return f"{call.home}/runners"
+    if everything is None:
+        everything = bool(call.api.get("/user").get("is_admin"))
+    return "/runners/all" if everything else "/runners"
 
 
 @verb(app, "show", project=False)

@@ -62,6 +62,25 @@ async def test_all_runners_with_their_processes(site: Site, shell: Shell) -> Non
     assert "s_tests" in (await shell("runner", "show", str(runner["id"]))).out
 
 
+async def test_administrators_see_all_runners_and_others_their_own(site: Site, shell: Shell) -> None:
+    path = await site.path()
+    own = await document(shell, "runner", "create", "--description", "own", "--tag", "arm", "--tag", "big")
+    shared = site.world.runner_id
+    rows = [line.split("\t") for line in (await shell("runner", "list")).out.splitlines()]
+    assert {row[0]: row[3:5] for row in rows} == {
+        str(own["id"]): ["project", "arm, big"],
+        str(shared): ["instance", ""],
+    }
+    maintainer = await site.person("maint", MAINTAINER)
+    shell.env["PERDURE_TOKEN"] = maintainer.token
+    (seen,) = await document(shell, "runner", "list")
+    assert (seen["id"], seen["tags"]) == (own["id"], ["arm", "big"])
+    assert {one["id"] for one in await document(shell, "runner", "list", "--project", path)} == {own["id"], shared}
+    assert (await shell("runner", "list", "--all")).code == 4
+    del shell.env["PERDURE_TOKEN"]
+    assert "There are none" in (await shell("runner", "list", "--mine", "--status", "stale")).err
+
+
 async def test_an_administrator_allows_a_project_to_run_as_the_server(site: Site, shell: Shell) -> None:
     async with site.client(site.root) as client:
         await client.put(f"/api/v4/runners/{site.world.runner_id}", json={"as_server": True})
