@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 from api.call_turns import counts_for, key_of_address
 from api.job_callers import caller_by_job
 from api.rate_limits import note_known_caller
+from api.refused_secrets import refused_token
 from api.services import Services
 from api.shown_tokens import job_token_of, token_of
 from auth.job_routes import scope_for
@@ -94,7 +95,7 @@ async def caller_by_token(services: Services, token: str, address: str = "") -> 
     async with services.database.read() as connection:
         row = await accounts.by_token(connection, digest(token))
     if row is None:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated(refused_token(token))
     now = services.clock()
     if row.last_used_at is None or now - row.last_used_at > _NOTED_EVERY:
         async with services.database.write() as connection:

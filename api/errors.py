@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from api.rate_limits import rate_headers
+from api.refused_secrets import refused_call
 from domain.errors import (
     ConfigInvalid,
     FieldsInvalid,
@@ -87,8 +88,10 @@ def answer_to(error: PerdureError) -> JSONResponse:
     return JSONResponse(_body(error), status_of(error), headers_of(error))
 
 
-async def _on_perdure_error(_request: Request, error: Exception) -> JSONResponse:
+async def _on_perdure_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, PerdureError)
+    if isinstance(error, Unauthenticated):
+        error = Unauthenticated(refused_call(request, str(error)))
     return answer_to(error)
 
 

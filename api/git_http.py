@@ -15,6 +15,7 @@ from api.git_metrics import git_answer, measured
 from api.job_callers import user_of
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.push import receive
+from api.refused_secrets import UNAUTHORIZED, refused_git
 from api.runner.job_access import claims_for, held
 from api.services import Services
 from auth.job_token import PREFIX, Scope, scope_of
@@ -36,8 +37,13 @@ _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
 _ELSEWHERE: Final = "403 Forbidden: this job token is for another project, and this one does not let its jobs in."
 _BLOCKED: Final = "403 Forbidden: the user of this job is blocked, and so is the job's token."
 _VERBS: Final = {Service.RECEIVE_PACK: "push to", Service.UPLOAD_PACK: "fetch from"}
+_USES: Final = {Service.RECEIVE_PACK: Use.PUSH, Service.UPLOAD_PACK: Use.FETCH}
 _TOO_LOW: Final = (
     "403 Forbidden: you are not allowed to {what} this project. That takes the role {role}; ask one of its maintainers."
+    " You are signed in as {name}."
+)
+_NOT_THERE: Final = (
+    "404 Project Not Found: there is no project {path}, or you may not see it. You are signed in as {name}."
 )
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
 
@@ -58,7 +64,7 @@ async def info_refs(path: str, request: Request, services: ServicesDep) -> Respo
     service = _service(request.query_params.get("service", ""))
     access = await _access(services, request, path, service)
     if access is None:
-        return _who_are_you()
+        return _who_are_you(request, services, service)
     version = protocol_version(request.headers.get("git-protocol"))
     stream = measured(advertise(access.repository, service, version), "info-refs", services.metrics)
     return await _streamed(stream, f"application/x-{service}-advertisement")
@@ -69,7 +75,7 @@ async def upload_pack(path: str, request: Request, services: ServicesDep) -> Res
     """Clone and fetch."""
     access = await _access(services, request, path, Service.UPLOAD_PACK)
     if access is None:
-        return _who_are_you()
+        return _who_are_you(request, services, Service.UPLOAD_PACK)
     version, kind = protocol_version(request.headers.get("git-protocol")), "application/x-git-upload-pack-result"
     stream = _in_turn(access, serve(access.repository, Service.UPLOAD_PACK, _body(request), version))
     stream = measured(stream, Service.UPLOAD_PACK, services.metrics)
@@ -85,7 +91,7 @@ async def receive_pack(path: str, request: Request, services: ServicesDep) -> Re
     """Push; every branch and tag that moved has its pipeline when this answers."""
     access = await _access(services, request, path, Service.RECEIVE_PACK)
     if access is None:
-        return _who_are_you()
+        return _who_are_you(request, services, Service.RECEIVE_PACK)
     with git_answer(services.metrics, Service.RECEIVE_PACK) as seen:
         answer = await receive(services, access.project, access.repository, _body(request), access.key)
         seen.size = len(answer)
@@ -106,8 +112,8 @@ def _service(name: str) -> Service:
         raise Forbidden("403 Forbidden: only git's smart HTTP protocol is spoken here.") from error
 
 
-def _who_are_you() -> Response:
-    text = "HTTP Basic: Access denied. Use your user name and a personal access token as the password.\n"
+def _who_are_you(request: Request, services: Services, service: Service) -> Response:
+    text = refused_git(basic_credentials(request)[1], _USES[service], services.settings.url)
     return Response(text, 401, _CHALLENGE, "text/plain")
 
 
@@ -119,16 +125,22 @@ async def _access(services: Services, request: Request, path: str, service: Serv
     try:
         caller = await caller_by_token(services, password) if password else NOBODY
         if caller.scopes is not None:
-            require_scope(caller.scopes, Use.PUSH if service is Service.RECEIVE_PACK else Use.FETCH)
-        project = await access_to(services, caller, path)
+            require_scope(caller.scopes, _USES[service])
+        project = await _of_caller(services, caller, path)
         _require(project, service)
     except Unauthenticated:
         return None
-    except NotFound as error:
-        if not password:
-            return None  # a stranger may still show who he is
-        raise NotFound(f"404 Project Not Found: there is no project {path}, or you may not see it.") from error
     return GitAccess(project, services.repositories.get(project.row.id), key_of(request, caller))
+
+
+async def _of_caller(services: Services, caller: Caller, path: str) -> ProjectAccess:
+    """The project as the caller sees it. Raises `NotFound`, or `Unauthenticated` while he may still show who he is."""
+    try:
+        return await access_to(services, caller, path)
+    except NotFound as error:
+        if not caller.is_known:
+            raise Unauthenticated(UNAUTHORIZED) from error
+        raise NotFound(_NOT_THERE.format(path=path, name=caller.username)) from error
 
 
 def _require(project: ProjectAccess, service: Service) -> None:
@@ -137,7 +149,8 @@ def _require(project: ProjectAccess, service: Service) -> None:
     try:
         require(project.caller, action, project.level, project.row.visibility)
     except Forbidden as error:
-        raise Forbidden(_TOO_LOW.format(what=_VERBS[service], role=LEVEL_NAMES[LEVEL_FOR[action]])) from error
+        role, name = LEVEL_NAMES[LEVEL_FOR[action]], project.caller.username
+        raise Forbidden(_TOO_LOW.format(what=_VERBS[service], role=role, name=name)) from error
     project.require(action)
 
 

@@ -4,6 +4,7 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -44,15 +45,35 @@ async def refused(site: Site, *words: str) -> str:
 async def test_a_wrong_token(site: Site) -> None:
     await work_tree(site)
     said = await refused(site, "push", await remote(site, "glpat-wrong"), "main")
-    assert "remote: HTTP Basic: Access denied. Use your user name and a personal access token as the password." in said
+    assert "remote: HTTP Basic: Access denied. That access token was revoked, has expired," in said
+    assert "it needs one of the scopes api, write_repository." in said
+    assert f"remote: `perdure login {site.services.settings.url} --git` gives git" in said
+
+
+async def test_a_password_in_place_of_a_token(site: Site) -> None:
+    """Git is told so, as REST is, in whatever way it is shown; the right one is answered like a wrong one."""
+    await work_tree(site)
+    password = "correct horse"
+    async with site.client(site.root) as client:
+        assert (await client.put(f"/api/v4/users/{site.root.id}", json={"password": password})).status_code == 200
+    for shown in (quote(password), "wrong"):
+        said = await refused(site, "fetch", await remote(site, shown, "root"), "main")
+        assert "Access denied. That is no access token, which begins with glpat-; a password opens only" in said
+    async with site.client() as client:
+        for shown in (password, "wrong"):
+            basic = await client.get("/api/v4/user", auth=("root", shown))
+            assert (basic.status_code, "the API takes no user name and password" in basic.text) == (401, True)
+            header = await client.get("/api/v4/user", headers={"PRIVATE-TOKEN": shown})
+            assert (header.status_code, "That is no access token" in header.text) == (401, True)
+        assert (await client.get("/api/v4/user")).json() == {"message": "401 Unauthorized"}
 
 
 async def test_a_project_that_is_not_there(site: Site) -> None:
     await work_tree(site)
     url = (await remote(site)).replace(await site.path(), "nobody/nothing")
-    assert "remote: 404 Project Not Found: there is no project nobody/nothing, or you may" in await refused(
-        site, "fetch", url, "main"
-    )
+    said = await refused(site, "fetch", url, "main")
+    assert "remote: 404 Project Not Found: there is no project nobody/nothing, or you may not see it. You are" in said
+    assert "signed in as root." in said
 
 
 async def test_somebody_who_may_only_read(site: Site) -> None:
@@ -60,6 +81,7 @@ async def test_somebody_who_may_only_read(site: Site) -> None:
     reporter = await site.person("reporter", level=20)
     said = await refused(site, "push", await remote(site, reporter.token, "rita"), "main")
     assert "remote: 403 Forbidden: you are not allowed to push to this project. That takes the role developer;" in said
+    assert "You are signed in as reporter." in said
 
 
 async def test_an_archived_project(site: Site) -> None:
