@@ -8,20 +8,35 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Refused, Unauthenticated, Unavailable
+from domain.errors import (
+    Forbidden,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    PerdureError,
+    Refused,
+    Unauthenticated,
+    Unavailable,
+    Unmergeable,
+)
 
 _ERRORS: Final[dict[int, type[PerdureError]]] = {
     HTTPStatus.BAD_REQUEST: Invalid,
     HTTPStatus.UNAUTHORIZED: Unauthenticated,
     HTTPStatus.FORBIDDEN: Forbidden,
     HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.METHOD_NOT_ALLOWED: NotAllowed,
     HTTPStatus.CONFLICT: Refused,
+    HTTPStatus.UNPROCESSABLE_ENTITY: Unmergeable,
     HTTPStatus.TOO_MANY_REQUESTS: Unavailable,
 }
 _TIMEOUT: Final = 30.0
 PAGE: Final = 100
 """Items of a list that are asked for at a time, the most that a server gives."""
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+_ENDS: Final = (".", "!", "?", ":", "`")
+"""Of sentences: others get a full stop before what follows."""
 
 Advice = Mapping[type[PerdureError], str]
 """What to do next, by the kind of error."""
@@ -165,7 +180,9 @@ class Api:
     def _advised(self, kind: type[PerdureError], text: str) -> str:
         if self._token:
             text = text.replace(self._token, "[MASKED]")  # a server may repeat what it was sent
-        return f"{text} {self._advice[kind]}" if kind in self._advice else text
+        if kind not in self._advice:
+            return text
+        return f"{text if text.endswith(_ENDS) else f'{text}.'} {self._advice[kind]}"
 
 
 def _next_page(answer: httpx.Response, wanted: Mapping[str, Any]) -> dict[str, Any] | None:

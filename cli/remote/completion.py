@@ -40,6 +40,25 @@ def projects(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return _asked(ctx, incomplete, ask)
 
 
+def groups(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Full paths of groups."""
+
+    def ask(api: Any, _home: Callable[[], str]) -> Found:
+        word = incomplete.rpartition("/")[2]
+        return ((one["full_path"], one["name"]) for one in api.listed("/groups", MOST, search=word))
+
+    return _asked(ctx, incomplete, ask)
+
+
+def users(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """User names."""
+
+    def ask(api: Any, _home: Callable[[], str]) -> Found:
+        return ((one["username"], one["name"]) for one in api.listed("/users", MOST, search=incomplete))
+
+    return _asked(ctx, incomplete, ask)
+
+
 def pipelines(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The newest pipelines of the project."""
 
@@ -59,6 +78,16 @@ def jobs(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         named = [one for one in found if one["pipeline"]["id"] == newest]
         yield from ((one["name"], f"{one['status']} {one['stage']}") for one in named)
         yield from ((str(one["id"]), f"{one['status']} {one['name']}") for one in found)
+
+    return _asked(ctx, incomplete, ask)
+
+
+def merge_requests(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """The open merge requests of the project."""
+
+    def ask(api: Any, home: Callable[[], str]) -> Found:
+        found = api.listed(f"{home()}/merge_requests", MOST, state="opened")
+        return ((str(one["iid"]), one["title"]) for one in found)
 
     return _asked(ctx, incomplete, ask)
 

@@ -31,6 +31,37 @@ PROJECT: Final[Kind] = (
     Field("created_at", "string|null", "ISO 8601"),
     Field("web_url", "string", "page"),
 )
+GROUP: Final[Kind] = (
+    Field("id", "integer", "number of the group"),
+    Field("path", "string", "full path, `acme` or `acme/web`", "full_path"),
+    Field("name", "string", "name for people"),
+    Field("description", "string|null", "what it is"),
+    Field("visibility", "string", "`private`, `internal` or `public`"),
+    Field("created_at", "string|null", "ISO 8601"),
+    Field("web_url", "string", "page"),
+)
+USER: Final[Kind] = (
+    Field("id", "integer", "number of the person"),
+    Field("username", "string", "name to sign in with"),
+    Field("name", "string", "name for people"),
+    Field("state", "string", "`active` or `blocked`"),
+    Field("email", "string|null", "only administrators see it"),
+    Field("is_admin", "boolean|null", "administrator; only administrators see it"),
+    Field("external", "boolean|null", "sees no internal projects; only administrators see it"),
+    Field("created_at", "string|null", "ISO 8601"),
+    Field("web_url", "string", "page"),
+)
+NEW_USER: Final[Kind] = (*USER, Field("password", "string|null", "the one that was made up, shown only now"))
+MEMBER: Final[Kind] = (
+    Field("id", "integer", "number of the person"),
+    Field("username", "string", "user name"),
+    Field("name", "string", "name for people"),
+    Field("state", "string", "`active` or `blocked`"),
+    Field("role", "string", "`guest`, `reporter`, `developer`, `maintainer` or `owner`"),
+    Field("access_level", "integer", "the same as GitLab's number"),
+    Field("expires_at", "string|null", "day on which it ends"),
+    Field("created_at", "string|null", "ISO 8601"),
+)
 JOB: Final[Kind] = (
     Field("id", "integer", "number of the job (of this attempt)"),
     Field("name", "string", "name in the configuration"),
@@ -88,6 +119,22 @@ CHANGE: Final[Kind] = (
     Field("stage", "string|null", "of the job"),
     Field("status", "string", "the new state"),
     Field("pipeline_id", "integer", "pipeline that is watched"),
+)
+MERGE_REQUEST: Final[Kind] = (
+    Field("number", "integer", "number within the project", "iid"),
+    Field("title", "string", "what it brings"),
+    Field("state", "string", "`opened`, `merged`, `closed` or `locked`"),
+    Field("source_branch", "string", "branch that it brings"),
+    Field("target_branch", "string", "branch that gets it"),
+    Field("author", "string|null", "who opened it", "author.username"),
+    Field("draft", "boolean", "not ready yet"),
+    Field("merge_status", "string|null", "`mergeable`, or what stands in its way", "detailed_merge_status"),
+    Field("auto_merge", "boolean", "merges by itself", "merge_when_pipeline_succeeds"),
+    Field("sha", "string|null", "newest commit of the source branch"),
+    Field("merge_commit_sha", "string|null", "the commit that merged it"),
+    Field("pipeline_id", "integer|null", "its newest pipeline; lists do not tell it", "head_pipeline.id"),
+    Field("pipeline_status", "string|null", "and its state", "head_pipeline.status"),
+    Field("web_url", "string", "address"),
 )
 LOG_PART: Final[Kind] = (
     Field("offset", "integer", "byte of the log at which the text begins"),
@@ -236,12 +283,17 @@ NEW_TRIGGER_TOKEN: Final[Kind] = (
 
 KINDS: Final[Mapping[str, Kind]] = {
     "project": PROJECT,
+    "group": GROUP,
+    "user": USER,
+    "new user": NEW_USER,
+    "member": MEMBER,
     "pipeline": PIPELINE,
     "pipeline details": PIPELINE_DETAILS,
     "change": CHANGE,
     "why": WHY,
     "reason": REASON,
     "job": JOB,
+    "merge request": MERGE_REQUEST,
     "log part": LOG_PART,
     "artifact": ARTIFACT,
     "download": DOWNLOAD,

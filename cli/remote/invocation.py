@@ -136,7 +136,8 @@ class Invocation:
         try:
             yield
         except NotFound as error:
-            place = f" in {self.project}" if "project" in self.__dict__ else ""
+            project = self.__dict__.get("project", "")
+            place = f" in {project}" if project and project not in what else ""
             text = f"There is no {what}{place} on {self.server.url}, or you may not see it"
             raise NotFound(f"{text} ({error}). Next: `{next_command}`.") from error
 

@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 import typer
 
+from auth.secret_token import PERSONAL
 from cli.client import Api
+from cli.git_settings import forget_our_helper, git_is_there, use_our_helper, uses_our_helper
 from cli.remote import completion
 from cli.remote.documents import IDENTITY, document
 from cli.remote.invocation import Invocation, advice_for, with_common_options
@@ -22,6 +24,12 @@ _WITHOUT: Final = frozenset({"project", "server"})
 CREDENTIALS: Final = Path(".perdure/credentials.json")
 """What the first start of an installation on this machine writes."""
 
+_NO_TOKEN: Final = (
+    f"That is no access token, which begins with {PERSONAL}, and was not sent to {{url}}. A password opens only the "
+    "pages. Next: an administrator makes your first token by `perdure token create NAME --user YOU`; on the server's "
+    "machine `perdure login --local` is the first administrator."
+)
+
 
 def _login(
     call: Invocation,
@@ -30,6 +38,9 @@ def _login(
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the token from standard input.")] = False,
     local: Annotated[bool, typer.Option("--local", help="Be the first administrator of `perdure up` here.")] = False,
     keep_default: Annotated[bool, typer.Option("--keep-default", help="Leave the default server as it is.")] = False,
+    git: Annotated[
+        bool | None, typer.Option("--git/--no-git", help="Let git use the token for this server; else it is asked.")
+    ] = None,
 ) -> None:
     """Log in to a server with an access token."""
     if local:
@@ -37,6 +48,8 @@ def _login(
     else:
         url = checked_server(url or call.around.environment.get(SERVER, "") or _asked(call, "Address of the server"))
         token = _token(call, url, token, stdin=stdin)
+        if not token.startswith(PERSONAL):
+            raise Invalid(_NO_TOKEN.format(url=url))
     if url.startswith("http://") and urlsplit(url).hostname not in _NEAR:
         call.out.words(f"Warning: {url} is not encrypted; everybody on the way can read the token.")
     server = Server(url, "the command line", token)
@@ -46,6 +59,7 @@ def _login(
     with changing(path) as held:
         held[0] = held[0].with_login(url, Login(token, user["username"]), make_default=not keep_default)
     call.out.words(f"Logged in to {url} as {user['username']}; the token is in {path}.")
+    _set_up_git(call, url, git)
     _show(call, server, user)
 
 
@@ -66,7 +80,30 @@ def _logout(
             )
         for one in wanted:
             held[0] = held[0].without(one)
+            if git_is_there():
+                forget_our_helper(one)
             call.out.words(f"Forgot the token of {one}. It is still good: `perdure token revoke` would end it.")
+
+
+def _set_up_git(call: Invocation, url: str, wanted: bool | None) -> None:
+    """Let git ask for the token here, if the person says so; where git does already nobody is asked again."""
+    if wanted is None:
+        if not git_is_there():
+            return
+        wanted = uses_our_helper(url) or _says_yes(call, url)
+    elif not wanted and git_is_there():
+        forget_our_helper(url)
+    if wanted:
+        use_our_helper(url)
+        call.out.words(f"git uses it too: `git clone {url}/GROUP/NAME.git`.")
+    else:
+        call.out.words(f"git does not use it; `perdure login {url} --git` would let it.")
+
+
+def _says_yes(call: Invocation, url: str) -> bool:
+    if call.out.yes:
+        return True
+    return call.out.may_ask and typer.confirm(f"Shall git use this token for {url} too?", default=True, err=True)
 
 
 def _whoami(call: Invocation) -> None:

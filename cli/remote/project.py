@@ -10,6 +10,7 @@ from cli.remote.invocation import Invocation, verb
 
 app = typer.Typer(help="List, show and create projects.", no_args_is_help=True)
 
+VisibilityOption = Annotated[str, typer.Option("--visibility", help="private, internal or public.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
 
 
@@ -53,7 +54,7 @@ def create_project(
     path: Annotated[
         str, typer.Argument(metavar="[GROUP/]NAME", help="Where it will be; without a group among your own.")
     ],
-    visibility: Annotated[str, typer.Option("--visibility", help="private, internal or public.")] = "private",
+    visibility: VisibilityOption = "private",
     default_branch: Annotated[str, typer.Option("--default-branch", help="Its first branch.")] = "main",
 ) -> None:
     """Create a project with an empty repository."""
@@ -62,7 +63,7 @@ def create_project(
     if group:
         from urllib.parse import quote
 
-        with call.naming(f"group {group}", "perdure project list"):
+        with call.naming(f"group {group}", f"perdure group create {group}"):
             wanted["namespace_id"] = call.api.get(f"/namespaces/{quote(group, safe='')}")["id"]
     made = call.api.post("/projects", name=name, path=name, **wanted)
     call.out.words(f"Made. Next: `git push {made['http_url_to_repo']} {default_branch}`.")

@@ -174,7 +174,7 @@ def create_runner(
         with call.naming(f"project {call.project}", "perdure project list"):
             wanted["project_id"] = call.api.get(call.home)["id"]
     elif kind == "group":
-        with call.naming(f"group {group}", "perdure project list"):
+        with call.naming(f"group {group}", "perdure group list"):
             wanted["group_id"] = call.api.get(f"/groups/{quote(group, safe='')}")["id"]
     made = call.api.post("/user/runners", **wanted)
     access = ["--url", call.server.url, "--token", made["token"]]

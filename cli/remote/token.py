@@ -4,16 +4,20 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.remote import completion
 from cli.remote.documents import NEW_TOKEN, TOKEN, document, documents
 from cli.remote.invocation import Invocation, verb
 from cli.remote.moments import ago
-from domain.errors import Invalid, NotFound
+from cli.remote.people import user_named
+from domain.errors import Invalid
 
 app = typer.Typer(help="Create, list and revoke access tokens.", no_args_is_help=True)
 
 _IN_USE: Final = "self"
 
-UserOption = Annotated[str, typer.Option("--user", help="Of somebody else, for administrators.")]
+UserOption = Annotated[
+    str, typer.Option("--user", help="Of somebody else, for administrators.", autocompletion=completion.users)
+]
 
 
 @verb(app, "create", project=False)
@@ -27,7 +31,7 @@ def create_token(
     """Make a token; prints it, this once."""
     wanted: dict[str, Any] = {"name": name, "scopes": scopes or ["api"]}
     wanted |= {"expires_at": expires_at} if expires_at else {}
-    owner = f"/users/{_user_id(call, user)}" if user else "/user"
+    owner = f"/users/{user_named(call, user)['id']}" if user else "/user"
     made = document(NEW_TOKEN, call.api.post(f"{owner}/personal_access_tokens", **wanted))
     if call.out.as_json:
         call.out.document(made)
@@ -44,7 +48,7 @@ def list_tokens(
 ) -> None:
     """List tokens, without what they are."""
     wanted: dict[str, Any] = {} if everything else {"state": "active"}
-    wanted["user_id"] = _user_id(call, user) if user else call.api.get("/user")["id"]
+    wanted["user_id"] = user_named(call, user)["id"] if user else call.api.get("/user")["id"]
     found = documents(TOKEN, call.api.listed("/personal_access_tokens", **wanted))
     if call.out.as_json:
         call.out.document(found)
@@ -75,10 +79,3 @@ def revoke_token(
     with call.naming(f"token {token}", "perdure token list"):
         call.api.delete(f"/personal_access_tokens/{token}")
     call.out.words(f"Revoked token {token}.")
-
-
-def _user_id(call: Invocation, username: str) -> int:
-    found = call.api.get("/users", username=username)
-    if not found:
-        raise NotFound(f"There is no user {username} on {call.server.url}.")
-    return int(found[0]["id"])

@@ -18,7 +18,12 @@ from domain.errors import Invalid, Refused
 app = typer.Typer(help="CI/CD variables of a project, a group or the instance.", no_args_is_help=True)
 
 KeyArgument = Annotated[str, typer.Argument(metavar="NAME", help="The variable.", autocompletion=completion.variables)]
-GroupOption = Annotated[str, typer.Option("--group", metavar="PATH", help="Of this group instead of a project.")]
+GroupOption = Annotated[
+    str,
+    typer.Option(
+        "--group", metavar="PATH", help="Of this group instead of a project.", autocompletion=completion.groups
+    ),
+]
 InstanceOption = Annotated[bool, typer.Option("--instance", help="Of every project; for administrators.")]
 ScopeOption = Annotated[str, typer.Option("--scope", help="Environments that get it: `production`, `review/*`.")]
 _ALL: Final = "*"
@@ -143,7 +148,7 @@ def _value(call: Invocation, key: str, *, keep_end: bool) -> str:
 
 
 def _listed(call: Invocation, owner: _Owner) -> list[dict[str, Any]]:
-    with call.naming(owner.name, "perdure project list"):
+    with call.naming(owner.name, "perdure group list" if owner.name.startswith("group ") else "perdure project list"):
         return call.api.listed(owner.route())
 
 

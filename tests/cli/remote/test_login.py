@@ -37,6 +37,11 @@ async def test_a_wrong_token_is_refused_and_not_kept(site: Site, nobody: Shell) 
     assert not config_of(nobody).exists()
 
 
+async def test_a_password_is_no_token_and_never_gets_to_the_server(site: Site, nobody: Shell) -> None:
+    done = await nobody("login", site.services.settings.url, "--stdin", stdin="GnkgH3sYrBxXTsIFOWlpLLkg\n")
+    assert (done.code, "That is no access token" in done.err, "Gnkg" in done.err) == (2, True, False)
+
+
 async def test_what_is_no_token_never_gets_to_the_server(site: Site, nobody: Shell) -> None:
     done = await nobody("login", site.services.settings.url, "--stdin", stdin="two words\n")
     assert (done.code, "characters that no token has" in done.err) == (2, True)
@@ -69,6 +74,8 @@ async def test_a_token_that_is_typed_is_not_seen(site: Site, nobody: Shell) -> N
         await terminal.until("Access token")
         await terminal.until_hidden()
         terminal.write(f"{site.root.token}\n")
+        await terminal.until("Shall git use this token")
+        terminal.write("n\n")
         assert await terminal.end() == 0, terminal.shown
     assert "Logged in to" in terminal.shown
     assert site.root.token not in terminal.shown
