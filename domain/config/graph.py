@@ -152,17 +152,18 @@ class Graph:
     def _picked(
         self, draft: JobDraft, name: str, entry: NeedEntry, matrix: Matrix, values: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """The instances with the picked values, which may name the values of this job's own matrix."""
+        """The instances with the picked values, or with their names; values may name those of this job's own matrix."""
         known = {frozenset(one.values.items()): one.name for one in self._instances.get(name, ()) if one}
+        names = set(known.values())
         self._budget.spend(len(known), draft.place)
         found = []
         for picked in instances(name, matrix):
             own = {key: with_matrix_values(value, values) for key, value in picked.values.items()}
-            target = known.get(frozenset(own.items()))
-            if target is not None:
+            wanted = f"{name}: [{', '.join(own.values())}]"
+            target = known.get(frozenset(own.items()), wanted)
+            if target in names:
                 found.append(target)
             elif not entry.optional:
-                wanted = f"{name}: [{', '.join(own.values())}]"
                 self._fault(draft, f"undefined need: {wanted}", "needs", entry.place)
         return tuple(found)
 

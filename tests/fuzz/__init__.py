@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing: `make fuzz`. Its short form runs with the tests."""
+"""The compiler under random configurations: mutated ones (`make fuzz`), and right ones (`tests.fuzz.valid`)."""

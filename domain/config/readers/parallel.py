@@ -50,14 +50,19 @@ def read_picked(field: Field) -> Matrix | None:
 
 
 def instances(name: str, parallel: int | Matrix) -> tuple[Instance, ...]:
-    """Every instance in order: `name 1/3`, or `name: [v1, v2]` with the first key of a mapping outermost."""
+    """Every instance in order: `name 1/3`, or `name: [v1, v2]` with the first key of a mapping outermost.
+
+    Of combinations that make the same name the last is the job, and the others are counted all the same, as in GitLab's
+    `Normalizer`.
+    """
     if isinstance(parallel, int):
         return tuple(Instance(f"{name} {index}/{parallel}", index, parallel, {}) for index in range(1, parallel + 1))
     rows = list(_rows(parallel))
-    return tuple(
-        Instance(f"{name}: [{', '.join(row.values())}]", index, len(rows), row)
-        for index, row in enumerate(rows, start=1)
-    )
+    found: dict[str, Instance] = {}
+    for index, row in enumerate(rows, start=1):
+        full_name = f"{name}: [{', '.join(row.values())}]"
+        found[full_name] = Instance(full_name, index, len(rows), row)
+    return tuple(found.values())
 
 
 def count_rows(matrix: Matrix) -> int:

@@ -103,13 +103,20 @@ def test_rows_are_counted_up_to_the_limit(sizes: list[list[int]]) -> None:
     [
         (({"A": ("a", "b", "a")},), ["a: [a]", "a: [b]"]),
         (({"A": ("a",), "B": ("b",)}, {"B": ("b",), "A": ("a",)}), ["a: [a, b]"]),
-        (({"A": ("a",)}, {"B": ("a",)}), ["a: [a]", "a: [a]"]),
     ],
 )
 def test_a_combination_that_comes_twice_counts_once(matrix: Any, names: list[str]) -> None:
     made = instances("a", matrix)
     assert [one.name for one in made] == names
     assert {one.total for one in made} == {len(names)}
+
+
+def test_of_combinations_with_the_same_name_the_last_is_the_job() -> None:
+    made = instances("a", ({"A": ("a", "b")}, {"B": ("a",)}))
+    assert [(one.name, one.index, one.total, one.values) for one in made] == [
+        ("a: [a]", 3, 3, {"B": "a"}),
+        ("a: [b]", 2, 3, {"A": "b"}),
+    ]
 
 
 def test_a_product_without_end_is_refused_at_once() -> None:
