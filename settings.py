@@ -368,6 +368,10 @@ class Settings(BaseSettings):
     server's user, from whom its folders are hidden), `server` (the server's user, who may read them), or `auto`: as
     the user `perdure-jobs` if root starts Perdure, else in namespaces where the kernel gives them to everybody, else as
     the server's user."""
+    unsupported_keywords: str = Field(default="run", pattern="^(run|refuse)$")
+    """What becomes of jobs that ask the built-in runner for image, services or cache: it has neither containers nor
+    caches. `run`: they run without, on this machine, and their logs say so; `refuse`: they fail at once as
+    `runner_unsupported`."""
     auto_devops: bool = False
     """Whether commits without a configuration get ours (`Auto-DevOps.gitlab-ci.yml`); a project may say otherwise."""
     registration_tokens: bool = True

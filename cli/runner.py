@@ -12,7 +12,7 @@ import typer
 from cli.exit_codes import exit_code
 from domain.errors import Invalid, NotFound, PerdureError
 from fleet.client import RunnerClient, api_base
-from fleet.config import EXECUTORS, FleetConfig, RunnerEntry, add_runner, load_config, placed, system_id
+from fleet.config import EXECUTORS, WAYS, FleetConfig, RunnerEntry, add_runner, heeding, load_config, placed, system_id
 from fleet.executors.hidden_folders import HiddenFolders
 from fleet.executors.job_user import JobUser
 from fleet.executors.rights import JobRights
@@ -42,6 +42,13 @@ def run(
         list[Path] | None,
         typer.Option(help="Hide this folder from jobs, but for their own in it, and other processes."),
     ] = None,
+    unsupported_keywords: Annotated[
+        str,
+        typer.Option(
+            help="What becomes of jobs that ask for image, services or cache, instead of what config.toml says: "
+            "run (without them) or refuse."
+        ),
+    ] = "",
 ) -> None:
     """Take jobs and run them until told to end.
 
@@ -52,7 +59,7 @@ def run(
         fleet = load_config(config)
         if not fleet.runners:
             raise NotFound(f"{config} holds no [[runners]]; add one with `perdure runner register --config {config}`")
-        fleet = placed(fleet, builds_dir)
+        fleet = heeding(placed(fleet, builds_dir), unsupported_keywords)
         asyncio.run(_run(fleet, config.resolve().parent, _rights(fleet, user, hide or [])))
     except PerdureError as error:
         _fail(error)
@@ -98,6 +105,7 @@ async def _run(fleet: FleetConfig, folder: Path, rights: JobRights | None) -> No
     whose = f"as {rights.name}" if rights else "as the user of this process"
     log = logging.getLogger(__name__)
     log.info("runner with %d entries starts, process %d; it runs jobs %s", len(fleet.runners), os.getpid(), whose)
+    log.info("jobs that ask for image, services or cache %s", WAYS[fleet.unsupported_keywords])
     await process.run()
 
 

@@ -14,6 +14,7 @@ from cli.bootstrap import last_found
 from cli.down import front_left
 from cli.exit_codes import ExitCode
 from cli.up import is_ready, supervisor_runs, temporal_ui
+from fleet.config import WAYS
 from pods.child import Child
 from pods.process import is_alive
 from pods.run_folder import RunFolder
@@ -30,6 +31,7 @@ JOBS_RUN = {
 }
 """What the built-in runner's jobs may do, by what `PERDURE_JOBS_AS` came to; else they run as the user of that name."""
 JOBS_RUN_AS_USER = "Jobs of the built-in runner run as the user {name}, who cannot read what the server keeps."
+UNSUPPORTED = "It has neither containers nor caches: jobs that ask for image, services or cache {become}."
 NOT_TOLD = "The built-in runner does not run: the server could not be told as whom its jobs would. Try `perdure up`."
 
 
@@ -102,7 +104,8 @@ def _of_jobs(settings: Settings, *, running: bool) -> str:
     found = last_found(settings)
     if found is None:
         return NOT_TOLD if running and runner_config(settings).exists() else ""
-    return found.warning or JOBS_RUN.get(found.jobs_as) or JOBS_RUN_AS_USER.format(name=found.jobs_as)
+    whose = found.warning or JOBS_RUN.get(found.jobs_as) or JOBS_RUN_AS_USER.format(name=found.jobs_as)
+    return f"{whose}\n{UNSUPPORTED.format(become=WAYS[settings.unsupported_keywords])}"
 
 
 def _state(child: ChildStatus) -> tuple[str, str]:

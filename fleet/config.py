@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,13 @@ EXECUTORS: Final = ("shell",)
 DEFAULT_CHECK_INTERVAL: Final = 3.0
 DELIVER_FOR: Final = 24 * 3600.0
 BUILDS_DIR: Final = Path("builds")
+RUN: Final = "run"
+REFUSE: Final = "refuse"
+WAYS: Final[Mapping[str, str]] = {
+    RUN: "run on this machine without, and their logs say so",
+    REFUSE: "fail at once as `runner_unsupported`",
+}
+"""What may become of jobs that ask for containers or caches, by the word of the configuration, and in words."""
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 _TOKEN_START: Final = re.compile(r"^(?:glrt-(?:t[123]_)?|glrtr-|t[123]_)")
@@ -52,8 +59,9 @@ class RunnerEntry:
 class FleetConfig:
     """The whole file. Durations are seconds.
 
-    The last four come from the table `[perdure]`: where running jobs are remembered, how waits grow and what
-    `Retry-After` may ask for, how long an undelivered result is offered before it is left to the next start.
+    `state_dir` and the last three come from the table `[perdure]`: where running jobs are remembered, how waits grow
+    and what `Retry-After` may ask for, how long an undelivered result is offered before it is left to the next start,
+    what becomes of jobs that ask for what this runner does not do (`WAYS`).
     """
 
     runners: tuple[RunnerEntry, ...]
@@ -63,6 +71,7 @@ class FleetConfig:
     shutdown_timeout: float = 30.0
     backoff: Backoff = field(default_factory=Backoff)
     deliver_for: float = DELIVER_FOR
+    unsupported_keywords: str = RUN
 
 
 def load_config(path: Path) -> FleetConfig:
@@ -96,6 +105,7 @@ def load_config(path: Path) -> FleetConfig:
             retry_after_limit=_number(path, own, "max_retry_after", defaults.retry_after_limit),
         ),
         deliver_for=_number(path, own, "deliver_for", DELIVER_FOR),
+        unsupported_keywords=_one_of(path, own, "unsupported_keywords", tuple(WAYS)),
     )
 
 
@@ -129,6 +139,13 @@ def placed(config: FleetConfig, builds_dir: Path | None) -> FleetConfig:
     if builds_dir is None:
         return config
     return replace(config, runners=tuple(replace(entry, builds_dir=builds_dir.resolve()) for entry in config.runners))
+
+
+def heeding(config: FleetConfig, unsupported_keywords: str) -> FleetConfig:
+    """The configuration with another answer to what this runner does not do; empty leaves it as it is."""
+    if unsupported_keywords and unsupported_keywords not in WAYS:
+        raise Invalid(f"--unsupported-keywords is {unsupported_keywords!r}; use one of {', '.join(WAYS)}")
+    return replace(config, unsupported_keywords=unsupported_keywords or config.unsupported_keywords)
 
 
 def system_id(folder: Path) -> str:
@@ -197,6 +214,14 @@ def _text(path: Path, table: Mapping[str, Any], key: str, default: str, place: s
     value = table.get(key, default)
     if not isinstance(value, str):
         raise Invalid(f"{path}: {place}: `{key}` must be text in quotes, not {value!r}")
+    return value
+
+
+def _one_of(path: Path, table: Mapping[str, Any], key: str, words: Sequence[str]) -> str:
+    """One of these words; the first is the default."""
+    value = _text(path, table, key, words[0])
+    if value not in words:
+        raise Invalid(f"{path}: `{key}` is {value!r}; use one of {', '.join(words)}")
     return value
 
 

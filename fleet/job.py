@@ -81,7 +81,10 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything a runner is told about one job; `timeout` is seconds, `inputs` are values as JSON has them."""
+    """Everything a runner is told about one job; `timeout` is seconds, `inputs` are values as JSON has them.
+
+    Of containers there are only the names, which may hold variables.
+    """
 
     id: int
     token: str
@@ -96,6 +99,8 @@ class Job:
     steps: tuple[Step, ...] = ()
     artifacts: tuple[ArtifactRequest, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
+    image: str = ""
+    services: tuple[str, ...] = ()
     has_cache: bool = False
     features: Features = field(default_factory=Features)
 
@@ -121,7 +126,9 @@ def read_job(payload: Mapping[str, Any]) -> Job:
         steps=tuple(Step(_text(item, "name"), _texts(item, "script")) for item in _objects(payload, "steps")),
         artifacts=tuple(_read_artifact(item) for item in _objects(payload, "artifacts")),
         dependencies=tuple(_read_dependency(item) for item in _objects(payload, "dependencies")),
-        has_cache=any(_texts(item, "paths") for item in _objects(payload, "cache")),
+        image=_text(_object(payload, "image"), "name"),
+        services=tuple(name for item in _objects(payload, "services") if (name := _text(item, "name"))),
+        has_cache=any(_texts(item, "paths") or item.get("untracked") is True for item in _objects(payload, "cache")),
         features=_read_features(_object(payload, "features")),
     )
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from domain.errors import PerdureError
 from domain.masking import TOKEN_PREFIXES
 from fleet.artifacts import Artifacts
 from fleet.client import JobKey, RunnerClient
+from fleet.config import RUN
 from fleet.delivery import Delivery, DeliveryTimes
 from fleet.executors.hands import Hands
 from fleet.executors.process import Group
@@ -22,6 +24,7 @@ from fleet.stages import Stages, StageTimes
 from fleet.state import JobRecord, JobStore, finished
 from fleet.stop import Cause, Stop
 from fleet.trace import DEFAULT_LIMIT, Trace
+from fleet.unsupported import accepts
 from fleet.verdict import Verdict, failed
 
 LIVE_CALL_GRACE = 5.0
@@ -32,11 +35,15 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Times of a job's run, and how many bytes of script output its log keeps."""
+    """Times of a job's run, how many bytes of script output its log keeps, and what it may ask for.
+
+    `unsupported` says what becomes of a job that asks for what this runner does not do (`fleet.config.WAYS`).
+    """
 
     delivery: DeliveryTimes = field(default_factory=DeliveryTimes)
     stages: StageTimes = field(default_factory=StageTimes)
     output: int = DEFAULT_LIMIT
+    unsupported: str = RUN
 
 
 class JobRun:
@@ -120,7 +127,8 @@ class JobRun:
             untracked=executor.untracked_files,
             hands=hands,
         )
-        return Stages(self._job, executor, artifacts, trace, self.stop, times, self._client.sleep)
+        accepting = partial(accepts, self._job, workspace.variables, trace, self._limits.unsupported)
+        return Stages(self._job, executor, artifacts, trace, self.stop, times, self._client.sleep, accepting)
 
     def _make_workspace(self) -> tuple[Workspace | None, str]:
         try:

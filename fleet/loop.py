@@ -136,7 +136,7 @@ class RunnerProcess:
         self, entry: RunnerEntry, client: RunnerClient, payload: Mapping[str, Any], slot: int
     ) -> asyncio.Task[None]:
         place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._rights)
-        limits = replace(self._limits, output=entry.output_limit)
+        limits = replace(self._limits, output=entry.output_limit, unsupported=self._config.unsupported_keywords)
         job = read_job(payload)
         job_run = JobRun(job, place, client, self._store, limits)
         task = asyncio.create_task(job_run.run())

@@ -13,6 +13,7 @@ from fleet.job import AFTER_SCRIPT, Job
 from fleet.job_inputs import with_inputs
 from fleet.stop import GRACEFUL, Cause, Stop
 from fleet.trace import GREEN, RESET, Trace
+from fleet.unsupported import REFUSED
 from fleet.verdict import SUCCESS, Verdict, failed
 
 SOURCE_ATTEMPTS = 3
@@ -51,17 +52,21 @@ class Stages:
         stop: Stop,
         times: StageTimes,
         sleep: Callable[[float], Awaitable[None]],
+        accepts: Callable[[], Awaitable[bool]],
     ) -> None:
-        """`stop` may be ordered at any time; `sleep` is handed in so that tests need not wait."""
+        """`stop` may be ordered at any time; `sleep` is handed in so that tests need not wait.
+
+        `accepts` says in the log what is left out of the job, and whether it is run nevertheless.
+        """
         self._job, self._executor, self._artifacts, self._trace = job, executor, artifacts, trace
-        self._stop, self._times, self._sleep = stop, times, sleep
+        self._stop, self._times, self._sleep, self._accepts = stop, times, sleep, accepts
         self._script_began = False
 
     async def run(self) -> Verdict:
         """Everything from the folders to the uploads; the job's processes are gone when this returns."""
         try:
             verdict = await self._guarded(self._script())
-            if self._goes_on():
+            if verdict is not REFUSED and self._goes_on():
                 if self._script_began:
                     await self._after_script(verdict)
                 verdict = await self._upload(verdict)
@@ -90,9 +95,9 @@ class Stages:
     async def _script(self) -> Verdict:
         with self._trace.section("prepare_executor", 'Preparing the "shell" executor'):
             self._trace.write_line(f"Running with {RUNNER_NAME} {runner_version()}, using the shell executor...")
+            if not await self._accepts():
+                return REFUSED
             await self._executor.prepare()
-            if self._job.has_cache:
-                self._trace.warning("`cache` is not supported by this runner; the job runs without it")
             try:
                 self._job = with_inputs(self._job)
             except Invalid as error:

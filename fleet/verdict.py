@@ -7,6 +7,7 @@ ALWAYS_KNOWN = frozenset({"script_failure", "runner_system_failure", "job_execut
 
 SUBSTITUTES = {
     "image_pull_failure": "runner_system_failure",
+    "runner_unsupported": "runner_system_failure",
     "runner_configuration_error": "script_failure",
     "runner_external_dependency_failure": "runner_system_failure",
 }

@@ -146,9 +146,10 @@ def _rights(settings: Settings) -> tuple[str, ...]:
 
 def _runner(settings: Settings) -> Child:
     config = runner_config(settings)
+    unsupported = ("--unsupported-keywords", settings.unsupported_keywords)
     return Child(
         name="runner",
-        argv=(*PYTHON, "cli.main", "runner", "run", "--config", str(config), *_rights(settings)),
+        argv=(*PYTHON, "cli.main", "runner", "run", *unsupported, "--config", str(config), *_rights(settings)),
         env=child_environment(settings, secrets=False),
         after=("api",),
         only_if=jobs_run_as(settings),

@@ -31,6 +31,7 @@ _FAILURE_REASONS: Final = [
     "runner_configuration_error",
     "runner_external_dependency_failure",
     "runner_interrupted",
+    "runner_unsupported",
     "job_canceled",
 ]
 _MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]

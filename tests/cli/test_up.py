@@ -43,7 +43,9 @@ def test_up_status_kill_up_down(perdure):
     assert (status.returncode, found["running"], found["url"], found["temporal_ui"]) == (0, True, perdure.url, None)
     assert [child["name"] for child in found["children"]] == ["front", "api", "runner"]
     assert found["jobs_as"] == "server"
-    assert "Jobs of the built-in runner run as the server's user" in perdure("status").stdout
+    shown = perdure("status").stdout
+    assert "Jobs of the built-in runner run as the server's user" in shown
+    assert "jobs that ask for image, services or cache run on this machine without" in shown
     assert all(child["alive"] and child["ready"] and child["since"] for child in found["children"])
     before = pids(perdure)
     assert {child["name"]: child["pid"] for child in found["children"]} == before

@@ -57,6 +57,7 @@ shutdown_timeout = 5
 state_dir = "/var/lib/x"
 max_backoff = 2
 deliver_for = 60
+unsupported_keywords = "refuse"
 [[runners]]
 name = "n"
 url = "https://h"
@@ -74,6 +75,7 @@ image = "ignored"
     config = load_config(file)
     assert (config.concurrent, config.check_interval, config.shutdown_timeout) == (8, 1.0, 5.0)
     assert (config.state_dir, config.backoff.ceiling, config.deliver_for) == (Path("/var/lib/x"), 2.0, 60.0)
+    assert config.unsupported_keywords == "refuse"
     (entry,) = config.runners
     assert (entry.token, entry.limit, entry.output_limit) == ("glrt-9", 2, 8192)
     assert entry.environment == (("A", "1"), ("B", "x=y"))
@@ -92,6 +94,7 @@ image = "ignored"
         ("[[runners]]\nurl = 'http://h'\ntoken = 't'\nenvironment = ['A']", "`environment`"),
         ("runners = 3", r"\[\[runners\]\]"),
         ("perdure = 3", r"\[perdure\]"),
+        ("[perdure]\nunsupported_keywords = 'no'", "`unsupported_keywords` is 'no'; use one of run, refuse"),
     ],
 )
 def test_faults_are_named(tmp_path: Path, text: str, message: str) -> None:

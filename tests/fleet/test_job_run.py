@@ -263,3 +263,47 @@ async def test_the_records_on_disk_are_private(server: ProtocolServer, make_run:
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     server.status[1] = "canceled"
     await asyncio.wait_for(task, 20)
+
+
+UNABLE = {
+    "image": {"name": "registry.example.com/ruby:$VERSION"},
+    "services": [{"name": "postgres:16"}, {"name": "redis"}],
+    "cache": [{"key": "k", "untracked": True}],
+}
+
+
+async def test_the_log_begins_with_what_is_left_out_of_the_job(server: ProtocolServer, make_run: MakeRun) -> None:
+    await make_run(payload(["echo ran"], variables={"VERSION": "3.3"}, **UNABLE)).run()
+    assert server.finals[1]["state"] == "success"
+    text = log(server)
+    head = text.partition(":prepare_executor\r")[2].partition(":get_sources\r")[0]
+    said = [line.partition("WARNING: ")[2].partition("\x1b")[0] for line in head.splitlines() if "WARNING" in line]
+    image, *others = said
+    assert image.startswith(
+        "image: this runner has no containers; registry.example.com/ruby:3.3 is not used, scripts run on this machine ("
+    )
+    assert " bash " in image
+    assert others == [
+        "services: this runner has no containers; not started: postgres:16, redis",
+        "cache: this runner keeps no caches; nothing is restored or saved",
+    ]
+
+
+@pytest.mark.parametrize("keyword", UNABLE)
+async def test_a_runner_may_refuse_what_it_cannot_do(server: ProtocolServer, make_run: MakeRun, keyword: str) -> None:
+    limits = replace(LIMITS, unsupported="refuse")
+    features = {"failure_reasons": ["runner_unsupported"]}
+    job = payload(
+        ["echo ran"],
+        after_script=["echo after"],
+        artifacts=[archive("left", when="always")],
+        features=features,
+        **{keyword: UNABLE[keyword]},
+    )
+    await make_run(job, limits).run()
+    await make_run(payload(["echo ran"], 2), limits).run()
+    assert (server.finals[1]["state"], server.finals[1]["failure_reason"]) == ("failed", "runner_unsupported")
+    assert f"ERROR: {keyword}: this runner " in log(server)
+    assert "Uploading" not in log(server)
+    assert not {"ran\n", "after\n"} & {line + "\n" for line in log(server).splitlines()}
+    assert server.finals[2]["state"] == "success"

@@ -147,3 +147,11 @@ async def test_two_processes_do_not_share_a_state_folder(server: ProtocolServer,
         second = RunnerProcess(FleetConfig((), tmp_path / "state"), tmp_path, LIMITS)
         with pytest.raises(Refused):
             await second.run()
+
+
+async def test_what_becomes_of_unsupported_jobs_is_in_the_configuration(server: ProtocolServer, tmp_path: Path) -> None:
+    features = {"failure_reasons": ["runner_unsupported"]}
+    server.queue.append(payload(image={"name": "ruby"}, features=features))
+    async with running(tmp_path, entry(server, tmp_path), unsupported_keywords="refuse"):
+        await server.until(lambda: 1 in server.finals)
+    assert server.finals[1]["failure_reason"] == "runner_unsupported"

@@ -73,6 +73,11 @@ def test_order_and_ports_come_from_the_settings(tmp_path):
     assert children[-1].only_if == tmp_path / "runner" / "jobs_as.json"
 
 
+def test_the_built_in_runner_is_told_what_to_refuse(tmp_path):
+    options = [stack(Settings(home=tmp_path, **given))[-1].argv for given in ({}, {"unsupported_keywords": "refuse"})]
+    assert [argv[argv.index("--unsupported-keywords") + 1] for argv in options] == ["run", "refuse"]
+
+
 def test_no_temporal_child_when_an_address_is_given(tmp_path):
     settings = Settings(home=tmp_path, temporal_address="temporal:7233")
     assert [child.name for child in stack(settings)] == ["front", "api", "runner"]
