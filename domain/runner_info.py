@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+LEGACY_SYSTEM_ID: Final = "<legacy>"
+"""What stands for the id of a process that names none."""
 _WORDS: Final = ("name", "version", "revision", "platform", "architecture", "executor", "shell")
 _LONGEST: Final = 255
 _MOST: Final = 200

@@ -30,7 +30,7 @@ from domain.status import Status
 from domain.stuck import awaits_permission
 from models.columns import Record
 from models.notifications import RUNNERS, pipeline_topic, trace_topic
-from models.repositories import jobs, loading, pipelines, projects, relations, standings
+from models.repositories import jobs, left_out, loading, pipelines, projects, relations, standings
 from models.repositories.artifacts import ARCHIVE
 from models.repositories.audit import Happened
 
@@ -46,6 +46,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         attempts = await jobs.attempts_of(connection, row.first_id)
         standings_now = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
         waits = await _waits_before_play(connection, row)
+        omitted = await left_out.of_job(connection, row.id)
     stuck = standings_now.stuck.get(job_id, "")
     log = await log_of(services, row)
     downstream = await downstream_of(services, project.caller, [row])
@@ -69,6 +70,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         stuck=stuck,
         can_allow=project.caller.is_admin and awaits_permission(stuck),
         waits=waits,
+        left_out=omitted,
         downstream=downstream.get(row.id),
         silent=job_id in standings_now.unresponsive,
         times=services.settings.times,

@@ -8,14 +8,12 @@ from api.runner.body import text
 from api.services import Services
 from auth.secret_token import digest
 from domain.errors import Forbidden
-from domain.runner_info import kept_info
+from domain.runner_info import LEGACY_SYSTEM_ID, kept_info
 from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories import runners
 from models.repositories.candidates import KnownRunner
 from models.repositories.contacts import Contact
-
-LEGACY_SYSTEM_ID = "<legacy>"
 
 _UNKNOWN: Final = "403 Forbidden: no runner has this token; register it again."
 

@@ -146,6 +146,7 @@ REASON: Final[Kind] = (
     Field("stage", "string|null", "of the job"),
     Field("why", "object|null", "the clause that decided (`clause`), what it came to, and what was tried before"),
     Field("stuck_reason", "string|null", "why no runner can take a job that waits"),
+    Field("left_out", "array", "what its runner does not do of what it asks for, in sentences", of="string"),
 )
 WHY: Final[Kind] = (
     Field("pipeline", "object|null", "the clause that let the pipeline be made"),

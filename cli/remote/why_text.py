@@ -24,6 +24,8 @@ def job_lines(reason: Mapping[str, Any]) -> Iterator[str]:
     if reason["why"]:
         yield f"    {_sentence(reason['why'])}"
         yield from _clauses(reason["why"])
+    for sentence in reason["left_out"]:
+        yield f"    {printable(sentence)}"
 
 
 def _group(heading: str, reasons: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -115,3 +115,33 @@ async def test_inputs_of_a_pipeline(site):
         wrong = await client.post(f"{home}/pipeline", json={"ref": "main", "inputs": {"level": "many"}})
     assert names == ["a 1", "a 2", "a 3"]
     assert "provided value is not a number" in wrong.text
+
+
+CONTAINERS = """
+one: {script: x, image: "ruby:3.3", services: [redis], cache: {paths: [vendor]}}
+two: {script: x, image: alpine}
+three: {script: x}
+four: {script: x, image: alpine}
+"""
+INFO = {"name": "perdure-runner", "executor": "shell", "features": {"image": False, "services": False, "cache": False}}
+
+
+async def test_what_the_runner_of_a_job_leaves_out_is_told(site: Site) -> None:
+    pipeline_id = await site.world.pipeline(CONTAINERS)
+    home = f"/api/v4/projects/{site.world.project_id}"
+    docker = {**INFO, "executor": "docker", "features": {"image": True}}
+    taken = [await site.world.request(system_id=who, info=info) for who, info in (("", INFO), ("s_docker", docker))]
+    taken.append(await site.world.request(system_id="", info=INFO))
+    name = f"Runner #{site.world.runner_id} a runner of tests"
+    told = [
+        f"{name} has no containers: `image` ruby:3.3 is not used.",
+        f"{name} has no containers: `services` redis are not started.",
+        f"{name} keeps no caches: `cache` is neither restored nor saved.",
+    ]
+    async with site.client(site.root) as client:
+        why = (await client.get(f"{home}/pipelines/{pipeline_id}/why")).json()
+        one, two = [(await client.get(f"{home}/jobs/{job.json()['id']}/why")).json() for job in taken[:2]]
+        page = (await client.get(f"/{await site.path()}/-/jobs/{one['id']}")).text
+    assert {job["name"]: job["left_out"] for job in why["jobs"]} == {"one": told, "two": [], "three": [], "four": []}
+    assert (one["left_out"], two["left_out"]) == (told, [])
+    assert all(f'<p class="notice">{sentence}</p>' in page for sentence in told)

@@ -116,3 +116,12 @@ def test_the_runner_of_this_machine_is_still_there(nobody: Shell) -> None:
     assert done.code == 3
     assert "perdure runner register --config none.toml" in done.err
     assert nobody.run("runner", "register", "--url", "http://x", "--token", "t", "--executor", "?").code == 2
+
+
+async def test_what_a_runner_leaves_out_of_a_job_is_told(site: Site, shell: Shell) -> None:
+    await site.world.pipeline("one: {script: x, image: ruby}\n")
+    await site.world.request(info={"executor": "shell", "features": {"image": False}})
+    (told,) = (await document(shell, "job", "why", "one"))["left_out"]
+    assert told.endswith("has no containers: `image` ruby is not used.")
+    assert told in (await shell("job", "why", "one")).out
+    assert told in (await shell("pipeline", "why")).out
