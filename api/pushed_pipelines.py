@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from api.merge_requests.pushed_options import carry_out_options
 from api.merge_requests.refresh import refresh_of
 from api.prepared_pipelines import Prepared, prepared
 from api.push_contributions import pushed
@@ -27,6 +28,7 @@ async def finish(
     async with services.database.read() as connection:
         push = await pushes.get(connection, push_id)
     wanted = [update for update in moved if (update.is_branch or update.is_tag) and not update.is_delete]
+    of_requests = await carry_out_options(services, project, push, moved)  # pipelines know them by now
     if "ci.no_pipeline" in push.options or len(wanted) > _MOST_PIPELINES:
         wanted = []
     made, contributed, languages = await asyncio.gather(
@@ -49,6 +51,7 @@ async def finish(
             now, caller_id = services.clock(), push.user_id
             await environment_lifecycle.stop_of_branch(connection, project.id, gone, now, caller_id=caller_id)
         await refresh.record(connection, services.clock())
+        await of_requests.record(connection, services.clock())
         for one in made:
             if one is not None:
                 pipeline_id = await one.save(services, connection)
@@ -59,7 +62,7 @@ async def finish(
     await services.notifications.notify(MERGES)
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
-    return [*lines, *await refresh.make_pipelines()]
+    return [*lines, *await refresh.make_pipelines(), *of_requests.lines]
 
 
 async def _languages(project: Any, repository: Repository, moved: Sequence[RefUpdate]) -> list[str] | None:

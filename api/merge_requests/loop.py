@@ -10,11 +10,12 @@ from typing import Any, Final
 import structlog
 
 from api.merge_requests import pipelines as owed
-from api.merge_requests.merging import MergeOptions, merge_now, merger, unlock_abandoned
+from api.merge_requests.merging import merge_now, merger, unlock_abandoned
 from api.merge_requests.source_branch import remove_source_branch
 from api.merge_requests.standing import assess
 from api.merge_requests.surroundings import Surroundings, around
 from api.merge_requests.trains import advance_all
+from api.merge_requests.wishes import MergeOptions
 from api.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError, Refused, Unauthenticated
 from domain.merge_requests import AutoMerge, State, Turn, auto_merge_turn

@@ -14,13 +14,12 @@ from api.deps import ProjectAccess, access_to, caller_from
 from api.merge_requests.settling import settle_merged
 from api.merge_requests.source_branch import clean_up
 from api.merge_requests.surroundings import Surroundings, surroundings_of
+from api.merge_requests.wishes import MergeOptions, require_merge
 from api.push import move_permitted
 from api.services import Services
-from auth.permissions import Action
-from domain.errors import Forbidden, PerdureError, Refused, Unauthenticated, Unmergeable
+from domain.errors import PerdureError, Refused, Unauthenticated, Unmergeable
 from domain.merge_requests import CONFLICTS, MergeMethod, State, merge_message
 from domain.merge_train import CarStatus
-from domain.protection import Movement
 from git.merging import MergeResult, fast_forward, is_ancestor, merge, squash
 from git.push import RefUpdate
 from git.rebasing import rebase
@@ -37,16 +36,6 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class MergeOptions:
-    """How somebody wants a merge request merged; empty messages are made by template."""
-
-    squash: bool = False
-    remove_source_branch: bool = False
-    merge_commit_message: str = ""
-    squash_commit_message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MadeMerge:
     """The commits of a merge: `sha` is what the target branch shall be. Without it `conflicts` has the paths."""
 
@@ -54,16 +43,6 @@ class MadeMerge:
     merge_commit_sha: str = ""
     squash_commit_sha: str = ""
     conflicts: tuple[str, ...] = ()
-
-
-async def require_merge(access: ProjectAccess, branch: str) -> None:
-    """Raise `Unauthenticated`, as GitLab does, unless the caller may merge into a branch."""
-    try:
-        access.require(Action.PUSH)
-    except Forbidden as error:
-        raise Unauthenticated("401 Unauthorized") from error
-    if access.protection.refusal(branch, Movement.MERGE, access.level, tag=False):
-        raise Unauthenticated("401 Unauthorized")
 
 
 async def merger(services: Services, here: Surroundings, user_id: int) -> ProjectAccess:

@@ -10,10 +10,11 @@ from typing import Any, Final
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.merge_requests.merging import MadeMerge, MergeOptions, made_merge, merger, move_target
+from api.merge_requests.merging import MadeMerge, made_merge, merger, move_target
 from api.merge_requests.pipelines import PreparedPipeline, Trial, prepared
 from api.merge_requests.standing import assess
 from api.merge_requests.surroundings import Surroundings, surroundings_of
+from api.merge_requests.wishes import MergeOptions
 from api.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
 from domain.merge_requests import CONFLICTS, EventType, State, is_draft

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 from fastapi import Depends
 
 from api.deps import ProjectAccess, ServicesDep, access_to
-from api.merge_requests.merging import require_merge
 from api.merge_requests.standing import Assessment, assess
 from api.merge_requests.surroundings import Surroundings, around
+from api.merge_requests.wishes import require_change, require_merge
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pipelines import full as full_pipeline
 from api.v4.representation.merge_requests import Around, Details, detailed, people_of
-from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.diffs import changed_files
 from models.repositories import merge_requests, relations
@@ -37,11 +36,7 @@ class MergeRequestAccess:
 
     def require_change(self) -> None:
         """Raise unless the caller may change it: its author may, and whoever may push to the project."""
-        if self.project.caller.is_known and self.project.caller.user_id == self.row.author_id:
-            self.project.require(Action.SEE)
-            if not self.project.row.archived:
-                return
-        self.project.require(Action.PUSH)
+        require_change(self.project, self.row)
 
 
 async def merge_request_of(iid: Id, project: ProjectDep, services: ServicesDep) -> MergeRequestAccess:

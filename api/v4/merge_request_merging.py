@@ -7,9 +7,10 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.deps import ServicesDep, access_to
-from api.merge_requests.merging import CANNOT, MergeOptions, merge_now, require_merge
+from api.merge_requests.merging import CANNOT, merge_now
 from api.merge_requests.source_branch import rebase_source
 from api.merge_requests.standing import Assessment, assess
+from api.merge_requests.wishes import MergeOptions, merge_by_itself, require_merge, strategy_of
 from api.services import Services
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, shown
 from api.v4.parameters import Optionals, given
@@ -99,8 +100,7 @@ async def merge_merge_request(
     check_sha(found, asked.sha)
     options = options_of(found, asked)
     if later:
-        trains = found.here.target.merge_trains_enabled
-        await set_auto_merge(services, found, AutoMerge.TRAIN if trains else AutoMerge.MERGE, options)
+        await set_auto_merge(services, found, strategy_of(found.here.target), options)
     else:
         if assessment.target_head is None:
             raise Unmergeable(CANNOT)
@@ -129,17 +129,9 @@ async def set_auto_merge(
     services: Services, found: MergeRequestAccess, strategy: AutoMerge, options: MergeOptions
 ) -> None:
     """Have a merge request merged, or put on its train, in the caller's name as soon as nothing is in its way."""
-    values = {
-        "auto_merge": strategy,
-        "auto_merge_user_id": found.project.caller.user_id,
-        "merge_options": {name: getattr(options, name) for name in MergeOptions.__slots__},
-        "merge_error": "",
-    }
+    row, user_id = found.row, found.project.caller.user_id
     async with services.database.write() as connection:
-        row = await merge_requests.lock(connection, found.row.id)
-        if row is None or row.state != State.OPENED or row.head_sha != found.row.head_sha:
-            raise Refused("SHA does not match HEAD of source branch: it has changed meanwhile")
-        await merge_requests.change(connection, row.id, services.clock(), **values)
+        await merge_by_itself(connection, row.id, row.head_sha, user_id, strategy, options, services.clock())
     await services.notifications.notify(MERGES)
 
 

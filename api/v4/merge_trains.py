@@ -8,8 +8,9 @@ from fastapi.responses import JSONResponse
 
 from api.audit import record
 from api.deps import ProjectAccess, ServicesDep
-from api.merge_requests.merging import CANNOT, require_merge
+from api.merge_requests.merging import CANNOT
 from api.merge_requests.standing import assess
+from api.merge_requests.wishes import require_merge
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.encoded_paths import decoded
