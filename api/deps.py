@@ -118,12 +118,16 @@ CallerDep = Annotated[Caller, Depends(caller_of)]
 
 @dataclass(frozen=True, slots=True)
 class ProjectAccess:
-    """A project as one caller may use it. `row` has the columns of `models.tables.Project`."""
+    """A project as one caller may use it. `row` has the columns of `models.tables.Project`.
+
+    `member_level` is what he is there as a member: whoever may see an open project has a `level` without being one.
+    """
 
     row: Any
     caller: Caller
     level: int
     protection: Protection
+    member_level: int = 0
 
     def require(self, action: Action) -> None:
         """Raise unless the caller may do it."""
@@ -186,7 +190,7 @@ async def access_to(
         level = level_of(caller, member, row.visibility)
         require(caller, Action.SEE, level, row.visibility)
         protection = await protected_refs.of_project(connection, row.id)
-    access = ProjectAccess(row, caller, level, protection)
+    access = ProjectAccess(row, caller, level, protection, member)
     access.require(least)
     return access
 

@@ -231,3 +231,50 @@ def require_schedule(caller: Caller, action: ScheduleAction, level: int, *, is_o
     if not caller.is_known:
         raise Unauthenticated("401 Unauthorized")
     raise Forbidden("403 Forbidden")
+
+
+class NoteAction(StrEnum):
+    """What a caller wants to do with notes on a merge request that he may read; to write one he only has to be known.
+
+    Source of the rules: GitLab's `NotePolicy`.
+    """
+
+    INTERNAL = "internal"
+    """Read, write and change those that are for members."""
+    CHANGE = "change"
+    """Change a note, or delete it."""
+    RESOLVE = "resolve"
+
+
+def may_note(caller: Caller, action: NoteAction, level: int, member_level: int, *, is_author: bool = False) -> bool:
+    """Whether a caller may do it. `level` is his in the project, `member_level` the one that he has as a member.
+
+    `is_author`: the note is his; for resolving, the merge request. Who reads a public project is no reporter of it.
+    """
+    answers = {
+        NoteAction.INTERNAL: caller.is_admin or member_level >= REPORTER,
+        NoteAction.CHANGE: is_author or level >= MAINTAINER,
+        NoteAction.RESOLVE: is_author or level >= DEVELOPER,
+    }
+    return caller.is_known and answers[action]
+
+
+def require_note(caller: Caller, action: NoteAction, level: int, member_level: int, *, is_author: bool = False) -> None:
+    """Raise unless the caller, who may read the merge request, may do it."""
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")
+    if not may_note(caller, action, level, member_level, is_author=is_author):
+        raise Forbidden("403 Forbidden")
+
+
+def require_planning(caller: Caller, member_level: int) -> None:
+    """Raise unless the caller may write labels and milestones: reporters who are members, as in GitLab."""
+    if not caller.is_known:
+        raise Unauthenticated("401 Unauthorized")
+    if not may_plan(caller, member_level):
+        raise Forbidden("403 Forbidden")
+
+
+def may_plan(caller: Caller, member_level: int) -> bool:
+    """Whether the caller may write labels and milestones."""
+    return caller.is_admin or (caller.is_known and member_level >= REPORTER)

@@ -121,6 +121,7 @@ class Blocker(StrEnum):
     DRAFT = "draft_status"
     NO_COMMITS = "commits_status"
     NOT_APPROVED = "not_approved"
+    NOT_RESOLVED = "discussions_not_resolved"
     CI_RUNNING = "ci_still_running"
     CI_MUST_PASS = "ci_must_pass"  # noqa: S105  (no password)
     CHECKING = "checking"
@@ -141,14 +142,17 @@ _RUNNING: Final = frozenset(
 class Standing:
     """All that decides whether a merge request may be merged.
 
-    `pipeline` is the status of the head pipeline, empty for none. `goes_together` is None while nobody has looked;
-    `contains_target` says whether the source branch has all commits of the target's.
+    `resolved` is whether all threads are. `pipeline` is the status of the head pipeline, empty for none.
+    `goes_together` is None while nobody has looked; `contains_target` says whether the source branch has all commits of
+    the target's.
     """
 
     state: State
     draft: bool = False
     has_commits: bool = True
     approvals_missing: int = 0
+    resolved: bool = True
+    resolved_required: bool = False
     pipeline: str = ""
     pipeline_required: bool = False
     skipped_is_enough: bool = False
@@ -169,6 +173,7 @@ def blockers(standing: Standing) -> tuple[Blocker, ...]:
         Blocker.DRAFT: standing.draft,
         Blocker.NO_COMMITS: not standing.has_commits,
         Blocker.NOT_APPROVED: standing.approvals_missing > 0,
+        Blocker.NOT_RESOLVED: standing.resolved_required and not standing.resolved,
         Blocker.CI_RUNNING: standing.pipeline_required and standing.is_running,
         Blocker.CI_MUST_PASS: standing.pipeline_required and not standing.is_running and not _passed(standing),
         Blocker.CHECKING: standing.goes_together is None,

@@ -155,3 +155,15 @@ async def _sections(git: GitProcess, limit: int) -> AsyncIterator[bytes]:
             break
     if section.strip():
         yield bytes(section)
+
+
+async def stream_diff(repository: Repository, old: str, new: str) -> AsyncIterator[bytes]:
+    """All that differs between two commits as `git diff` writes it, with binary patches. Raises `Unavailable`."""
+    git = ["-c", "core.quotePath=false", f"--git-dir={repository.path}", "diff-tree", "-r", "-p", "--full-index"]
+    git += ["--binary", "--no-color", "--no-ext-diff", "--no-textconv", *_RENAMES, checked_sha(old), checked_sha(new)]
+    async with start(git) as running:
+        running.stdin.close()
+        while chunk := await running.stdout.read(CHUNK):
+            yield chunk
+        if await running.wait():
+            raise Unavailable(f"git could not compare {old} and {new}: {running.err or 'no message'}")

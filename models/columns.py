@@ -15,6 +15,9 @@ BIG: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
 DOCUMENT: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 """A JSON document."""
 
+DOCUMENT_OR_NULL: TypeEngine[Any] = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+"""The same, with NULL for none."""
+
 
 Record: TypeAlias = Any
 """A row of a result, read by column name; SQLAlchemy's own type of it lists the columns one by one."""
@@ -70,6 +73,11 @@ def moment(*, nullable: bool = True) -> Any:
 def document(default: Any = dict) -> Any:
     """A JSON document, an empty one by default."""
     return Field(default_factory=default, nullable=False, sa_type=DOCUMENT)
+
+
+def document_or_none() -> Any:
+    """A JSON document that may be missing: then the column is NULL, never the word `null` of JSON."""
+    return Field(default=None, nullable=True, sa_type=DOCUMENT_OR_NULL)
 
 
 def table_of(model: type[SQLModel]) -> Table:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import SQLModel
 
-from models.columns import document, key, moment, number, reference
+from models.columns import document, key, moment, number, number_or_none, reference
 from models.tables import COUNTING
 
 _WAITS = text("auto_merge <> ''")
@@ -35,6 +35,7 @@ class MergeRequest(SQLModel, table=True):
         Index("merge_request_by_target", "project_id", "target_branch", "state"),
         Index("merge_request_by_author", "author_id", "state"),
         Index("merge_request_that_waits", "auto_merge", sqlite_where=_WAITS, postgresql_where=_WAITS),
+        Index("merge_request_of_milestone", "milestone_id"),
         Index("merge_request_locked", "locked_at", sqlite_where=_LOCKED, postgresql_where=_LOCKED),
         COUNTING,
     )
@@ -50,6 +51,7 @@ class MergeRequest(SQLModel, table=True):
     description: str = ""
     state: str = "opened"
     labels: list[str] = document(list)
+    milestone_id: int | None = number_or_none()
     assignee_ids: list[int] = document(list)
     reviewer_ids: list[int] = document(list)
     squash: bool = False

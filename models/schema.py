@@ -17,6 +17,8 @@ import models.idempotency
 import models.identities
 import models.incoming_hooks
 import models.job_token_access
+import models.labels
+import models.merge_request_notes
 import models.merge_requests
 import models.mirrors
 import models.pipelines

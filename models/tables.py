@@ -150,7 +150,7 @@ class Project(SQLModel, table=True):
     `merge_method` is `merge`, `rebase_merge` or `ff`, `squash_option` `never`, `always`, `default_on` or `default_off`.
     `merge_pipelines_enabled`: pipelines of merge requests test the result of the merge; `merge_trains_enabled`: they
     are merged one after the other. `approvals_required` of others than the author (and of him, with `author_approval`)
-    are needed; with `reset_approvals` new commits take them away.
+    are needed; with `reset_approvals` new commits take them away. `only_merge_if_resolved`: not before all threads are.
     """
 
     __table_args__ = (UniqueConstraint("namespace_id", "path"), COUNTING)
@@ -191,6 +191,7 @@ class Project(SQLModel, table=True):
     squash_option: str = "default_off"
     only_merge_if_pipeline_succeeds: bool = False
     allow_merge_on_skipped_pipeline: bool = False
+    only_merge_if_resolved: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     remove_source_branch_after_merge: bool = True
     merge_pipelines_enabled: bool = False
     merge_trains_enabled: bool = False

@@ -8,17 +8,18 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.merge_requests import news
-from api.merge_requests.approvals import withdraw_all
+from api.merge_requests.approvals import PUSHED, withdraw_all
 from api.merge_requests.news import Cause
 from api.merge_requests.opening import make_pipeline
 from api.merge_requests.surroundings import Heads, Surroundings, bring_head
 from api.services import Services
 from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
 from domain.merge_request_news import News
+from domain.merge_request_notes import of_auto_merge_given_up
 from domain.merge_requests import AutoMerge, EventType, State, is_draft
 from git.revision import commit_named
 from models.notifications import MERGES, OUTBOX
-from models.repositories import merge_request_events, merge_requests, trains
+from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
 
 _NOWHERE = Heads("", "", "")
 
@@ -44,10 +45,11 @@ async def change(services: Services, here: Surroundings, values: Mapping[str, An
             await merge_requests.require_free(connection, row, target)
         await merge_requests.change(connection, row.id, now, **values)
         if heads is not _NOWHERE:
-            await _stop_waiting(connection, row, now, "its target branch was changed")
+            await _stop_waiting(connection, row, now, "its target branch was changed", user_id)
             moved = {"base_sha": heads.base_sha, "start_sha": heads.start_sha, "merge_status": "unchecked"}
             await merge_requests.move_heads(connection, row.id, now, **moved)
-            await withdraw_all(services, connection, here, Cause(user_id), now)  # they were for another branch
+            why = "changing the target branch"  # they were for another one
+            await withdraw_all(services, connection, here, Cause(user_id), now, why=why)
         elif is_draft(values.get("title", row.title)):
             await trains.leave(connection, row.id, now, "it was marked as a draft")
         await news.note(services, connection, row, News.UPDATE, Cause(user_id), now)
@@ -61,7 +63,7 @@ async def close(services: Services, here: Surroundings, user_id: int) -> None:
     async with services.database.write() as connection:
         if not await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **closed):
             raise NotAllowed("405 Method Not Allowed: only an open merge request can be closed.")
-        await _stop_waiting(connection, here.row, now, "the merge request is closed")
+        await _stop_waiting(connection, here.row, now, "the merge request is closed", user_id)
         await news.note(services, connection, here.row, News.CLOSE, Cause(user_id), now)
     await _tell(services)
 
@@ -85,19 +87,22 @@ async def reopen(services: Services, here: Surroundings, user_id: int) -> None:
         await merge_requests.require_free(connection, row, row.target_branch)
         if not await merge_requests.move_state(connection, row.id, State.CLOSED, now, **opened, **asdict(heads)):
             raise NotAllowed("405 Method Not Allowed: only a closed merge request can be reopened.")
+        await merge_requests.keep_version(connection, row.id, now)
         await here.repository.place(here.ref(EventType.DETACHED), head)
         if head != row.head_sha:
             kind = merge_request_events.PIPELINE
             event_id = await merge_request_events.put(connection, row.id, user_id, kind, head, now)
             if here.target.reset_approvals:
-                await withdraw_all(services, connection, here, Cause(user_id), now)
+                await withdraw_all(services, connection, here, Cause(user_id), now, why=PUSHED)
         await news.note(services, connection, row, News.REOPEN, Cause(user_id), now)
     if event_id is not None:
         await make_pipeline(services, event_id)
     await _tell(services)
 
 
-async def _stop_waiting(connection: AsyncConnection, row: Any, now: datetime, why: str) -> None:
+async def _stop_waiting(connection: AsyncConnection, row: Any, now: datetime, why: str, user_id: int) -> None:
+    if row.auto_merge:
+        await merge_request_notes.add_system(connection, row.id, user_id, of_auto_merge_given_up(why), now)
     await merge_requests.change(connection, row.id, now, auto_merge=AutoMerge.NONE)
     await trains.leave(connection, row.id, now, why)
 

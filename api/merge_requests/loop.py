@@ -18,9 +18,10 @@ from api.merge_requests.trains import advance_all
 from api.merge_requests.wishes import MergeOptions
 from api.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError, Refused, Unauthenticated
+from domain.merge_request_notes import of_auto_merge_given_up
 from domain.merge_requests import AutoMerge, State, Turn, auto_merge_turn
 from models.notifications import MERGES
-from models.repositories import merge_request_events, merge_requests, trains
+from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
 
 EVERY: Final = 1.0
 """Seconds between two looks when nobody says that something has changed; a look without work is a few reads."""
@@ -134,6 +135,8 @@ class MergeLoop:
         now = self._services.clock()
         values: dict[str, Any] = {"auto_merge": AutoMerge.NONE, "merge_error": f"Auto-merge was canceled: {why}."}
         async with self._services.database.write() as connection:
-            await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **values)
+            if await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **values):
+                said = of_auto_merge_given_up(why)
+                await merge_request_notes.add_system(connection, here.row.id, here.row.auto_merge_user_id, said, now)
         log.info("an automatic merge was given up", merge_request=here.reference, why=why)
         return True

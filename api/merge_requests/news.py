@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.merge_requests import system_notes
 from api.merge_requests.standing import known_so_far
 from api.merge_requests.surroundings import Surroundings, around
 from api.services import Services
@@ -23,26 +24,29 @@ from models.repositories.happenings import Happening
 class Cause:
     """Who did it, and why: `oldrev` is where the source branch was before a push.
 
-    `system_action` names what we did by ourselves because of it.
+    `system_action` names what we did by ourselves because of it. `note` is what is noted of it on the merge request,
+    where that is something else than the news.
     """
 
     user_id: int
     oldrev: str = ""
     system_action: str = ""
+    note: str = ""
 
 
 async def note(
     services: Services, connection: AsyncConnection, before: Any, news: News, cause: Cause, now: datetime
 ) -> None:
-    """Note news of a merge request, which was `before`: a contribution of somebody, and what webhooks are told."""
+    """Note news of a merge request, which was `before`: on itself, as a contribution, and for webhooks."""
+    after = await merge_requests.get(connection, before.id)
+    if after is not None:
+        words = {"oldrev": cause.oldrev, "instead": cause.note}
+        await system_notes.write(services, connection, before, after, news, cause.user_id, now, **words)
     if news in OF_NEWS and not cause.system_action:
         target = Target(MERGE_REQUEST, before.id, before.iid, before.title)
         made = Contribution(before.project_id, cause.user_id, OF_NEWS[news], target)
         await contributions.add(connection, [made], now)
-    if not wants(await happenings.watched(connection, before.project_id), Event.MERGE_REQUEST):
-        return
-    after = await merge_requests.get(connection, before.id)
-    if after is None:
+    if after is None or not wants(await happenings.watched(connection, before.project_id), Event.MERGE_REQUEST):
         return
     here = await around(services, connection, after)
     await happenings.note(connection, [await happening_of(connection, here, before, news, cause)], now)

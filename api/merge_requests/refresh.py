@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.merge_requests import news
-from api.merge_requests.approvals import withdraw_all
+from api.merge_requests.approvals import PUSHED, withdraw_all
 from api.merge_requests.news import Cause
 from api.merge_requests.pipelines import carry_out
 from api.merge_requests.settling import settle_merged
@@ -21,11 +21,12 @@ from api.merge_requests.surroundings import Heads, around, bring_head
 from api.services import Services
 from domain.errors import NotFound, PerdureError
 from domain.merge_request_news import News
+from domain.merge_request_notes import of_auto_merge_given_up
 from domain.merge_requests import OPEN, REFS, AutoMerge, EventType, State, ref_of
 from git.push import RefUpdate
 from git.ref_listing import refs_within
 from git.repository import Repository
-from models.repositories import merge_request_events, merge_requests, trains
+from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
 
 log = structlog.get_logger()
 
@@ -66,6 +67,9 @@ class Refresh:
             connection, row.id, now, **asdict(heads), merge_status="unchecked", auto_merge=AutoMerge.NONE
         )
         await trains.leave(connection, row.id, now, "new commits were pushed to the source branch")
+        if row.auto_merge:
+            said = of_auto_merge_given_up("the source branch was updated")
+            await merge_request_notes.add_system(connection, row.id, self.user_id, said, now)
         cause = Cause(self.user_id, oldrev=row.head_sha)
         await news.note(self.services, connection, row, News.UPDATE, cause, now)
         await self._reset_approvals(connection, row, now)
@@ -82,7 +86,7 @@ class Refresh:
         here = await around(self.services, connection, row)
         if here.target.reset_approvals:
             cause = Cause(self.user_id, system_action="approvals_reset_on_push")
-            await withdraw_all(self.services, connection, here, cause, now)
+            await withdraw_all(self.services, connection, here, cause, now, why=PUSHED)
 
     async def _close(self, connection: AsyncConnection, seen: Any, now: datetime) -> None:
         """The source branch is gone: nothing is left to merge."""

@@ -12,7 +12,7 @@ from domain.errors import Refused
 from domain.merge_requests import MergeMethod, Standing, State, is_draft
 from domain.status import Status
 from git.merging import is_ancestor, merged_tree
-from models.repositories import merge_request_events, merge_requests
+from models.repositories import merge_request_events, merge_request_notes, merge_requests
 
 GOES, GOES_NOT, UNKNOWN = "can_be_merged", "cannot_be_merged", "unchecked"
 """Values of `merge_status`."""
@@ -56,6 +56,8 @@ async def _assessed(
         draft=is_draft(row.title),
         has_commits=target is not None and row.head_sha != row.base_sha,
         approvals_missing=missing(here, approvals),
+        resolved=row.id not in await merge_request_notes.unresolved(connection, [row.id]),
+        resolved_required=here.target.only_merge_if_resolved,
         pipeline=_status(pipeline, owed=bool(owed)),
         pipeline_required=here.target.only_merge_if_pipeline_succeeds,
         skipped_is_enough=here.target.allow_merge_on_skipped_pipeline,

@@ -17,7 +17,7 @@ from api.merge_requests.surroundings import Surroundings, surroundings_of
 from api.merge_requests.wishes import MergeOptions
 from api.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
-from domain.merge_requests import CONFLICTS, EventType, State, is_draft
+from domain.merge_requests import CONFLICTS, Blocker, EventType, State, blockers, is_draft
 from domain.merge_train import Build, Car, CarStatus, Drop, Merge, Outdate, Step, Train, next_steps
 from git.revision import commit_named
 from models.notifications import OUTBOX
@@ -145,10 +145,12 @@ async def _build(services: Services, here: Surroundings, row: Any, base: str) ->
         return await drop(services, here, row, str(error))
     if not made.sha:
         return await drop(services, here, row, f"{CONFLICTS} ({', '.join(made.conflicts)})")
-    if here.target.approvals_required:
-        standing = (await assess(services, here)).standing
-        if standing.approvals_missing:
+    if here.target.approvals_required or here.target.only_merge_if_resolved:
+        found = blockers((await assess(services, here)).standing)
+        if Blocker.NOT_APPROVED in found:
             return await drop(services, here, row, "it is not approved any more")
+        if Blocker.NOT_RESOLVED in found:
+            return await drop(services, here, row, "not all of its threads are resolved any more")
     trial = Trial(EventType.TRAIN, made.sha, base)
     ready = await prepared(services, here, access.caller.user_id, trial=trial, in_target=True)
     return await _save(services, here, row, made, base, ready)

@@ -9,9 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.deps import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Forbidden, Refused, Unauthenticated
+from domain.merge_request_notes import of_auto_merge
 from domain.merge_requests import AutoMerge, State
 from domain.protection import Movement
-from models.repositories import merge_requests
+from models.repositories import merge_request_notes, merge_requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +67,4 @@ async def merge_by_itself(
         raise Refused("SHA does not match HEAD of source branch: it has changed meanwhile")
     values = {"auto_merge": strategy, "auto_merge_user_id": user_id, "merge_options": asdict(options)}
     await merge_requests.change(connection, row.id, now, **values, merge_error="")
+    await merge_request_notes.add_system(connection, row.id, user_id, of_auto_merge(row.head_sha), now)

@@ -16,7 +16,7 @@ from api.v4.pipelines import full as full_pipeline
 from api.v4.representation.merge_requests import Around, Details, detailed, people_of
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.diffs import changed_files
-from models.repositories import merge_requests, relations
+from models.repositories import merge_request_notes, merge_requests, relations
 
 _MOST_COUNTED = 1_000
 """More changed files are told as `1000+`, as in GitLab."""
@@ -59,7 +59,10 @@ async def surrounded(services: Services, rows: Sequence[Any]) -> Around:
     async with services.database.read() as connection:
         people = await relations.users(connection, people_of(rows))
         targets = await relations.projects(connection, {row.project_id for row in rows})
-    return Around(services.settings.url, people, targets)
+        ids = [row.id for row in rows]
+        notes = await merge_request_notes.counts(connection, ids)
+        unresolved = await merge_request_notes.unresolved(connection, ids)
+    return Around(services.settings.url, people, targets, notes, unresolved)
 
 
 async def shown(services: Services, found: MergeRequestAccess) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from api.v4.access import ProjectDep
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, again, surrounded
 from api.v4.merge_request_merging import check_sha
 from api.v4.parameters import Optionals, given
+from api.v4.representation.merge_requests import any_approver_rule as rule_of
 from api.v4.representation.merge_requests import approvals as shown_approvals
+from api.v4.representation.people import person
 from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unauthenticated
 from domain.merge_request_news import of_approval, of_withdrawal
@@ -136,6 +138,22 @@ async def change_settings(
             await record(connection, project.caller, project.entity, happened, services.clock())
         row = await projects.find(connection, project.row.id)
     return _settings(row)
+
+
+@router.get("/merge_requests/{iid}/approval_state")
+async def get_approval_state(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+    """The rules that a merge request has to meet, who has approved by them, and whether that is enough."""
+    async with services.database.read() as connection:
+        approved_by = counted(found.here, await merge_requests.approvals(connection, found.row.id))
+    required = found.here.target.approvals_required
+    rule = {
+        **rule_of(found.here.target),
+        "source_rule": None,
+        "overridden": False,
+        "approved": len(approved_by) >= required,
+        "approved_by": [person(one, services.settings.url) for one in approved_by],
+    }
+    return {"approval_rules_overwritten": False, "rules": [rule]}
 
 
 def _settings(row: Any) -> dict[str, Any]:

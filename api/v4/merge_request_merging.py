@@ -16,6 +16,7 @@ from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, sho
 from api.v4.parameters import Optionals, given
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed, Refused, Unauthenticated, Unmergeable
+from domain.merge_request_notes import CANCELED
 from domain.merge_requests import (
     CONFLICTS,
     OF_CI,
@@ -31,12 +32,12 @@ from domain.merge_requests import (
 from git.merging import merge
 from git.signature import Signature
 from models.notifications import MERGES
-from models.repositories import accounts, merge_requests
+from models.repositories import accounts, merge_request_notes, merge_requests
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 
 _MOST_MESSAGE: Final = 100_000
-_WAITED_FOR: Final = OF_CI | {Blocker.DRAFT, Blocker.NOT_APPROVED}
+_WAITED_FOR: Final = OF_CI | {Blocker.DRAFT, Blocker.NOT_APPROVED, Blocker.NOT_RESOLVED}
 """What a merge by itself waits for."""
 
 
@@ -147,9 +148,10 @@ async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> di
         raise NotAllowed("405 Method Not Allowed")
     if not found.row.auto_merge:
         raise Refused("Can't cancel the automatic merge")
-    values = {"auto_merge": AutoMerge.NONE}
+    values, now, user_id = {"auto_merge": AutoMerge.NONE}, services.clock(), found.project.caller.user_id
     async with services.database.write() as connection:
-        await merge_requests.move_state(connection, found.row.id, State.OPENED, services.clock(), **values)
+        if await merge_requests.move_state(connection, found.row.id, State.OPENED, now, **values):
+            await merge_request_notes.add_system(connection, found.row.id, user_id, CANCELED, now)
     return await shown(services, found)
 
 

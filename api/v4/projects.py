@@ -162,6 +162,7 @@ class ProjectChanges(BaseModel):
     squash_option: SquashOption | None = None
     only_allow_merge_if_pipeline_succeeds: bool | None = None
     allow_merge_on_skipped_pipeline: bool | None = None
+    only_allow_merge_if_all_discussions_are_resolved: bool | None = None
     remove_source_branch_after_merge: bool | None = None
     merge_pipelines_enabled: bool | None = None
     merge_trains_enabled: bool | None = None
@@ -192,6 +193,7 @@ class ProjectChanges(BaseModel):
             "squash_option": self.squash_option,
             "only_merge_if_pipeline_succeeds": self.only_allow_merge_if_pipeline_succeeds,
             "allow_merge_on_skipped_pipeline": self.allow_merge_on_skipped_pipeline,
+            "only_merge_if_resolved": self.only_allow_merge_if_all_discussions_are_resolved,
             "remove_source_branch_after_merge": self.remove_source_branch_after_merge,
             "merge_pipelines_enabled": self.merge_pipelines_enabled,
             "merge_trains_enabled": self.merge_trains_enabled,

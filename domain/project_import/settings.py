@@ -30,6 +30,7 @@ FIELDS: Final = (
     "squash_option",
     "only_allow_merge_if_pipeline_succeeds",
     "allow_merge_on_skipped_pipeline",
+    "only_allow_merge_if_all_discussions_are_resolved",
     "remove_source_branch_after_merge",
     "merge_pipelines_enabled",
     "merge_trains_enabled",

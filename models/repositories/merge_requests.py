@@ -15,12 +15,15 @@ from domain.merge_requests import OPEN, State
 from domain.predefined import MERGE_REQUEST_SOURCE, MOST_OPEN_MERGE_REQUESTS
 from domain.status import Status
 from models.columns import Record, table_of
+from models.labels import Milestone
 from models.merge_requests import Approval, MergeRequest
 from models.pipelines import Pipeline
+from models.repositories import merge_request_notes, merge_request_versions
 from models.tables import Project, User
 
 merge_request = table_of(MergeRequest)
 approval = table_of(Approval)
+milestone = table_of(Milestone)
 pipeline = table_of(Pipeline)
 project = table_of(Project)
 user = table_of(User)
@@ -43,7 +46,9 @@ async def create(connection: AsyncConnection, now: datetime, **values: Any) -> i
     """Open a merge request. Raises `Refused` when one of the same branches is open."""
     await _require_only_one(connection, values)
     statement = insert(merge_request).values(created_at=now, updated_at=now, **values)
-    return int((await connection.execute(statement.returning(merge_request.c.id))).scalar_one())
+    row = (await connection.execute(statement.returning(merge_request))).one()
+    await merge_request_versions.keep(connection, row, now)
+    return int(row.id)
 
 
 async def _require_only_one(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -93,7 +98,16 @@ async def change(connection: AsyncConnection, key: int, now: datetime, **values:
 
 async def move_heads(connection: AsyncConnection, key: int, now: datetime, **values: Any) -> None:
     """Write what a merge request leads from and to, and whatever else; it stands for other changes from now on."""
+    await keep_version(connection, key, now)  # one of before versions were kept has none yet
     await change(connection, key, now, **values, diff_version=merge_request.c.diff_version + 1)
+    await keep_version(connection, key, now)
+
+
+async def keep_version(connection: AsyncConnection, key: int, now: datetime) -> None:
+    """Keep what a merge request stands for now as its newest version, if it is not."""
+    row = await get(connection, key)
+    if row is not None:
+        await merge_request_versions.keep(connection, row, now)
 
 
 async def note_check(connection: AsyncConnection, row: Record, status: str, target_sha: str) -> None:
@@ -115,6 +129,8 @@ async def remove(connection: AsyncConnection, key: int) -> None:
     from_it = update(pipeline).where(pipeline.c.merge_request_id == key).values(merge_request_id=None)
     await connection.execute(from_it)
     await connection.execute(delete(approval).where(approval.c.merge_request_id == key))
+    await merge_request_notes.forget(connection, key)
+    await merge_request_versions.forget(connection, key)
     await connection.execute(delete(merge_request).where(merge_request.c.id == key))
 
 
@@ -245,7 +261,7 @@ async def finished_pipelines(
 class MergeRequestFilter:
     """Which merge requests; empty fields do not narrow. `projects` selects ids of projects that may be seen.
 
-    `labels` must all be there; `("None",)` and `("Any",)` are words of GitLab's.
+    `labels` must all be there; `("None",)` and `("Any",)` are GitLab's words. `milestone` is a title, or one of them.
     """
 
     projects: Any = None
@@ -257,6 +273,7 @@ class MergeRequestFilter:
     source_project_id: int | None = None
     assignee_id: int | None = None
     iids: tuple[int, ...] = ()
+    milestone: str = ""
     labels: tuple[str, ...] = ()
     search: str = ""
     search_in: tuple[str, ...] = ("title", "description")
@@ -295,22 +312,33 @@ def _conditions(wanted: MergeRequestFilter) -> list[ColumnElement[bool]]:
     if wanted.draft is not None:
         drafts = or_(*(func.lower(table.title).startswith(word) for word in ("draft:", "[draft]", "(draft)")))
         found.append(drafts if wanted.draft else ~drafts)
+    if wanted.milestone:
+        found.append(_of_milestone(wanted.milestone))
     return [*found, *_of_documents(wanted), *_of_times(wanted)]
+
+
+def _of_milestone(title: str) -> ColumnElement[bool]:
+    planned = merge_request.c.milestone_id
+    words = {"None": planned.is_(None), "Any": planned.is_not(None)}
+    if title in words:
+        return words[title]
+    return planned.in_(select(milestone.c.id).where(milestone.c.title == title))
 
 
 def _of_documents(wanted: MergeRequestFilter) -> list[ColumnElement[bool]]:
     """Lists are documents: a label or a person is looked for in the text of them."""
     labels, people = cast(merge_request.c.labels, String), cast(merge_request.c.assignee_ids, String)
     words = {"None": labels == "[]", "Any": labels != "[]"}
-    found = [words[label] if label in words else _holds(labels, label) for label in wanted.labels]
+    found = [words[label] if label in words else holds_label(label) for label in wanted.labels]
     if wanted.assignee_id is not None:
         spaced = func.replace(func.replace(func.replace(people, " ", ""), "[", ","), "]", ",")
         found.append(spaced.contains(f",{wanted.assignee_id},"))
     return found
 
 
-def _holds(labels: ColumnElement[str], label: str) -> ColumnElement[bool]:
+def holds_label(label: str) -> ColumnElement[bool]:
     """Whether a label is in the text of the document, which may hold letters as they are or by number."""
+    labels = cast(merge_request.c.labels, String)
     ways = {json.dumps(label), json.dumps(label, ensure_ascii=False)}
     return or_(*(labels.contains(way, autoescape=True) for way in sorted(ways)))
 

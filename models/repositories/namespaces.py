@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import Invalid, NotFound, Refused
 from models.columns import Record, table_of
 from models.job_token_access import JobTokenAccess
+from models.labels import Label, Milestone
 from models.repositories import hooks
 from models.repositories.hooks import HookOwner
 from models.tables import AccessToken, Namespace, NamespaceMember, Project, Runner, User
@@ -22,6 +23,8 @@ runner = table_of(Runner)
 access_token = table_of(AccessToken)
 token_access = table_of(JobTokenAccess)
 variable = table_of(CiVariable)
+label = table_of(Label)
+milestone = table_of(Milestone)
 user = table_of(User)
 
 
@@ -111,6 +114,6 @@ async def remove(connection: AsyncConnection, row: Record) -> None:
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
         raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
-    for table in (variable, access_token, token_access, namespace_member):
+    for table in (variable, access_token, token_access, namespace_member, label, milestone):
         await connection.execute(delete(table).where(table.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))

@@ -318,9 +318,16 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
         heads.append(opened.json()["head_pipeline"]["id"])
         await world.settle(opened.json()["head_pipeline"]["id"])
     assert (await client.post(f"{base}/merge_trains/merge_requests/{iids[1]}")).status_code == 201
+    request = f"{base}/merge_requests/{iids[0]}"
+    thread = (await client.post(f"{request}/discussions", json={"body": "Why?"})).json()
+    (version,) = (await client.get(f"{request}/versions")).json()
     return {
         "sha": sha,
         "iid": iids[0],
+        "discussion_id": thread["id"],
+        "note_id": thread["notes"][0]["id"],
+        "version_id": version["id"],
+        "rule_id": project["id"],
         "riding_iid": iids[1],
         "open_pipeline": heads[0],
         "blob_id": await git("rev-parse", "HEAD:README.md", cwd=tree),

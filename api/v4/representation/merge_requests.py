@@ -13,11 +13,16 @@ from domain.merge_train import CarStatus
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a list of merge requests points to: people by id, target projects by id, and the address of the server."""
+    """What a list of merge requests points to: people by id, target projects by id, and the address of the server.
+
+    `notes` counts what people wrote, by the id of the merge request; `unresolved` are those with open threads.
+    """
 
     url: str
     people: Mapping[int, Any] = field(default_factory=dict)
     projects: Mapping[int, Any] = field(default_factory=dict)
+    notes: Mapping[int, int] = field(default_factory=dict)
+    unresolved: frozenset[int] = frozenset()
 
     def person(self, key: int | None) -> dict[str, Any] | None:
         """A person, or None for nobody."""
@@ -64,7 +69,7 @@ def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[s
         "closed_at": moment(row.closed_at),
         "target_branch": row.target_branch,
         "source_branch": row.source_branch,
-        "user_notes_count": 0,
+        "user_notes_count": around.notes.get(row.id, 0),
         "upvotes": 0,
         "downvotes": 0,
         "author": around.person(row.author_id),
@@ -93,7 +98,7 @@ def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[s
         "squash": row.squash,
         "squash_on_merge": row.squash,
         "task_completion_status": {"count": 0, "completed_count": 0},
-        "blocking_discussions_resolved": True,
+        "blocking_discussions_resolved": row.id not in around.unresolved,
     }
 
 
@@ -185,6 +190,21 @@ def approvals(row: Any, around: Around, approved_by: Sequence[Any], required: in
         "has_approval_rules": False,
         "multiple_approval_rules_available": False,
         "merge_request_approvers_available": True,
+    }
+
+
+def any_approver_rule(project: Any) -> dict[str, Any]:
+    """The one rule that there is: so many approvals, of whomever. Its id is the project's."""
+    return {
+        "id": project.id,
+        "name": "All Members",
+        "rule_type": "any_approver",
+        "report_type": None,
+        "eligible_approvers": [],
+        "approvals_required": project.approvals_required,
+        "users": [],
+        "groups": [],
+        "contains_hidden_groups": False,
     }
 
 

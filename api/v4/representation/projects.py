@@ -93,6 +93,7 @@ def _merging(row: Any) -> dict[str, Any]:
         "squash_option": row.squash_option,
         "only_allow_merge_if_pipeline_succeeds": row.only_merge_if_pipeline_succeeds,
         "allow_merge_on_skipped_pipeline": row.allow_merge_on_skipped_pipeline,
+        "only_allow_merge_if_all_discussions_are_resolved": row.only_merge_if_resolved,
         "remove_source_branch_after_merge": row.remove_source_branch_after_merge,
         "merge_pipelines_enabled": row.merge_pipelines_enabled,
         "merge_trains_enabled": row.merge_trains_enabled,

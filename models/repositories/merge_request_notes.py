@@ -1,0 +1,170 @@
+"""Notes on merge requests: those of people and those of the server, one by one and by thread."""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from domain.merge_request_notes import Kind
+from models.columns import Record, padded, table_of
+from models.merge_request_notes import MergeRequestNote
+from models.tables import User
+
+note = table_of(MergeRequestNote)
+user = table_of(User)
+
+_TO_RESOLVE: Final = note.c.resolvable & note.c.resolved_at.is_(None)
+
+
+def new_discussion() -> str:
+    """The id of a new thread."""
+    return secrets.token_hex(20)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFilter:
+    """Which notes of a merge request; `internal`: also those for members. `system` None is both kinds."""
+
+    merge_request_id: int
+    internal: bool
+    system: bool | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """For `WHERE`."""
+        found = [note.c.merge_request_id == self.merge_request_id]
+        if not self.internal:
+            found.append(~note.c.internal)
+        if self.system is not None:
+            found.append(note.c.system if self.system else ~note.c.system)
+        return found
+
+
+def listed(wanted: NoteFilter, order_by: str = "created_at", *, ascending: bool = False) -> Select[Any]:
+    """Statement for notes, ordered by one of their times."""
+    column = note.c[order_by]
+    ways = (column.asc(), note.c.id.asc()) if ascending else (column.desc(), note.c.id.desc())
+    return select(note).where(*wanted.conditions()).order_by(*ways)
+
+
+def discussions(wanted: NoteFilter) -> Select[Any]:
+    """Statement for the ids of threads, the oldest first."""
+    first = func.min(note.c.id)
+    return select(note.c.discussion).where(*wanted.conditions()).group_by(note.c.discussion).order_by(first)
+
+
+async def of_discussions(
+    connection: AsyncConnection, wanted: NoteFilter, ids: Collection[str]
+) -> Mapping[str, Sequence[Record]]:
+    """The notes of threads by the id of the thread, the oldest first, in the order of `ids`."""
+    found: dict[str, list[Record]] = {key: [] for key in ids}
+    if not found:
+        return {}
+    statement = select(note).where(*wanted.conditions(), note.c.discussion.in_(padded(ids))).order_by(note.c.id)
+    for row in (await connection.execute(statement)).all():
+        found[row.discussion].append(row)
+    return {key: rows for key, rows in found.items() if rows}
+
+
+async def of_discussion(connection: AsyncConnection, wanted: NoteFilter, discussion: str) -> Sequence[Record]:
+    """The notes of one thread. Raises `NotFound`."""
+    found = await of_discussions(connection, wanted, [discussion])
+    if discussion not in found:
+        raise NotFound("404 Discussion Not Found")
+    return found[discussion]
+
+
+async def find(connection: AsyncConnection, wanted: NoteFilter, note_id: int) -> Record:
+    """One note. Raises `NotFound`."""
+    statement = select(note).where(*wanted.conditions(), note.c.id == note_id)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound("404 Note Not Found")
+    return row
+
+
+async def count(connection: AsyncConnection, merge_request_id: int) -> int:
+    """How many notes people wrote."""
+    return (await counts(connection, [merge_request_id])).get(merge_request_id, 0)
+
+
+async def counts(connection: AsyncConnection, ids: Collection[int]) -> dict[int, int]:
+    """The same for several merge requests by id; those without notes are left out."""
+    if not ids:
+        return {}
+    statement = select(note.c.merge_request_id, func.count()).where(
+        note.c.merge_request_id.in_(padded(ids)), ~note.c.system
+    )
+    rows = (await connection.execute(statement.group_by(note.c.merge_request_id))).all()
+    return {row[0]: row[1] for row in rows}
+
+
+async def unresolved(connection: AsyncConnection, ids: Collection[int]) -> frozenset[int]:
+    """Those of these merge requests that have threads which are not resolved."""
+    if not ids:
+        return frozenset()
+    statement = select(note.c.merge_request_id).where(note.c.merge_request_id.in_(padded(ids)), _TO_RESOLVE)
+    return frozenset((await connection.execute(statement.distinct())).scalars())
+
+
+async def add(connection: AsyncConnection, now: datetime, **values: Any) -> Record:
+    """Write a note; its row."""
+    statement = insert(note).values(**{"created_at": now, "updated_at": now, **values}).returning(note)
+    return (await connection.execute(statement)).one()
+
+
+async def add_system(
+    connection: AsyncConnection, merge_request_id: int, author_id: int, body: str, now: datetime
+) -> None:
+    """Note what somebody did to a merge request."""
+    values = {"discussion": new_discussion(), "kind": Kind.INDIVIDUAL, "system": True}
+    plain = {"internal": False, "resolvable": False}
+    whose = {"merge_request_id": merge_request_id, "author_id": author_id}
+    await add(connection, now, body=body, **values, **plain, **whose)
+
+
+async def change(connection: AsyncConnection, note_id: int, **values: Any) -> Record:
+    """Write columns of a note; its row. Raises `NotFound`."""
+    row = (await connection.execute(update(note).where(note.c.id == note_id).values(**values).returning(note))).first()
+    if row is None:
+        raise NotFound("404 Note Not Found")
+    return row
+
+
+async def begin_thread(connection: AsyncConnection, first: Record) -> None:
+    """Make a note that stood by itself the first one of a thread: somebody answers."""
+    if first.kind == Kind.INDIVIDUAL:
+        await change(connection, first.id, kind=Kind.THREAD, resolvable=True)
+
+
+async def resolve(
+    connection: AsyncConnection, rows: Collection[Record], user_id: int, now: datetime, *, resolved: bool
+) -> None:
+    """Resolve those of these notes that are not, or take it back."""
+    ids = [row.id for row in rows if row.resolvable and (row.resolved_at is None) == resolved]
+    if not ids:
+        return
+    values: dict[str, Any] = {"resolved_at": None, "resolved_by_id": None}
+    if resolved:
+        values = {"resolved_at": now, "resolved_by_id": user_id}
+    await connection.execute(update(note).where(note.c.id.in_(padded(ids))).values(**values))
+
+
+async def remove(connection: AsyncConnection, note_id: int) -> None:
+    """Delete a note; the thread goes with its last one."""
+    await connection.execute(delete(note).where(note.c.id == note_id))
+
+
+async def forget(connection: AsyncConnection, merge_request_id: int) -> None:
+    """Drop all of a merge request that is deleted."""
+    await connection.execute(delete(note).where(note.c.merge_request_id == merge_request_id))
+
+
+async def authors(connection: AsyncConnection, wanted: NoteFilter) -> Sequence[Record]:
+    """The accounts of everybody who wrote one of these notes."""
+    ids = select(note.c.author_id).where(*wanted.conditions())
+    return (await connection.execute(select(user).where(user.c.id.in_(ids)).order_by(user.c.id))).all()
