@@ -29,6 +29,7 @@ from activities.loops.environments import EnvironmentLoop
 from activities.loops.invariants import InvariantLoop
 from activities.loops.reconciler import Reconciler
 from activities.loops.relay import Relay
+from activities.loops.removals import RemovalLoop
 from activities.loops.reports import ReportLoop
 from activities.loops.retention import RetentionLoop
 from activities.loops.schedules import ScheduleKeeper
@@ -113,7 +114,7 @@ class Process:
             loops += [BridgeLoop(self._services).run, TickLoop(self._services).run]
             loops.append(SubscriptionLoop(self._services).run)
             loops += [MirrorLoop(self._services).run, PullRequestLoop(self._services).run]
-            loops.append(self._retention().run)
+            loops += [self._retention().run, self._removals().run]
             loops.append(MergeLoop(self._services).run)
         return loops
 
@@ -186,6 +187,10 @@ class Process:
     def _retention(self) -> RetentionLoop:
         services = self._services
         return RetentionLoop(services.database, services.repositories, services.clock, self._settings.retention)
+
+    def _removals(self) -> RemovalLoop:
+        services = self._services
+        return RemovalLoop(services.database, services.repositories, services.notifications, services.clock)
 
     def _archiver(self) -> Archiver:
         services = self._services

@@ -90,10 +90,18 @@ class Namespace(SQLModel, table=True):
 
     One without a parent is an organisation: it lives in exactly one pod, and `organisation_id` is its own id.
     `trail` holds the ids from the organisation down to this one as `/1/5/9/`. `visibility` is as a project's. Group
-    runners register with its registration token.
+    runners register with its registration token. `removal_asked_at`: it goes, and nobody finds it any more.
     """
 
-    __table_args__ = (COUNTING,)
+    __table_args__ = (
+        Index(
+            "namespace_being_removed",
+            "id",
+            sqlite_where=text("removal_asked_at IS NOT NULL"),
+            postgresql_where=text("removal_asked_at IS NOT NULL"),
+        ),
+        COUNTING,
+    )
 
     id: int | None = key()
     organisation_id: int = number()
@@ -108,6 +116,7 @@ class Namespace(SQLModel, table=True):
     visibility: str = "private"
     registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
+    removal_asked_at: datetime | None = moment()
 
 
 class NamespaceMember(SQLModel, table=True):
@@ -151,9 +160,20 @@ class Project(SQLModel, table=True):
     `merge_pipelines_enabled`: pipelines of merge requests test the result of the merge; `merge_trains_enabled`: they
     are merged one after the other. `approvals_required` of others than the author (and of him, with `author_approval`)
     are needed; with `reset_approvals` new commits take them away. `only_merge_if_resolved`: not before all threads are.
+
+    `removal_asked_at`: it goes as soon as its pipelines have ended, and nobody finds it any more.
     """
 
-    __table_args__ = (UniqueConstraint("namespace_id", "path"), COUNTING)
+    __table_args__ = (
+        UniqueConstraint("namespace_id", "path"),
+        Index(
+            "project_being_removed",
+            "id",
+            sqlite_where=text("removal_asked_at IS NOT NULL"),
+            postgresql_where=text("removal_asked_at IS NOT NULL"),
+        ),
+        COUNTING,
+    )
 
     id: int | None = key()
     organisation_id: int = reference("namespace.id")
@@ -201,6 +221,7 @@ class Project(SQLModel, table=True):
     job_tokens_limited: bool = True
     registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
+    removal_asked_at: datetime | None = moment()
 
 
 class Member(SQLModel, table=True):

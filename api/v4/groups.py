@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from api import project_removal
 from api.audit import record
 from api.deps import CallerDep, ServicesDep, viewer_of
 from api.services import Services
@@ -177,14 +178,12 @@ async def change_group(
         return group(await namespaces.get_by(connection, key=found.row.id), services.settings.url)
 
 
-@router.delete("/groups/{group}", status_code=204)
-async def remove_group(found: GroupDep, services: ServicesDep) -> Response:
-    """Remove a group that holds nothing any more; its owners may. Answers 409 for one that does."""
+@router.delete("/groups/{group}", status_code=202)
+async def remove_group(found: GroupDep, services: ServicesDep) -> dict[str, str]:
+    """Remove a group with all groups, projects and runners in it; its owners may. What runs is canceled first."""
     found.require(GroupAction.OWN)
-    async with services.database.write() as connection:
-        await record(connection, found.caller, found.entity, Happened("group_removed"), services.clock())
-        await namespaces.remove(connection, found.row)
-    return Response(status_code=204)
+    await project_removal.remove_group(services, found.caller, found.row)
+    return {"message": "202 Accepted"}
 
 
 @router.get("/groups/{group}/subgroups")

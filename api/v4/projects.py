@@ -252,7 +252,7 @@ async def _set_default_branch(services: Services, project: ProjectAccess, branch
 
 @router.delete("/projects/{project}", status_code=202)
 async def remove_project(project: ProjectDep, services: ServicesDep) -> dict[str, str]:
-    """Remove a project with all that belongs to it, its repository too; its owners may. Answers 409 while jobs run."""
+    """Remove a project with all that belongs to it, its repository too; its owners may. What runs is canceled first."""
     project.require(Action.OWN)
     await project_removal.remove(services, project)
     return {"message": "202 Accepted"}

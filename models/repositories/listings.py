@@ -50,7 +50,7 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
     statement = select(project).order_by(project.c.id.desc())
     if wanted.membership or wanted.least_level:
         mine = members.project_ids(wanted.viewer.user_id, wanted.least_level or 1)
-        statement = statement.where(project.c.id.in_(mine))
+        statement = statement.where(project.c.id.in_(mine), project.c.removal_asked_at.is_(None))
     else:
         statement = statement.where(visible(wanted.viewer))
     if wanted.archived is not None:
@@ -88,6 +88,7 @@ def namespaces(wanted: NamespaceFilter) -> Select[Any]:
     statement = select(namespace).order_by(namespace.c.full_path, namespace.c.id)
     if wanted.within is not None:
         statement = within(wanted.within, directly=wanted.directly_within)
+    statement = statement.where(namespace.c.removal_asked_at.is_(None))
     if wanted.least_level:
         statement = statement.where(
             namespace.c.id.in_(members.namespace_ids(wanted.viewer.user_id, wanted.least_level))

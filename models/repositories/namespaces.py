@@ -76,9 +76,9 @@ async def get_by(connection: AsyncConnection, *, path: str | None = None, key: i
 
 
 async def find(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> Record | None:
-    """The same, or None."""
+    """The same, or None; one that is being removed is not there any more."""
     rule = namespace.c.full_path == path if path is not None else namespace.c.id == key
-    return (await connection.execute(select(namespace).where(rule))).first()
+    return (await connection.execute(select(namespace).where(rule, namespace.c.removal_asked_at.is_(None)))).first()
 
 
 async def above(connection: AsyncConnection, row: Record) -> Sequence[Record]:

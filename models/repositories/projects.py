@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.decimal_number import decimal_number
@@ -67,11 +67,11 @@ async def change(connection: AsyncConnection, project_id: int, **values: Any) ->
 
 
 async def find(connection: AsyncConnection, reference: int | str) -> Record | None:
-    """A project by its id or full path, or None."""
+    """A project by its id or full path, or None; one that is being removed is not there any more."""
     text = str(reference)
     key = decimal_number(text, _LONGEST_ID)
     rule = project.c.full_path == text if key is None else project.c.id == key
-    return (await connection.execute(select(project).where(rule))).first()
+    return (await connection.execute(select(project).where(rule, project.c.removal_asked_at.is_(None)))).first()
 
 
 async def everything(connection: AsyncConnection) -> Sequence[Record]:
@@ -98,9 +98,11 @@ def visible(viewer: Viewer, level: int = 1) -> ColumnElement[bool]:
 
     The rules are those of `auth.permissions` for one project; whoever may see an open project may read it, too.
     """
+    stays = project.c.removal_asked_at.is_(None)
     if viewer.is_admin:
-        return true()
-    return or_(project.c.visibility.in_(viewer.open_to), project.c.id.in_(members.project_ids(viewer.user_id, level)))
+        return stays
+    mine = project.c.id.in_(members.project_ids(viewer.user_id, level))
+    return and_(stays, or_(project.c.visibility.in_(viewer.open_to), mine))
 
 
 async def readable_of(connection: AsyncConnection, viewer: Viewer, project_ids: Iterable[int]) -> frozenset[int]:

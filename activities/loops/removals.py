@@ -1,0 +1,84 @@
+"""Going on with the removal of projects and groups whose pipelines had not ended when somebody asked for it."""
+
+import asyncio
+import time
+from typing import Final
+
+import structlog
+
+from git.repository import Repositories
+from models.clock import Clock
+from models.columns import Record
+from models.notifications import OUTBOX, RUNNERS, Notifications
+from models.repositories import group_removal, project_removal
+from models.session import Database
+
+RESCAN: Final = 2.0
+"""Seconds between two looks: nobody finds the project any more, so nobody waits."""
+ASKED_AGAIN: Final = 60.0
+"""Seconds after which a pipeline that has not ended is asked again: one that was made or went on meanwhile ends so."""
+
+log = structlog.get_logger()
+
+
+class RemovalLoop:
+    """Removes what is marked, as soon as its pipelines have ended, until it is cancelled."""
+
+    def __init__(
+        self, database: Database, repositories: Repositories, notifications: Notifications, clock: Clock
+    ) -> None:
+        """Take what the composition root made."""
+        self._database = database
+        self._repositories = repositories
+        self._notifications = notifications
+        self._clock = clock
+        self._asked: dict[int, float] = {}
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            await asyncio.sleep(RESCAN)
+            try:
+                await self.remove_marked()
+            except Exception:
+                log.exception("what is being removed could not be; the next look tries again")
+
+    async def remove_marked(self) -> int:
+        """Remove every marked project whose pipelines have ended, cancel the others, and remove groups that are left.
+
+        How many projects and groups are gone.
+        """
+        async with self._database.read() as connection:
+            projects = await project_removal.marked(connection)
+            groups = await group_removal.marked(connection)
+        gone = [row for row in projects if await self._removed(row)]
+        if gone:
+            await self._notifications.tell(RUNNERS)
+        if not gone and not groups:
+            return 0
+        async with self._database.write() as connection:
+            return len(gone) + await group_removal.remove_empty(connection)
+
+    async def _removed(self, row: Record) -> bool:
+        async with self._database.read() as connection:
+            running = await project_removal.unfinished(connection, row.id)
+        if running:
+            await self._cancel(running)
+            return False
+        async with self._database.write() as connection:
+            if not await project_removal.remove_ended(connection, row.id):
+                return False
+        await self._repositories.remove(row.id)
+        log.info("a project was removed after its pipelines had ended", project=row.full_path)
+        return True
+
+    async def _cancel(self, pipeline_ids: list[int]) -> None:
+        now = time.monotonic()
+        self._asked = {key: at for key, at in self._asked.items() if now - at < ASKED_AGAIN}
+        new = [key for key in pipeline_ids if key not in self._asked]
+        if not new:
+            return
+        async with self._database.write() as connection:
+            await project_removal.cancel(connection, new, self._clock())
+        self._asked |= dict.fromkeys(new, now)
+        await self._notifications.notify(OUTBOX)
