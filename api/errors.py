@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from api.rate_limits import rate_headers
 from api.refused_secrets import refused_call
+from api.v4.not_served import NO_ROUTE, why_not_served
 from domain.errors import (
     ConfigInvalid,
     FieldsInvalid,
@@ -101,9 +102,12 @@ async def _on_bad_request(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"message": f"400 Bad request: {faults}"}, 400)
 
 
-async def _on_http_error(_request: Request, error: Exception) -> JSONResponse:
+async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"message": f"{error.status_code} {error.detail}"}, error.status_code, error.headers)
+    document = {"message": f"{error.status_code} {error.detail}"}
+    if error.status_code == NO_ROUTE:
+        document |= why_not_served(request.scope["path"])
+    return JSONResponse(document, error.status_code, error.headers)
 
 
 async def on_surprise(request: Request, error: Exception) -> JSONResponse:
