@@ -7,21 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from api.deps import ProjectAccess
 from api.services import Services
 from api.tagging import make_tag
 from auth.permissions import Action
 from domain.errors import Invalid, Refused
+from domain.release_links import check_links
 from git.names import checked_ref
 from git.repository import Repository
 from git.tags import NewTag
 
 LONGEST_NAME: Final = 255
 LONGEST_DESCRIPTION: Final = 1_000_000
-MOST_LINKS: Final = 100
-LINK_SCHEMES: Final = frozenset({"http", "https", "ftp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,7 @@ async def prepare_release(
     will never do, `Unavailable` and `StorageFull` for what may do later.
     """
     access.require(Action.PUSH)
+    check_text(name=new.name, description=new.description, milestones=new.milestones)
     _check(new)
     sha = await _commit_of_tag(services, access, user, repository, new)
     return {
@@ -80,39 +79,16 @@ def _check(new: NewRelease) -> None:
     if not new.tag:
         raise Invalid("tag_name is empty; give the release a tag.")
     checked_ref(new.tag)
-    if len(new.name) > LONGEST_NAME:
-        raise Invalid(f"name has {len(new.name):,} characters; at most {LONGEST_NAME} are taken.")
-    if len(new.description) > LONGEST_DESCRIPTION:
-        raise Invalid(
-            f"description has {len(new.description):,} characters; at most {LONGEST_DESCRIPTION:,} are taken."
-        )
-    texts = [new.name, new.description, *new.milestones, *(value for link in new.links for value in link.values())]
-    if any("\x00" in text for text in texts):
+    check_links(new.links)
+
+
+def check_text(name: str = "", description: str = "", milestones: Sequence[str] = ()) -> None:
+    """Raise `Invalid` for words that a release cannot have."""
+    for what, text, most in (("name", name, LONGEST_NAME), ("description", description, LONGEST_DESCRIPTION)):
+        if len(text) > most:
+            raise Invalid(f"{what} has {len(text):,} characters; at most {most:,} are taken.")
+    if any("\x00" in text for text in (name, description, *milestones)):
         raise Invalid("The release holds a null character; leave it out.")
-    _check_links(new.links)
-
-
-def _check_links(links: Sequence[Mapping[str, str]]) -> None:
-    if len(links) > MOST_LINKS:
-        raise Invalid(f"assets has {len(links):,} links; at most {MOST_LINKS} are taken.")
-    for link in links:
-        if not link["name"].strip():
-            raise Invalid("assets has a link without a name.")
-        if not _is_address(link["url"]):
-            raise Invalid(f"assets: the link {link['name']} has url {link['url']!r}; use http, https or ftp.")
-    for key in ("name", "url", "filepath"):
-        values = [link[key] for link in links if link.get(key)]
-        twice = next((value for value in values if values.count(value) > 1), "")
-        if twice:
-            raise Invalid(f"assets has two links with {key} {twice!r}; each must have its own.")
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in LINK_SCHEMES and bool(parts.hostname)
 
 
 async def _commit_of_tag(

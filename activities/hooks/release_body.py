@@ -1,4 +1,4 @@
-"""Bodies of Release Hooks: a release as it was when it was made or deleted."""
+"""Bodies of Release Hooks: a release as it was when it was made, changed or deleted."""
 
 from typing import Any
 from urllib.parse import quote

@@ -4,11 +4,23 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from api.pages import api_document, assets, home, job_log, jobs, new_pipeline, oidc, pipelines, profile, sign_in
+from api.pages import (
+    api_document,
+    assets,
+    home,
+    job_log,
+    jobs,
+    new_pipeline,
+    oidc,
+    pipelines,
+    profile,
+    release_files,
+    sign_in,
+)
 
 _FORM_BYTES: Final = 1024 * 1024
 """Of a form: whatever is larger is refused before it is read."""
 
 router = APIRouter(include_in_schema=False, max_body_size=_FORM_BYTES)
-for part in (assets, api_document, sign_in, oidc, profile, home, new_pipeline, pipelines, jobs, job_log):
+for part in (assets, api_document, sign_in, oidc, profile, home, new_pipeline, pipelines, jobs, job_log, release_files):
     router.include_router(part.router)

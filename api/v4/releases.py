@@ -1,20 +1,20 @@
-"""Releases: listed, read, made, deleted; by people, and by running jobs with their job token, as release clients do."""
+"""Releases: listed, read, made, changed and deleted by people, and by running jobs as release clients do."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.deps import ServicesDep
-from api.releasing import NewRelease, moment_of, prepare_release
+from api.releasing import LONGEST_DESCRIPTION, LONGEST_NAME, NewRelease, check_text, moment_of, prepare_release
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
-from api.v4.parameters import given
+from api.v4.parameters import Optionals, given
 from api.v4.representation.releases import release as shown
 from auth.permissions import Action
 from domain.errors import NotFound, Refused
@@ -24,7 +24,9 @@ from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/releases")
 
-_TEXT: Final = 1_000_000
+_TEXT: Final = LONGEST_DESCRIPTION
+
+LinkType: TypeAlias = Literal["runbook", "package", "image", "other"]
 
 
 class Link(BaseModel):
@@ -32,9 +34,15 @@ class Link(BaseModel):
 
     name: str = Field(min_length=1, max_length=255)
     url: str = Field(min_length=1, max_length=4096)
-    link_type: Literal["runbook", "package", "image", "other"] = "other"
+    link_type: LinkType = "other"
     direct_asset_path: str = Field(default="", max_length=128)
     filepath: str = Field(default="", max_length=128)
+
+    def document(self) -> dict[str, str]:
+        """How it is kept."""
+        path = self.direct_asset_path or self.filepath
+        found = {"name": self.name, "url": self.url, "link_type": self.link_type}
+        return {**found, "filepath": path} if path else found
 
 
 class Assets(BaseModel):
@@ -65,14 +73,26 @@ class Release(BaseModel):
             tag_message=self.tag_message,
             milestones=tuple(self.milestones),
             released_at=moment_of(self.released_at),
-            links=tuple(_link(link) for link in self.assets.links),
+            links=tuple(link.document() for link in self.assets.links),
         )
 
 
-def _link(link: Link) -> dict[str, str]:
-    path = link.direct_asset_path or link.filepath
-    document = {"name": link.name, "url": link.url, "link_type": link.link_type}
-    return {**document, "filepath": path} if path else document
+class ReleaseChanges(Optionals):
+    """Parameters of `PUT /projects/:id/releases/:tag_name`."""
+
+    name: str | None = Field(default=None, max_length=LONGEST_NAME)
+    description: str | None = Field(default=None, max_length=_TEXT)
+    released_at: str = ""
+    milestones: list[str] | None = Field(default=None, max_length=100)
+
+    def values(self, tag: str) -> dict[str, Any]:
+        """The columns to write. Raises `Invalid`."""
+        check_text(self.name or "", self.description or "", self.milestones or ())
+        found = self.model_dump(exclude_none=True, exclude={"released_at"})
+        if self.name is not None:
+            found["name"] = self.name or tag
+        moment = moment_of(self.released_at)
+        return found if moment is None else found | {"released_at": moment}
 
 
 async def _shown(services: Services, project: Any, rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -141,6 +161,20 @@ async def create_release(
         if not await releases.add(connection, services.clock(), **values):
             raise Refused("Release already exists")
         row = await releases.get(connection, access.row.id, new.tag_name)
+    return (await _shown(services, access.row, [row]))[0]
+
+
+@router.put("/{tag:path}")
+async def change_release(
+    tag: str, new: Annotated[ReleaseChanges, Depends(given(ReleaseChanges))], access: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Change name, description, time or the names of milestones of a release."""
+    access.require(Action.PUSH)
+    name = decoded(tag)
+    values = new.values(name)
+    async with services.database.write() as connection:
+        held = await releases.hold(connection, access.row.id, name)
+        row = await releases.change(connection, held, services.clock(), **values)
     return (await _shown(services, access.row, [row]))[0]
 
 

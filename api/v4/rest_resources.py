@@ -71,6 +71,7 @@ Merge requests | PART | /merge_requests P/merge_requests G/merge_requests | part
 Namespaces | PART | /namespaces | whether a path is taken
 Pipelines | PART | P/pipelines P/pipeline | changing the name of a pipeline
 Projects | PART | /projects | languages, sharing, transfer, stars, uploads, restoring
+Release links | SERVED | P/releases/:tag/assets/links |
 Releases | PART | P/releases | evidence; milestones are kept as names
 Repositories | PART | P/repository | changelogs, health
 Tags | PART | P/repository/tags | signatures

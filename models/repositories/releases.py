@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.hooks import Event, wants
+from domain.release_links import links_of
 from models.columns import Record, padded, table_of
 from models.environments import Release
 from models.repositories import happenings
@@ -40,11 +41,10 @@ async def _tell(connection: AsyncConnection, row: Record, action: str, now: date
 
 
 def happening_of(row: Record, action: str) -> Happening:
-    """What hooks are told of a release; `action` is `create` or `delete`."""
+    """What hooks are told of a release; `action` is `create`, `update` or `delete`."""
     plain = {name: getattr(row, name) for name in ("id", "tag", "name", "description", "sha")}
     moments = {name: getattr(row, name).isoformat() for name in ("released_at", "created_at")}
-    links = [{"id": place, **link} for place, link in enumerate(row.assets.get("links", ()), 1)]
-    facts = {"action": action, **plain, **moments, "links": links}
+    facts = {"action": action, **plain, **moments, "links": links_of(row.assets)}
     return Happening(row.project_id, Event.RELEASE, row.user_id, facts=facts)
 
 
@@ -68,6 +68,24 @@ async def get(connection: AsyncConnection, project_id: int, tag: str) -> Record:
     if row is None:
         raise NotFound("404 Not Found")
     return row
+
+
+async def hold(connection: AsyncConnection, project_id: int, tag: str) -> Record:
+    """The release of a tag, which nobody else changes before this transaction has ended. Raises `NotFound`."""
+    statement = select(release).where(release.c.project_id == project_id, release.c.tag == tag).with_for_update()
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound("404 Not Found")
+    return row
+
+
+async def change(connection: AsyncConnection, row: Record, now: datetime, **values: Any) -> Record:
+    """Write columns of a release that is held; the row as it is then."""
+    if values:
+        await connection.execute(update(release).where(release.c.id == row.id).values(**values))
+    changed = await get(connection, row.project_id, row.tag)
+    await _tell(connection, changed, "update", now)
+    return changed
 
 
 async def is_of_job(connection: AsyncConnection, row: Record, job_id: int) -> bool:

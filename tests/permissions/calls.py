@@ -46,8 +46,10 @@ _FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
 
 PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
+        "asset": "app",
         "key": "A",
         "kind": "gitlab_ci_ymls",
+        "link_id": "1",
         "name": "main",
         "place": "main/download?job=build",
         "slug": "gitea",
@@ -179,6 +181,9 @@ BODIES: Final[Mapping[str, Any]] = {
     },
     "POST /api/v4/projects/{project}/statuses/{sha}": {"state": "success"},
     "POST /api/v4/projects/{project}/releases": {"tag_name": "w2", "ref": "main", "description": "x"},
+    "PUT /api/v4/projects/{project}/releases/{tag}": {"name": "new"},
+    "POST /api/v4/projects/{project}/releases/{tag}/assets/links": {"name": "b", "url": "https://files.example/b"},
+    "PUT /api/v4/projects/{project}/releases/{tag}/assets/links/{link_id}": {"link_type": "package"},
     "POST /api/v4/user/runners": {"runner_type": "project_type", "project_id": "{project}"},
     "POST /api/v4/projects/{project}/runners": {"runner_id": "{runner_id}"},
     "PUT /api/v4/runners/{runner_id}": {"paused": True},

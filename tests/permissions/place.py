@@ -301,7 +301,9 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
     await world.put(deploy, "success")
     await world.settle(pipeline["id"])
     jobs = {job["name"]: job["id"] for job in (await client.get(f"{base}/pipelines/{pipeline['id']}/jobs")).json()}
-    release = await client.post(f"{base}/releases", json={"tag_name": "v1", "description": "First"})
+    links = [{"name": "app", "url": "https://files.example/app", "direct_asset_path": "/app"}]
+    first = {"tag_name": "v1", "description": "First", "assets": {"links": links}}
+    release = await client.post(f"{base}/releases", json=first)
     assert release.status_code == 201, release.text
     (environment,) = (await client.get(f"{base}/environments")).json()
     stopped = (await client.post(f"{base}/environments", json={"name": "old"})).json()

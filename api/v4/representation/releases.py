@@ -8,6 +8,7 @@ from urllib.parse import quote
 from api.v4.representation.commits import SHORT, commit
 from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from domain.release_links import links_of
 from git.commit import Commit
 
 
@@ -16,7 +17,8 @@ def release(
 ) -> dict[str, Any]:
     """One release; the commit is left empty but for its id when the repository has lost it."""
     author = users.get(row.user_id)
-    links = [_link(position, link) for position, link in enumerate(row.assets.get("links", ()), 1)]
+    page = release_page(row, project, url)
+    links = [release_link(link, page) for link in links_of(row.assets)]
     return {
         "tag_name": row.tag,
         "name": row.name,
@@ -33,12 +35,19 @@ def release(
     }
 
 
-def _link(position: int, link: Mapping[str, str]) -> dict[str, Any]:
+def release_page(row: Any, project: Any, url: str) -> str:
+    """The address below which the files of a release are found."""
+    return f"{url}/{project.full_path}/-/releases/{quote(row.tag, safe='')}"
+
+
+def release_link(link: Mapping[str, Any], page: str) -> dict[str, Any]:
+    """A link of a release, with its id; one that has a path is found below the release's own address."""
+    path = link.get("filepath")
     return {
-        "id": position,
+        "id": link["id"],
         "name": link["name"],
         "url": link["url"],
-        "direct_asset_url": link["url"],
+        "direct_asset_url": f"{page}/downloads{path}" if path else link["url"],
         "link_type": link.get("link_type") or "other",
     }
 
