@@ -16,6 +16,7 @@ from api.addresses import ReadableAddresses
 from api.call_turns import CallsInTurn
 from api.errors import add_error_handlers
 from api.git_errors import add_git_errors
+from api.head_as_get import HeadAsGet
 from api.hooks import calls
 from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
@@ -49,6 +50,7 @@ def create_framework(services: Services) -> FastAPI:
     add_error_handlers(app)
     add_git_errors(app)
     add_page_errors(app)
+    app.add_middleware(HeadAsGet, router=app.router)
     app.add_middleware(IdempotentCalls, services=services)
     app.add_middleware(EncodedPaths)
     app.add_middleware(CallsInTurn, refusal=refusal_or_page)
