@@ -31,6 +31,7 @@ class TimeLimits(BaseSettings):
     outage_bonus_min: float = 120.0
     """After an outage of length D each lease gets max(this, min(D, `outage_bonus_max`)) more."""
     outage_bonus_max: float = 600.0
+    """The most that a lease gets more after an outage."""
     canceling: float = 1800.0
     """A job that does not end after a cancel request is ended by us."""
     timeout_grace: float = 300.0
@@ -131,14 +132,19 @@ class SizeLimits(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PERDURE_", frozen=True)
 
     artifact_bytes: int = 100 * 1024 * 1024
+    """Of one upload of artifacts."""
     trace_bytes: int = 100 * 1024 * 1024
+    """Of the log of one job."""
     trace_patch_bytes: int = 2 * 1024 * 1024
+    """Of one piece of a log that a runner sends."""
     json_bytes: int = 1024 * 1024
+    """Of a call with parameters."""
     commit_bytes: int = 64 * 1024 * 1024
     """Of a call that writes files into a repository, and of one file that is read as JSON."""
     push_bytes: int = 5 * 1024 * 1024 * 1024
     """Of one push, as git packs it. 0: any number."""
     config_bytes: int = 2 * 1024 * 1024
+    """Of one file of a configuration."""
     hook_bytes: int = 5 * 1024 * 1024
     """Of a call of a forge's webhook; a longer list of commits is sent by none."""
 
@@ -235,11 +241,13 @@ class OidcSettings(BaseSettings):
     issuer: str = ""
     """Its address exactly as it names itself; HTTPS, but on this machine."""
     client_id: str = ""
+    """By what name the provider knows us."""
     client_secret: str = Field(default="", repr=False)
     """Empty for a public client: the code is bound to us by PKCE all the same."""
     label: str = "Single sign-on"
     """What the button says after "Sign in with"."""
     scopes: str = "openid profile email"
+    """What we ask the provider for; `openid` is a part of it."""
     username_claim: str = "preferred_username"
     """The claim that names new accounts; of an e-mail address the part before the @."""
     create_accounts: bool = False
@@ -250,6 +258,7 @@ class OidcSettings(BaseSettings):
     email_domains: str = ""
     """Domains, with commas between: only people with a verified address of one of them come in. Empty: all."""
     groups_claim: str = "groups"
+    """The claim that lists the groups of who signs in."""
     admin_group: str = ""
     """Who signs in is an administrator if, and only if, the groups claim holds this. Empty: the provider has no say."""
     timeout: float = Field(default=5.0, gt=0)
@@ -300,6 +309,7 @@ class Settings(BaseSettings):
     home: Path = Path(".perdure")
     """State of the embedded mode: database, keys, repositories, objects, logs."""
     pod: str = "default"
+    """Name of this installation; a pod has its own database and ids."""
     pod_number: int = Field(default=0, ge=0, le=8191)
     """Which block of 2^40 ids is this pod's."""
 
@@ -322,19 +332,28 @@ class Settings(BaseSettings):
     temporal_address: str = ""
     """Use this Temporal server instead of an embedded one."""
     temporal_namespace: str = "default"
+    """Namespace of Temporal in which the workflows are."""
     task_queue: str = "pipelines"
+    """Task queue of Temporal from which the workers take."""
     workflow_sandbox: bool = False
     """Run workflows in the sandbox that finds what is not deterministic; tests do, and pay for it."""
     worker_deployment: str = ""
     """Name of the worker deployment to pin workflows to; empty means no worker versioning."""
     worker_build: str = ""
+    """Build of the worker within `worker_deployment`."""
 
     host: str = "127.0.0.1"
+    """Address at which front, API and the embedded Temporal listen."""
     front_port: int = 8929
+    """Port of the front: pages, REST, git and runners."""
     api_port: int = 8930
+    """Port of the API behind the front."""
     temporal_port: int = 8931
+    """Port of the embedded Temporal."""
     temporal_ui_port: int = 8932
+    """Port of its Web UI."""
     temporal_http_port: int = 8933
+    """Port of its HTTP API."""
     temporal_http_hosts: str = ""
     """Names, with commas between, by which the HTTP API of the embedded Temporal may be called; empty: it is closed, as
     any page that a browser on this machine shows could call it."""
@@ -390,7 +409,9 @@ class Settings(BaseSettings):
     """How long `perdure up` waits until everything answers."""
 
     log_level: str = "INFO"
+    """From which level on logs are written: DEBUG, INFO, WARNING or ERROR."""
     log_json: bool = False
+    """Whether each line of the logs is one JSON object."""
 
     @cached_property
     def database(self) -> str:
