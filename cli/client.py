@@ -1,5 +1,6 @@
 """Calls of the command line on Perdure's REST API; every failure becomes one of our errors."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -33,7 +34,11 @@ _ERRORS: Final[dict[int, type[PerdureError]]] = {
 _TIMEOUT: Final = 30.0
 PAGE: Final = 100
 """Items of a list that are asked for at a time, the most that a server gives."""
-_LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Hosts that are this machine."""
+
+_OF_SYSTEM: Final = re.compile(r"^\[[^]]*\] | \(_ssl\.c:\d+\)$")
+"""Numbers of the system around its words, as in `[Errno 111] Connection refused`."""
 
 _ENDS: Final = (".", "!", "?", ":", "`")
 """Of sentences: others get a full stop before what follows."""
@@ -58,7 +63,7 @@ class Api:
             base_url=f"{url}/api/v4",
             headers={"PRIVATE-TOKEN": token} if token else {},
             timeout=timeout,
-            trust_env=urlsplit(url).hostname not in _LOCAL,
+            trust_env=urlsplit(url).hostname not in LOCAL,
         )
 
     def close(self) -> None:
@@ -152,7 +157,7 @@ class Api:
         except httpx.InvalidURL as error:
             raise Invalid(f"{self.url} is no address: {error}.") from error
         except httpx.HTTPError as error:
-            reason = str(error) or type(error).__name__
+            reason = _OF_SYSTEM.sub("", str(error)) or type(error).__name__
             raise Unavailable(self._advised(Unavailable, f"{self.url} cannot be reached: {reason}.")) from error
 
     def _document(self, answer: httpx.Response) -> Any:

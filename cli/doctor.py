@@ -9,10 +9,12 @@ from dataclasses import asdict
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import typer
 
 from cli.check import Check, State
+from cli.client import LOCAL
 from cli.exit_codes import ExitCode
 from cli.output import Cell
 from cli.remote.invocation import Invocation, with_common_options
@@ -89,7 +91,8 @@ def _remote(call: Invocation) -> Iterator[Check]:
     try:
         url = call.server.url
     except Unauthenticated as error:
-        yield Check("server", State.WARN, str(error), "`perdure login https://ADDRESS`")
+        fix = "`perdure login https://ADDRESS`; `perdure up` starts a server on this machine"
+        yield Check("server", State.WARN, str(error), fix)
         return
     except Invalid as error:
         yield Check("server", State.FAIL, str(error), "Correct what the message names.")
@@ -100,6 +103,8 @@ def _remote(call: Invocation) -> Iterator[Check]:
         headed = call.api.date()
     except Unavailable as error:
         fix = f"Is the address right ({call.server.said_by} says it)? Is the server up, and a proxy or VPN in between?"
+        if urlsplit(url).hostname in LOCAL:
+            fix = f"`perdure status` says what is down, `perdure up` starts it ({call.server.said_by} says the address)"
         yield Check("server", State.FAIL, str(error).removesuffix(" Next: `perdure doctor`."), fix)
         return
     except (Unauthenticated, Forbidden) as error:

@@ -6,7 +6,7 @@ It changes nothing, but for one object that it writes to the store and removes.
 import asyncio
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -16,11 +16,13 @@ from uuid import uuid4
 from auth.secret_token import PAYLOAD_FIRST
 from cli.busy_ports import refuse_busy_ports
 from cli.check import Check, State
+from cli.doctor_processes import is_supervised, processes
 from cli.doctor_refs import NAME as REF_NAMES
 from cli.doctor_refs import ref_names
 from cli.main import read_settings
+from cli.plain_reasons import reason_of
 from cli.up import supervisor_runs
-from domain.errors import PerdureError, Refused
+from domain.errors import Invalid, PerdureError, Refused
 from models.migrate import versions
 from models.repositories import runners
 from models.session import Database
@@ -41,6 +43,14 @@ _RESET: Final = (
     '`curl -X POST -H "PRIVATE-TOKEN: $TOKEN" $URL/api/v4/runners/ID/reset_authentication_token`, and write the '
     "token of the answer into its config.toml"
 )
+_PLACES: Final[Mapping[str, Callable[[Settings], str]]] = {
+    "database": lambda settings: f"the database {_shown(settings.database)}",
+    "runner tokens": lambda settings: f"the database {_shown(settings.database)}",
+    REF_NAMES: lambda settings: f"the repositories in {settings.repository_root}",
+    "object store": lambda settings: f"the object store {_shown(settings.store)}",
+    "temporal": lambda settings: f"Temporal at {settings.temporal}",
+}
+"""What a check looks at, for the sentence that says why it failed."""
 _PROBE: Final = b"perdure doctor"
 _MARKS: Final = ("PERDURE_HOME", "PERDURE_DATABASE_URL", "PERDURE_OBJECT_STORE", "PERDURE_TEMPORAL_ADDRESS")
 """Variables that only an operator sets."""
@@ -61,14 +71,20 @@ def local_checks() -> Iterator[Check]:
     yield Check("settings", State.OK, f"home {settings.home.resolve()}, pod {settings.pod}")
     yield _temporal_binary(settings)
     yield _ports(settings)
+    if not settings.temporal_address:
+        yield processes(settings)
     yield from _disk(settings)
-    yield asyncio.run(_timed("database", "Is it up, and PERDURE_DATABASE_URL right?", _database, settings))
-    yield asyncio.run(_timed("runner tokens", "Look at the database first.", _runner_tokens, settings))
+    database = asyncio.run(_timed("database", _mend_database(settings), _database, settings))
+    yield database
+    if database.state is not State.FAIL:
+        yield asyncio.run(_timed("runner tokens", "Look at the database first.", _runner_tokens, settings))
     yield asyncio.run(_timed(REF_NAMES, "May we read the repositories?", ref_names, settings))
     yield asyncio.run(
         _timed("object store", "Is PERDURE_OBJECT_STORE right, and may we write there?", _store, settings)
     )
-    fix = f"Start it (`perdure up`), or correct PERDURE_TEMPORAL_ADDRESS ({settings.temporal})"
+    fix = f"Start the server at {settings.temporal_address}, or correct PERDURE_TEMPORAL_ADDRESS"
+    if not settings.temporal_address:
+        fix = f"Look at {settings.home / 'logs' / 'temporal.log'}" if is_supervised(settings) else "`perdure up`"
     yield asyncio.run(_timed("temporal", fix, _temporal, settings))
 
 
@@ -78,14 +94,24 @@ async def _timed(name: str, fix: str, look: Callable[[Settings], Awaitable[Check
             return await look(settings)
     except TimeoutError:
         return Check(name, State.FAIL, f"no answer within {PATIENCE:g} s", fix)
+    except Invalid as error:
+        return Check(name, State.FAIL, str(error), "Correct what the message names.")
     except Exception as error:  # noqa: BLE001  # whatever a library raises, it is what is wrong
-        words = str(error).strip().partition("\n")[0] or type(error).__name__
-        return Check(name, State.FAIL, words, fix)
+        return Check(name, State.FAIL, f"{_PLACES[name](settings)}: {reason_of(error)}", fix)
+
+
+def _mend_database(settings: Settings) -> str:
+    if _file_of(settings.database) is not None:
+        return "Stop Perdure (`perdure down`) and bring the file back from a backup: `perdure restore`"
+    return "Start it, or correct PERDURE_DATABASE_URL (postgresql+asyncpg://USER:PASSWORD@HOST/NAME)"
 
 
 async def _database(settings: Settings) -> Check:
     file = _file_of(settings.database)
     if file is not None and not file.exists():
+        if (settings.home / "credentials.json").exists():
+            fix = "Bring it back from a backup (`perdure restore`): `perdure up` would begin with an empty one"
+            return Check("database", State.FAIL, f"{file} is gone, while other state is there", fix)
         return Check("database", State.WARN, f"{file} does not exist yet", "`perdure up` makes it")
     database = Database(settings.database)
     try:

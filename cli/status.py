@@ -52,7 +52,7 @@ def status(settings: Settings, *, as_json: bool) -> ExitCode:
     folder = RunFolder(settings.home)
     children = [child for child in stack(settings) if child.wanted]
     with ThreadPoolExecutor(max_workers=len(children)) as pool:
-        found = list(pool.map(lambda child: _look(child, folder), children))
+        found = list(pool.map(lambda child: look(child, folder), children))
     running, found_last = supervisor_runs(folder), last_found(settings)
     if as_json:
         answer = {
@@ -68,7 +68,8 @@ def status(settings: Settings, *, as_json: bool) -> ExitCode:
     return ExitCode.OK if running and all(child.ready for child in found) else ExitCode.FAILED
 
 
-def _look(child: Child, folder: RunFolder) -> ChildStatus:
+def look(child: Child, folder: RunFolder) -> ChildStatus:
+    """One child as it is now."""
     record = folder.read(child.name)
     if record is None or not is_alive(record.identity):
         return ChildStatus(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -100,6 +101,35 @@ async def test_an_operator_sees_the_parts(nobody: Shell, tmp_path: Path, databas
     assert states == dict.fromkeys(states, "ok")
     assert "disk" in found
     assert [left for left in (home / "objects").rglob("*") if left.is_file()] == []
+
+
+async def test_what_is_down_is_told_without_the_words_of_libraries(nobody: Shell, tmp_path: Path) -> None:
+    home = tmp_path / "operator"
+    names = ("FRONT", "API", "TEMPORAL", "TEMPORAL_UI", "TEMPORAL_HTTP")
+    env = {f"PERDURE_{name}_PORT": str(free_port()) for name in names}
+    env |= {"PERDURE_HOME": str(home), "PERDURE_SERVER": f"http://127.0.0.1:{env['PERDURE_FRONT_PORT']}"}
+    never = await checks(nobody, code=1, **env)
+    assert never["processes"] | {"name": ""} == {
+        "name": "",
+        "state": "warn",
+        "detail": "Perdure was never started here",
+        "fix": "`perdure up`",
+    }
+    (home / "run").mkdir(parents=True)
+    (home / "credentials.json").write_text("{}")
+    down = await checks(nobody, code=1, **env)
+    assert down["processes"]["detail"] == "down: front, temporal, api"
+    assert (down["processes"]["fix"], down["temporal"]["fix"]) == ("`perdure up`", "`perdure up`")
+    assert down["temporal"]["detail"] == f"Temporal at 127.0.0.1:{env['PERDURE_TEMPORAL_PORT']}: nothing answers there"
+    assert (down["database"]["state"], "perdure restore" in down["database"]["fix"]) == ("fail", True)
+    assert "cannot be reached: " in down["server"]["detail"]
+    assert "`perdure up` starts it" in down["server"]["fix"]
+    (home / "perdure.db").write_text("this is none" * 100)
+    damaged = await checks(nobody, code=1, **env)
+    assert damaged["database"]["detail"].endswith("the file is damaged, or no SQLite database")
+    assert "runner tokens" not in damaged
+    told = str([*never.values(), *down.values(), *damaged.values()])
+    assert not re.search(r"Errno|tonic|sqlite3|httpx|Os \{|Error\(", told)
 
 
 async def test_runners_whose_tokens_begin_alike_are_named(nobody: Shell, tmp_path: Path, database_url: str) -> None:

@@ -1,0 +1,37 @@
+"""Why a part of an installation cannot be used, in plain words instead of those of the library that met it."""
+
+import re
+from typing import Final
+
+NOBODY: Final = "nothing answers there"
+LONGEST: Final = 160
+"""Characters of a reason that no pattern knows."""
+_REASONS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), words)
+    for pattern, words in (
+        (r"certificate", "its certificate is not accepted"),
+        (r"refused|connect call failed|unreachable|error sending request|tcp connect error", NOBODY),
+        (r"name or service not known|name resolution|nodename|dns error|failed to lookup", "there is no such host"),
+        (r"timed? ?out|deadline", "no answer in time"),
+        (r"file is not a database|malformed", "the file is damaged, or no SQLite database"),
+        (r"database is locked", "another process holds its lock"),
+        (r"unable to open database file|permission denied", "we may not open it"),
+        (
+            r"password authentication|authentication failed|unauthenticated|access ?denied|forbidden|\b40[13]\b",
+            "it refuses who we say we are",
+        ),
+        (r"namespace .*not found|database .* does not exist|no ?such ?bucket|\b404\b", "it has none of that name"),
+        (r"no module named|can't load plugin|could not parse", "that is no kind of address we know"),
+    )
+)
+"""What libraries write, and what it means; the first that fits counts."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Why something failed; of what nobody knows, the end of the library's first line."""
+    text = str(error).strip()
+    found = next((words for pattern, words in _REASONS if pattern.search(text)), None)
+    if found is not None:
+        return found
+    line = text.partition("\n")[0]
+    return re.sub(r"^[\w.]*[(\[][^)\]]*[)\]]\s*", "", line)[:LONGEST] or "it failed without a word"
