@@ -132,9 +132,14 @@ MERGE_REQUEST: Final[Kind] = (
     Field("auto_merge", "boolean", "merges by itself", "merge_when_pipeline_succeeds"),
     Field("sha", "string|null", "newest commit of the source branch"),
     Field("merge_commit_sha", "string|null", "the commit that merged it"),
-    Field("pipeline_id", "integer|null", "its newest pipeline; lists do not tell it", "head_pipeline.id"),
-    Field("pipeline_status", "string|null", "and its state", "head_pipeline.status"),
     Field("web_url", "string", "address"),
+)
+MERGE_REQUEST_DETAILS: Final[Kind] = (
+    *MERGE_REQUEST,
+    Field("pipeline_id", "integer|null", "its newest pipeline", "head_pipeline.id"),
+    Field("pipeline_status", "string|null", "and its state", "head_pipeline.status"),
+    Field("approved_by", "array", "who has approved it", of="string"),
+    Field("approvals_left", "integer|null", "how many approvals are missing"),
 )
 LOG_PART: Final[Kind] = (
     Field("offset", "integer", "byte of the log at which the text begins"),
@@ -295,6 +300,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "reason": REASON,
     "job": JOB,
     "merge request": MERGE_REQUEST,
+    "merge request details": MERGE_REQUEST_DETAILS,
     "log part": LOG_PART,
     "artifact": ARTIFACT,
     "download": DOWNLOAD,

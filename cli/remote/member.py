@@ -16,8 +16,18 @@ from domain.errors import Invalid, Refused
 
 app = typer.Typer(help="Who may do what in a project or a group.", no_args_is_help=True)
 
-_LEVELS: Final = {name: level for level, name in LEVEL_NAMES.items()}
-Role = StrEnum("Role", {name.upper(): name for name in _LEVELS})
+
+class Role(StrEnum):
+    """GitLab's names of access levels."""
+
+    GUEST = "guest"
+    REPORTER = "reporter"
+    DEVELOPER = "developer"
+    MAINTAINER = "maintainer"
+    OWNER = "owner"
+
+
+_LEVELS: Final = {Role(name): level for level, name in LEVEL_NAMES.items()}
 
 UserArgument = Annotated[
     str, typer.Argument(metavar="USERNAME", help="The user name.", autocompletion=completion.users)
@@ -67,17 +77,17 @@ def add_member(
     call: Invocation,
     user: UserArgument,
     group: GroupOption = "",
-    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = Role("developer"),
+    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = Role.DEVELOPER,
     expires_at: Annotated[str, typer.Option("--expires-at", help="The day on which it ends.", **_EXPIRES)] = "",
 ) -> None:
     """Give a person a role in a project, or in a group and all that it holds."""
     place = _place(call, group)
-    wanted = {"user_id": user_named(call, user)["id"], "access_level": _LEVELS[role.value]}
+    wanted = {"user_id": user_named(call, user)["id"], "access_level": _LEVELS[role]}
     with call.naming(place.name, _listing(group)):
         try:
             made = call.api.post(place.route, **wanted, **({"expires_at": expires_at} if expires_at else {}))
         except Refused as error:
-            change = f"`perdure member edit {user} --role {role.value}{place.words}`"
+            change = f"`perdure member edit {user} --role {role}{place.words}`"
             raise Refused(f"{user} is a member of {place.name} already ({error}). Next: {change}.") from error
     _show(call, made, place)
 
@@ -99,7 +109,7 @@ def edit_member(
     route = f"{place.route}/{user_named(call, user)['id']}"
     with call.naming(f"member {user} of {place.name}", f"perdure member list{place.words}"):
         before = call.api.get(route)
-        level = before["access_level"] if role is None else _LEVELS[role.value]
+        level = before["access_level"] if role is None else _LEVELS[role]
         last = before["expires_at"] if expires_at is None else expires_at or None
         changed = call.api.put(route, access_level=level, expires_at=last)
     _show(call, changed, place)

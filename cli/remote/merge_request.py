@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.remote import completion
-from cli.remote.documents import MERGE_REQUEST, document, documents
+from cli.remote.documents import MERGE_REQUEST, MERGE_REQUEST_DETAILS, document, documents
 from cli.remote.invocation import Invocation, verb
 from domain.errors import Forbidden, Invalid, NotAllowed, NotFound, Unauthenticated
 
@@ -137,7 +137,10 @@ def _way(shown: dict[str, Any]) -> str:
 
 
 def _show(call: Invocation, found: dict[str, Any]) -> None:
-    shown = document(MERGE_REQUEST, found)
+    approvals = call.api.get(f"{_route(call, found)}/approvals")
+    names = [one["user"]["username"] for one in approvals["approved_by"]]
+    left = approvals["approvals_left"]
+    shown = document(MERGE_REQUEST_DETAILS, {**found, "approved_by": names, "approvals_left": left})
     if call.out.as_json:
         call.out.document(shown)
         return
@@ -150,6 +153,7 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
             "branches": _way(shown),
             "author": shown["author"] or "",
             "pipeline": pipeline.strip(),
+            "approved by": ", ".join(names) + (f" ({left} missing)" if left else ""),
             "can be merged": shown["merge_status"] or "" if shown["state"] == "opened" else "",
             "merges by itself": "yes" if shown["auto_merge"] else "",
         }

@@ -4,13 +4,13 @@ from typing import Any
 
 from cli.remote.documents import PIPELINE_DETAILS, document
 from cli.remote.invocation import Invocation
-from domain.errors import Invalid
+from domain.errors import Invalid, NotFound
 
 
 def pipeline_of(call: Invocation, named: str) -> int:
     """The id that an argument means: an id, an address, or without one the newest of the ref that is checked out.
 
-    Raises `Invalid`, `NotFound`.
+    A branch without pipelines of its own has those of its merge request. Raises `Invalid`, `NotFound`.
     """
     pasted = call.paste(named, "pipelines")
     if pasted is not None:
@@ -22,7 +22,26 @@ def pipeline_of(call: Invocation, named: str) -> int:
     parameters = {"ref": call.ref} if call.ref else {}
     ref = f" of {call.ref}" if call.ref else ""
     with call.naming(f"pipeline{ref}", "perdure pipeline run"):
-        return int(call.api.get(f"{call.home}/pipelines/latest", **parameters)["id"])
+        try:
+            return int(call.api.get(f"{call.home}/pipelines/latest", **parameters)["id"])
+        except NotFound:
+            if found := _of_merge_request(call):
+                return found
+            raise
+
+
+def _of_merge_request(call: Invocation) -> int:
+    """The newest pipeline of the open merge request from the branch that is checked out: its jobs may all be there.
+
+    0 where there is none.
+    """
+    if not call.ref:
+        return 0
+    wanted = {"source_branch": call.ref, "state": "opened"}
+    for one in call.api.listed(f"{call.home}/merge_requests", 1, **wanted):
+        pipelines = call.api.listed(f"{call.home}/merge_requests/{one['iid']}/pipelines", 1)
+        return int(pipelines[0]["id"]) if pipelines else 0
+    return 0
 
 
 def details_of(call: Invocation, pipeline_id: int) -> dict[str, Any]:
