@@ -1,12 +1,13 @@
 """Every example configuration compiles, for every event, to the plan that was worked out by hand."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from domain.config.plan import Plan
+from domain.config.plan import JobPlan, Plan
 from tests.examples.configuration_folder import ConfigurationFolder
 
 CONFIGS: Final = Path(__file__).parents[2] / "examples" / "configs"
@@ -58,3 +59,54 @@ def test_child_pipelines_hold_the_expected_jobs(folder: ConfigurationFolder, eve
         if bridge.trigger and bridge.trigger.include and not any("artifact" in item for item in bridge.trigger.include)
     }
     assert found == expected
+
+
+WARNED: Final[Mapping[str, list[str]]] = {
+    "monorepo": ["include config contains `ref`"],
+    "data-platform": ["default:timeout holds"],
+    "mobile-app": ["default:timeout holds"],
+    "toolchain": ["the YAML tag !bash", "its matrix has no combination", "`tags` is written twice", "default:timeout holds"],
+    "release-train": [],
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_what_gitlab_passes_over_is_warned_of(name: str) -> None:
+    folder = ConfigurationFolder(CONFIGS / name)
+    for event in folder.events:
+        messages = [warning.message for warning in folder.plan(event).warnings]
+        assert [gist for gist in WARNED[name] for message in messages if gist in message] == WARNED[name]
+        assert len(messages) == len(WARNED[name])
+
+
+def _paths(job: JobPlan) -> list[tuple[str, ...]]:
+    return [cache.paths for cache in job.cache]
+
+
+READ: Final = [
+    ("monorepo", "push-main", "search flow", _paths, [(".cache/go-build/", ".cache/mod/"), (".npm/",), (".cache/images/",)]),
+    ("monorepo", "push-main", "search flow", lambda job: [one.image.name for one in job.services], ["docker:29-dind", "redis:9"]),
+    ("monorepo", "push-main", "expire old images", lambda job: job.start_in, 604_800),
+    ("data-platform", "schedule", "publish catalog", lambda job: job.variables["LOAD_WINDOW"].value, "19800"),
+    ("data-platform", "schedule", "publish catalog", lambda job: job.variables["BATCH_ROWS"].value, "10000"),
+    ("data-platform", "schedule", "publish catalog", lambda job: job.environment.deployment_tier, "$TIER"),
+    ("data-platform", "schedule", "model tests", lambda job: (job.timeout, job.coverage[-2:]), (5_400, "/i")),
+    ("data-platform", "api-backfill", "backfill: [tickets]", lambda job: job.retry.max, 1),
+    ("data-platform", "api-backfill", "report to the caller", lambda job: job.foreign_needs[0].optional, True),
+    ("mobile-app", "tag", "tell on the site", lambda job: (job.trigger.project, job.start_in), ("heron/website", 345_600)),
+    ("mobile-app", "tag", "screenshots: [tablet, pt]", lambda job: (job.node_total, job.timeout), (None, 5_400)),
+    ("mobile-app", "tag", "screenshots: [phone, fi]", lambda job: job.node_total, 7),
+    ("mobile-app", "tag", "pages", lambda job: job.pages.expire_in, "$KEEP"),
+    ("toolchain", "nightly", "baseline", lambda job: job.variables["STACK_KIBIBYTES"].value, "65536"),
+    ("toolchain", "nightly", "backend 4/4", lambda job: (job.tags, job.node_index), (("bare-metal",), None)),
+    ("toolchain", "nightly", "boards report", lambda job: job.tags, ("small",)),
+    ("release-train", "final-tag", "quiet night", lambda job: (job.script, job.start_in), (("",), 28_800)),
+    ("release-train", "final-tag", "retire", lambda job: len(job.cache[0].key.files), 4),
+]
+
+
+@pytest.mark.parametrize(("name", "event", "job", "look", "expected"), READ)
+def test_a_form_is_read_as_gitlab_reads_it(name: str, event: str, job: str, look: Any, expected: Any) -> None:
+    folder = ConfigurationFolder(CONFIGS / name)
+    plan = folder.plan(next(one for one in folder.events if one["name"] == event))
+    assert look(next(one for one in plan.jobs if one.name == job)) == expected
