@@ -14,6 +14,7 @@ from domain.config.event import Event
 from domain.config.graph import Graph, Linked
 from domain.config.job import read_job
 from domain.config.plan import AbsentJob, Plan
+from domain.config.publishing import warn_of_pages
 from domain.config.reading.budget import COPIES, Budget
 from domain.config.reading.garbage import collection_paused
 from domain.config.reading.issues import Issues
@@ -73,6 +74,7 @@ class _Compiler:
         if self.sources.wanted:
             return None
         self.issues.raise_if_any()
+        warn_of_pages(jobs, planned, self.issues)
         used = {job.stage for job in planned}
         plan = Plan(
             stages=tuple(stage for stage in top.stages or () if stage in used),

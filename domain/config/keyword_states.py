@@ -8,6 +8,9 @@ RUNS: Final = "runs"
 CARRIED: Final = "validated and carried"
 """It is checked and kept with the pipeline; the run goes as it would without it."""
 
+UNHOSTED: Final = "its folder is kept as an artifact; no pages are hosted yet, as a warning says"
+"""What it publishes is made, and shown nowhere."""
+
 
 def refusal(keyword: str) -> str:
     """Why a pipeline is not made although its configuration is right."""
@@ -29,7 +32,8 @@ STATES: Final[Mapping[str, str]] = {
         " publish release resource_group retry rules run script secrets services spec stage stages start_in tags"
         " timeout trigger variables when workflow",
     ),
-    **_rows(CARRIED, "environment:kubernetes pages"),
+    **_rows(CARRIED, "environment:kubernetes"),
+    **_rows(UNHOSTED, "pages"),
     **{keyword: f"refused: {refusal(keyword)}" for keyword in REFUSED},
 }
 """The state of every keyword at the top, in `default` and in a job; of a keyword's key where that differs."""

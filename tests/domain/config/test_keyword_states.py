@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from domain.config import keywords
-from domain.config.keyword_states import CARRIED, REFUSED, RUNS, STATES
+from domain.config.keyword_states import CARRIED, REFUSED, RUNS, STATES, UNHOSTED
 from domain.config.plan import JobPlan
 
 VOCABULARIES = {
@@ -34,15 +34,15 @@ def test_no_state_is_of_a_keyword_that_does_not_exist():
     assert [part for part in parts if part[1:] and part[1] not in KEYS[part[0]]] == []
 
 
-def test_there_are_three_states_and_a_refusal_names_its_keyword():
+def test_there_are_four_states_and_a_refusal_names_its_keyword():
     for keyword, state in STATES.items():
         refused = f"refused: {keyword} is valid, but this version of Perdure cannot run it yet"
-        assert state in {RUNS, CARRIED, refused}, keyword
+        assert state in {RUNS, CARRIED, UNHOSTED, refused}, keyword
         assert (state == refused) == (keyword in REFUSED), keyword
 
 
 def test_what_is_carried_has_a_place_in_the_plan():
     places = {field.name for field in fields(JobPlan)}
-    carried = {keyword for keyword, state in STATES.items() if state == CARRIED and ":" not in keyword}
+    carried = {keyword for keyword, state in STATES.items() if state in {CARRIED, UNHOSTED} and ":" not in keyword}
     assert carried
     assert carried - places == set()

@@ -20,6 +20,12 @@ from tests.domain.config.short_texts import plan
         ("default: {timeout: 1h}\na: {script: x}", (1, 11), "default:timeout holds for every job here; GitLab"),
         ("a: {script: x}\nb: {script: x, parallel: {matrix: []}}", (2, 16), "b job: its matrix has no combination"),
         ("a: {script: x, environment: {name: b, auto_stop_in: soon}}", (1, 39), "'soon' is not a duration"),
+        ("pages: {script: x}", (1, 1), "pages job: its folder `public` is kept as an artifact; this version of"),
+        (
+            "site:\n  script: x\n  parallel: 3\n  pages: {publish: out}\n",
+            (4, 3),
+            "site job: its folder `out` is kept as an artifact; this version of Perdure hosts no pages yet",
+        ),
     ],
 )
 def test_warned_of(text: str, place: tuple[int, int], said: str) -> None:
@@ -35,6 +41,8 @@ def test_warned_of(text: str, place: tuple[int, int], said: str) -> None:
         ".b: &b {script: x}\na: {script: y, <<: *b}",
         "a: {script: x, environment: {name: b, auto_stop_in: $SOON}}",
         "a: {script: x, environment: {name: b, auto_stop_in: never}}",
+        "pages: {script: x, pages: false}",
+        "a: {script: x}\npages: {script: x, rules: [{if: $CI_COMMIT_TAG}]}",
     ],
 )
 def test_no_reason_to_warn(text: str) -> None:
