@@ -49,6 +49,7 @@ KEPT: Final = (
     "description",
     "state",
     "labels",
+    "milestone_id",
     "assignee_ids",
     "reviewer_ids",
     "head_sha",
@@ -64,7 +65,16 @@ KEPT: Final = (
 )
 """Columns of a merge request that are told."""
 
-_COMPARED: Final = ("title", "description", "target_branch", "labels", "assignee_ids", "reviewer_ids", "updated_at")
+_COMPARED: Final = (
+    "title",
+    "description",
+    "target_branch",
+    "labels",
+    "milestone_id",
+    "assignee_ids",
+    "reviewer_ids",
+    "updated_at",
+)
 
 
 def kept(row: Any) -> dict[str, Any]:

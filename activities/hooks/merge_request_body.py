@@ -65,7 +65,7 @@ def _attributes(mine: dict[str, Any], around: Around, url: str) -> dict[str, Any
         "created_at": iso(read(mine["created_at"])),
         "updated_at": iso(read(mine["updated_at"])),
         "prepared_at": iso(read(mine["created_at"])),
-        "milestone_id": None,
+        "milestone_id": mine.get("milestone_id"),  # facts of an older process have none
         "state": mine["state"],
         "state_id": STATE_IDS[State(mine["state"])],
         "draft": is_draft(mine["title"]),

@@ -37,6 +37,7 @@ class NewMergeRequest:
     title: str
     description: str = ""
     labels: Sequence[str] = ()
+    milestone_id: int | None = None
     assignee_ids: Sequence[int] = ()
     reviewer_ids: Sequence[int] = ()
     squash: bool = False
@@ -89,6 +90,7 @@ def _columns(new: NewMergeRequest) -> dict[str, Any]:
         "title": new.title,
         "description": new.description,
         "labels": list(new.labels),
+        "milestone_id": new.milestone_id,
         "assignee_ids": list(new.assignee_ids),
         "reviewer_ids": list(new.reviewer_ids),
         "squash": new.squash,

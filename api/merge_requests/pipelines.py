@@ -29,7 +29,7 @@ from domain.skipping import is_skipped
 from git.merging import merge
 from git.signature import Signature
 from models.notifications import OUTBOX
-from models.repositories import accounts, merge_request_events, merge_requests, protected_refs
+from models.repositories import accounts, merge_request_events, merge_requests, milestones, protected_refs
 from models.repositories.pipelines import PipelineRequest
 
 log = structlog.get_logger()
@@ -137,6 +137,7 @@ async def _request(services: Services, here: Surroundings, actor: Actor, trial: 
             of_source = await protected_refs.of_project(connection, here.source.id)
         approved = bool(await merge_requests.approvals(connection, here.row.id))
         assignees = [(await accounts.get(connection, key)).username for key in here.row.assignee_ids]
+        milestone = (await milestones.by_id(connection, [here.row.milestone_id])).get(here.row.milestone_id or 0)
     row, home = here.row, services.settings.url
     source, target = here.source or here.target, here.target
     away = not here.same_project
@@ -162,6 +163,7 @@ async def _request(services: Services, here: Surroundings, actor: Actor, trial: 
         source_protected=of_source.protects(row.source_branch, tag=False),
         target_protected=of_target.protects(row.target_branch, tag=False),
         labels=tuple(row.labels),
+        milestone="" if milestone is None else milestone.title,
         assignees=tuple(assignees),
         draft=is_draft(row.title),
         approved=approved,

@@ -1,6 +1,6 @@
 """The merge request of a path, and what of it is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,9 +14,11 @@ from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pipelines import full as full_pipeline
 from api.v4.representation.merge_requests import Around, Details, detailed, people_of
+from api.v4.representation.milestones import milestone as shown_milestone
+from api.v4.representation.milestones import web_url
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.diffs import changed_files
-from models.repositories import merge_request_notes, merge_requests, relations
+from models.repositories import merge_request_notes, merge_requests, milestones, relations
 
 _MOST_COUNTED = 1_000
 """More changed files are told as `1000+`, as in GitLab."""
@@ -62,7 +64,16 @@ async def surrounded(services: Services, rows: Sequence[Any]) -> Around:
         ids = [row.id for row in rows]
         notes = await merge_request_notes.counts(connection, ids)
         unresolved = await merge_request_notes.unresolved(connection, ids)
-    return Around(services.settings.url, people, targets, notes, unresolved)
+        planned = await milestones.by_id(connection, {row.milestone_id for row in rows})
+        groups = await relations.namespaces(connection, {one.namespace_id for one in planned.values()})
+    shown_ones = {key: _milestone(services, one, targets, groups) for key, one in planned.items()}
+    return Around(services.settings.url, people, targets, notes, unresolved, shown_ones)
+
+
+def _milestone(services: Services, row: Any, targets: Mapping[int, Any], groups: Mapping[int, Any]) -> dict[str, Any]:
+    path = targets[row.project_id].full_path if row.project_id is not None else ""
+    pages = web_url(services.settings.url, path, groups.get(row.namespace_id))
+    return shown_milestone(row, pages, services.clock().date())
 
 
 async def shown(services: Services, found: MergeRequestAccess) -> dict[str, Any]:

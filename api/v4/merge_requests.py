@@ -20,6 +20,7 @@ from api.v4.groups import GroupDep
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, shown, surrounded
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.planned_requests import planned_for, usable_labels
 from api.v4.representation.merge_requests import listed as shown_in_list
 from auth.permissions import REPORTER, Action, Caller
 from domain.decimal_number import decimal_number
@@ -48,6 +49,7 @@ class _Written(Optionals):
 
     description: str | None = Field(default=None, max_length=MOST_DESCRIPTION)
     labels: list[str] | None = None
+    milestone_id: int | None = Field(default=None, ge=0, le=_MOST_NUMBER)
     assignee_id: int | None = Field(default=None, ge=0, le=_MOST_NUMBER)
     assignee_ids: list[int] | None = None
     reviewer_ids: list[int] | None = None
@@ -96,6 +98,7 @@ async def filter_of(
     author_username: str = "",
     assignee_id: int | None = None,
     source_project_id: int | None = None,
+    milestone: str = "",
     search: str = "",
     wip: Literal["", "yes", "no"] = "",
     draft: bool | None = None,
@@ -124,6 +127,7 @@ async def filter_of(
         assignee_id=assignee_id,
         iids=_numbers([*query.getlist("iids[]"), *query.getlist("iids")]),
         labels=tuple(label for label in [*labels, *query.getlist("labels[]")] if label),
+        milestone=milestone,
         search=search,
         search_in=tuple(fields) or ("title",),
         draft=draft if not wip else wip == "yes",
@@ -215,12 +219,14 @@ async def create_merge_request(
     target = project
     if new.target_project_id not in {None, project.row.id}:
         target = await access_to(services, caller, new.target_project_id or 0)
+    labels = await usable_labels(services, target, changed_labels(new.labels or ()))
     wanted = NewMergeRequest(
         source_branch=new.source_branch,
         target_branch=new.target_branch,
         title=new.title,
         description=new.description or "",
-        labels=changed_labels(new.labels or ()),
+        labels=labels,
+        milestone_id=await planned_for(services, target, new.milestone_id),
         assignee_ids=await _people(services, new.assignees()),
         reviewer_ids=await _people(services, new.reviewer_ids),
         squash=squashes(target.row.squash_option, new.squash),
@@ -266,17 +272,22 @@ async def _columns(services: Services, found: MergeRequestAccess, changes: Reque
     title = changes.title or row.title
     labels = row.labels if changes.labels is None else changes.labels
     option = found.here.target.squash_option
+    named = changed_labels(labels, changes.add_labels or (), changes.remove_labels or ())
+    milestone_id = row.milestone_id
+    if changes.milestone_id is not None:
+        milestone_id = await planned_for(services, found.project, changes.milestone_id)
     values = {
         "title": title if changes.draft is None else with_draft(title, changes.draft),
         "description": changes.description,
         "target_branch": changes.target_branch,
-        "labels": changed_labels(labels, changes.add_labels or (), changes.remove_labels or ()),
+        "labels": named if named == row.labels else await usable_labels(services, found.project, named, row.labels),
         "assignee_ids": None if assignees is None else await _people(services, assignees),
         "reviewer_ids": None if changes.reviewer_ids is None else await _people(services, changes.reviewer_ids),
         "squash": None if changes.squash is None else squashes(option, changes.squash),
         "remove_source_branch": changes.remove_source_branch,
     }
-    return {name: value for name, value in values.items() if value is not None and value != getattr(row, name)}
+    written = {name: value for name, value in values.items() if value is not None and value != getattr(row, name)}
+    return written if milestone_id == row.milestone_id else {**written, "milestone_id": milestone_id}
 
 
 @router.delete("/projects/{project}/merge_requests/{iid}", status_code=204)

@@ -80,6 +80,9 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "/api/v4/projects/{project}/job_token_scope/allowlist": {"target_id": "{listed_project}"},
     "/api/v4/projects/{project}/job_token_scope/groups_allowlist": {"target_id": "{listed_group}"},
+    "/api/v4/projects/{project}/labels": {"label_id": "bug"},
+    "/api/v4/groups/{group}/labels": {"label_id": "team"},
+    "/api/v4/groups/{group}/milestones": {"milestone_id": "{group_milestone}"},
     "/api/v4/templates": {"key": "Auto-DevOps"},
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
@@ -146,6 +149,17 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/projects/{project}/ref/{ref}/trigger/pipeline": {"token": "glptt-wrong"},
     "POST /api/v4/projects/{project}/merge_requests": {"source_branch": "fix", "target_branch": "main", "title": "Fix"},
     "PUT /api/v4/projects/{project}/merge_requests/{iid}": {"title": "Another title"},
+    **{
+        f"{verb} /api/v4/{place}/{rest}": body
+        for place in ("projects/{project}", "groups/{group}")
+        for verb, rest, body in (
+            ("POST", "labels", {"name": "more", "color": "#ff0000"}),
+            ("PUT", "labels", {"name": "bug" if "project" in place else "team", "color": "#ff0000"}),
+            ("PUT", "labels/{label_id}", {"color": "#ff0000"}),
+            ("POST", "milestones", {"title": "more"}),
+            ("PUT", "milestones/{milestone_id}", {"state_event": "close"}),
+        )
+    },
     "POST /api/v4/projects/{project}/approvals": {"approvals_before_merge": 1},
     "POST /api/v4/projects/{project}/approval_rules": {"name": "All Members", "approvals_required": 1},
     "PUT /api/v4/projects/{project}/approval_rules/{rule_id}": {"approvals_required": 1},

@@ -222,6 +222,9 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         hooks = {where: (await made(f"{where}/hooks", **of_hook))["id"] for where in (base, of_group, "")}
         link = {"repository_url": "https://git.example/a/b", "token": "t"}
         assert (await client.put(f"/api/v4{base}/integrations/gitea", json=link)).status_code == 200
+        await made(f"{base}/labels", name="bug", color="#ff0000")
+        await made(f"{of_group}/labels", name="team", color="#ff0000")
+        plans = {where: (await made(f"{where}/milestones", title=where))["id"] for where in (base, of_group)}
         engine = await _engine_objects(site, client, project, side)
         schedule = await made(f"{base}/pipeline_schedules", description="nightly", ref="fix", cron="0 1 * * *")
         await made(f"{base}/pipeline_schedules/{schedule['id']}/variables", key="A", value="value")
@@ -258,6 +261,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "hook_id": hooks[base],
             "event_id": events[base],
             "group_hook": hooks[of_group],
+            "milestone_id": plans[base],
+            "group_milestone": plans[of_group],
             "group_event": events[of_group],
             "system_hook": hooks[""],
             "system_event": events[""],

@@ -16,6 +16,7 @@ class Around:
     """What a list of merge requests points to: people by id, target projects by id, and the address of the server.
 
     `notes` counts what people wrote, by the id of the merge request; `unresolved` are those with open threads.
+    `milestones` are shown already.
     """
 
     url: str
@@ -23,6 +24,11 @@ class Around:
     projects: Mapping[int, Any] = field(default_factory=dict)
     notes: Mapping[int, int] = field(default_factory=dict)
     unresolved: frozenset[int] = frozenset()
+    milestones: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def milestone(self, key: int | None) -> Mapping[str, Any] | None:
+        """A milestone, or None for none."""
+        return None if key is None else self.milestones.get(key)
 
     def person(self, key: int | None) -> dict[str, Any] | None:
         """A person, or None for nobody."""
@@ -81,7 +87,7 @@ def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[s
         "labels": row.labels,
         "draft": draft,
         "work_in_progress": draft,
-        "milestone": None,
+        "milestone": around.milestone(row.milestone_id),
         "merge_when_pipeline_succeeds": bool(row.auto_merge),
         **_mergeability(row, standing),
         "sha": row.head_sha,

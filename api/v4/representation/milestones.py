@@ -1,0 +1,31 @@
+"""Milestones as GitLab's JSON."""
+
+from datetime import date
+from typing import Any
+
+from api.v4.representation.moments import moment
+
+
+def web_url(url: str, project_path: str, group: Any | None) -> str:
+    """The address of the pages of the project, or else of the group, that a milestone belongs to."""
+    place = project_path if group is None else f"groups/{group.full_path}"
+    return f"{url}/{place}/-"
+
+
+def milestone(row: Any, pages: str, today: date) -> dict[str, Any]:
+    """A milestone; `pages` is the address of the pages of its project or group."""
+    owner = {"group_id": row.namespace_id} if row.project_id is None else {"project_id": row.project_id}
+    return {
+        "id": row.id,
+        "iid": row.iid,
+        **owner,
+        "title": row.title,
+        "description": row.description,
+        "state": row.state,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+        "due_date": None if row.due_date is None else row.due_date.isoformat(),
+        "start_date": None if row.start_date is None else row.start_date.isoformat(),
+        "expired": row.due_date is not None and row.due_date < today,
+        "web_url": f"{pages}/milestones/{row.iid}",
+    }
