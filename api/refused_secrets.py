@@ -10,6 +10,7 @@ from fastapi import Request
 
 from api.basic_auth import basic_credentials
 from api.shown_tokens import token_of
+from auth.job_token import PREFIX as JOB
 from auth.scopes import PERMITS, Use
 from auth.secret_token import PERSONAL
 
@@ -29,7 +30,7 @@ _FOR_GIT: Final = (
 
 def refused_token(token: str) -> str:
     """What REST says of a token that is none of ours."""
-    return UNAUTHORIZED if token.startswith(PERSONAL) else f"{UNAUTHORIZED}: {_NO_TOKEN}"
+    return UNAUTHORIZED if token.startswith((PERSONAL, JOB)) else f"{UNAUTHORIZED}. {_NO_TOKEN}"
 
 
 def refused_call(request: Request, said: str) -> str:

@@ -208,6 +208,7 @@ def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
         ("Pipelines there", places["temporal_pipelines"]),
         ("Logs", places["logs"]),
         ("Sign-in and token", str(credentials) if credentials.exists() else None),
+        ("Next", "perdure login --local --git" if credentials.exists() else None),
     ]
     for name, place in lines:
         if place:

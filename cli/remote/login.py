@@ -39,7 +39,7 @@ def _login(
     local: Annotated[bool, typer.Option("--local", help="Be the first administrator of `perdure up` here.")] = False,
     keep_default: Annotated[bool, typer.Option("--keep-default", help="Leave the default server as it is.")] = False,
     git: Annotated[
-        bool | None, typer.Option("--git/--no-git", help="Let git use the token for this server; else it is asked.")
+        bool | None, typer.Option("--git/--no-git", help="Let git use the token too; without it you are asked.")
     ] = None,
 ) -> None:
     """Log in to a server with an access token."""
