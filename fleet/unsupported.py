@@ -16,6 +16,7 @@ from fleet.trace import Trace
 from fleet.variables import expand
 from fleet.verdict import failed
 
+REMEDY: Final = "choose a runner that can by `tags`"
 REFUSED: Final = failed("runner_unsupported")
 _NO_CONTAINERS: Final = "this runner has no containers"
 
@@ -49,7 +50,7 @@ async def accepts(job: Job, variables: Mapping[str, str], trace: Trace, way: str
     found = lacks(job, variables, machine)
     for lack in found:
         if way == REFUSE:
-            trace.error(f"{lack.keyword}: {lack.why}, and its configuration refuses jobs that ask for it")
+            trace.error(f"{lack.keyword}: {lack.why} and refuses this job (`unsupported_keywords`); {REMEDY}")
         else:
             trace.warning(f"{lack.keyword}: {lack.why}; {lack.without}")
     return not (found and way == REFUSE)

@@ -14,7 +14,7 @@ def why_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _group("Jobs", document["jobs"])
     yield from _group("Not in this pipeline", document["absent"])
     for warning in document["warnings"]:
-        yield f"Warning: {printable(str(warning))}"
+        yield f"Warning: {_warning(warning)}"
 
 
 def job_lines(reason: Mapping[str, Any]) -> Iterator[str]:
@@ -33,6 +33,11 @@ def _group(heading: str, reasons: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{heading}: {len(reasons)}"
     for reason in reasons:
         yield from job_lines(reason)
+
+
+def _warning(warning: Mapping[str, Any]) -> str:
+    place = f"{warning['file']}:{warning['line']}: " if warning.get("file") and warning.get("line") else ""
+    return printable(f"{place}{warning['message']}")
 
 
 def _sentence(why: Mapping[str, Any]) -> str:

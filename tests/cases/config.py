@@ -1,7 +1,7 @@
 """Runs configuration cases (`samples/config.md`) through the compiler."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -119,10 +119,18 @@ def _judge(expected: Mapping[str, Any], plan: Plan, status: str) -> list[str]:
         faults.append(f"the pipeline is {pipeline}, not {expected['pipeline']}")
     if "stages" in expected and expected["stages"] != list(plan.stages):
         faults.append(f"stages are {list(plan.stages)}, not {expected['stages']}")
+    faults += _judge_warnings(expected["warnings"], plan) if "warnings" in expected else []
     faults += [f"{name} should not be there" for name in expected.get("absent", ()) if name in jobs]
     for name, wanted in expected.get("jobs", {}).items():
         faults += _judge_job(wanted, jobs[name], name) if name in jobs else [f"{name} is not there"]
     return faults
+
+
+def _judge_warnings(wanted: Sequence[str], plan: Plan) -> list[str]:
+    """Each warning has its gist, in the order of the plan, and there are no others."""
+    found = [warning.message for warning in plan.warnings]
+    fits = len(found) == len(wanted) and all(gist in message for gist, message in zip(wanted, found, strict=True))
+    return [] if fits else [f"warnings are {found}, not {list(wanted)}"]
 
 
 def _judge_job(wanted: Mapping[str, Any], job: JobPlan, name: str) -> list[str]:

@@ -41,6 +41,13 @@ async def test_a_pipeline_is_run_shown_and_explained(site: Site, shell: Shell) -
     assert (await document(shell, "pipeline", "list", "--status", "success")) == []
 
 
+async def test_warnings_of_a_configuration_are_told_with_their_place(site: Site, shell: Shell) -> None:
+    await site.commit({".gitlab-ci.yml": "build: {script: x}\npages: {script: y}\n"})
+    made = await document(shell, "pipeline", "run")
+    done = await shell("pipeline", "why", str(made["id"]))
+    assert "Warning: .gitlab-ci.yml:2: pages job: its folder `public` is kept as an artifact; " in done.out
+
+
 async def test_absent_jobs_are_explained_in_words(site: Site, shell: Shell) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     made = await document(shell, "pipeline", "run")
