@@ -19,7 +19,6 @@ from domain.errors import NotFound, PerdureError, Unauthenticated
 from models.columns import Record
 
 PATH: Final = "/users/auth/oidc"
-_LONGEST_NEXT: Final = 2000
 
 router = APIRouter()
 log = structlog.get_logger()
@@ -36,7 +35,7 @@ def provider_of(services: Services) -> Provider:
 async def away(services: ServicesDep, next: str = "/") -> Response:  # noqa: A002
     """Send the browser to the provider, with a cookie by which it is known when it comes back."""
     provider = provider_of(services)
-    attempt = new_attempt(inside(next) if len(next) <= _LONGEST_NEXT else "/")
+    attempt = new_attempt(inside(next))
     try:
         answer: Response = RedirectResponse(await provider.authorization_address(attempt), 303)
     except PerdureError as error:

@@ -1,6 +1,7 @@
 """Pages as responses: the frame around them, and headers that let nothing foreign in."""
 
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -31,10 +32,17 @@ def page(template: str, caller: Caller, status: int = 200, **values: Any) -> HTM
     return HTMLResponse(render(template, caller=caller, **values), status, SECURITY)
 
 
+def address_of_page(request: Request) -> str:
+    """Path and query of a page, as a browser asks for it again."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return quote(request.scope["path"], safe="/-._~:@!$&'()*+,;=") + query
+
+
 def live_page(
     template: str, request: Request, caller: Caller, live: Fragment, events: str, **values: Any
 ) -> HTMLResponse:
     """A page whose `live` part is replaced by what comes from the address `events`."""
     notice = NOTICES.get(request.query_params.get("notice", ""), "")
     query = f"?{request.url.query}" if request.url.query else ""
-    return page(template, caller, live=live, events=events + query, notice=notice, **values)
+    here = address_of_page(request)
+    return page(template, caller, live=live, events=events + query, notice=notice, here=here, **values)

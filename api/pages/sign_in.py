@@ -1,6 +1,6 @@
 """Signing in by user name or e-mail address, and password or access token; signing out."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
@@ -16,23 +16,27 @@ from auth.session_token import COOKIE, read_session
 from domain.errors import Unauthenticated
 from models.repositories import sessions
 
-_REFUSED = "That name and that password or access token do not belong together."
+LONGEST_NEXT: Final = 2000
+"""Characters of an address that a sign-in leads back to."""
+_REFUSED: Final = "That name and that password or access token do not belong together."
 
 router = APIRouter(prefix="/users", dependencies=[Depends(require_our_pages)])
 
 
 def inside(address: str) -> str:
-    """The same address if it leads to one of our pages, else the first page."""
+    """The same address if it leads to one of our pages and is not too long, else the first page."""
     plain = address.isascii() and address.isprintable() and "\\" not in address
+    plain = plain and len(address) <= LONGEST_NEXT
     return address if plain and address.startswith("/") and not address.startswith("//") else "/"
 
 
 def sign_in_page(
-    services: Services, status: int = 200, *, then: str = "/", error: str = "", name: str = ""
+    services: Services, status: int = 200, *, then: str = "/", error: str = "", notice: str = "", name: str = ""
 ) -> Response:
     """The form, with what went wrong; `then` is where it leads to."""
     provider = services.settings.oidc.label if services.oidc is not None else ""
-    return page("sign_in.html", NOBODY, status, next=inside(then), error=error, username=name, provider=provider)
+    values = {"next": inside(then), "error": error, "notice": notice, "username": name, "provider": provider}
+    return page("sign_in.html", NOBODY, status, **values)
 
 
 @router.get("/sign_in")
@@ -49,7 +53,7 @@ async def sign_in(
     services: ServicesDep,
     username: Annotated[str, Form(max_length=255)] = "",
     password: Annotated[str, Form(max_length=255)] = "",
-    next: Annotated[str, Form(max_length=2000)] = "/",  # noqa: A002
+    next: Annotated[str, Form(max_length=LONGEST_NEXT)] = "/",  # noqa: A002
 ) -> Response:
     """Set the session cookie. Every refusal is the same, and takes the same time."""
     found = await proven(services, key_of(request, NOBODY), username.strip(), password)

@@ -39,7 +39,7 @@ def lasted(begin: datetime | None, end: datetime | None) -> Markup:
 
 def span(seconds: float) -> str:
     """Seconds as people say them: `0.4 s`, `42 s`, `3 min 5 s`, `2 h 7 min`."""
-    if seconds < 10:
+    if round(seconds, 1) < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:

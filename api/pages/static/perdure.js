@@ -1,13 +1,12 @@
 "use strict"; // Keeps a page as it really is: replaces its live part, follows the log, lets times pass.
-const live = document.getElementById("live");
-const log = document.getElementById("log");
-const follow = document.getElementById("follow");
+const [live, log, follow] = ["live", "log", "follow"].map((id) => document.getElementById(id));
 const confirmed = ({ dataset }) => !dataset.question || confirm(dataset.question);
+const toEnd = (inSight) => { log.scrollTop = log.scrollHeight; if (inSight) log.scrollIntoView({ block: "nearest" }); };
 let fetching = false, missed = false;
 
 function span(seconds) {
   const s = Math.max(0, Math.floor(seconds));
-  if (s < 60) return `${s} s`;
+  if (s < 60) return `${seconds < 9.95 ? Math.max(0, seconds).toFixed(1) : s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
   return `${Math.floor(s / 86400)} d`;
@@ -49,13 +48,14 @@ async function more() {
       if (!answer.ok) return;
       const piece = await answer.json();
       const lines = document.getElementById("lines");
+      const inSight = log.getBoundingClientRect().bottom <= innerHeight;
       if (piece.again) lines.replaceChildren();
       lines.insertAdjacentHTML("beforeend", piece.html);
       document.getElementById("tail").innerHTML = piece.tail;
       going = (piece.more && String(piece.offset) !== offset) || missed;
       missed = false;
       Object.assign(log.dataset, { offset: piece.offset, generation: piece.generation, state: piece.state });
-      if (follow.checked) log.scrollTop = log.scrollHeight;
+      if (follow.checked) toEnd(inSight);
     }
   } catch { /* the next event tries again */ } finally { fetching = false; }
 }
@@ -72,7 +72,7 @@ if (live) {
 }
 if (log) {
   log.addEventListener("scroll", () => { follow.checked = log.scrollHeight - log.scrollTop - log.clientHeight < 40; });
-  if (location.hash.startsWith("#L")) follow.checked = false; else log.scrollTop = log.scrollHeight;
+  if (location.hash.startsWith("#L")) follow.checked = false; else toEnd(true);
 }
 retitle();
 tick();

@@ -1,9 +1,12 @@
 """The pages: what they show, to whom, and that nothing foreign gets in."""
 
 import re
+from html import escape
+from urllib.parse import quote
 
 import pytest
 
+from auth.permissions import REPORTER
 from auth.session_token import COOKIE, issue_session
 from domain.status import Status
 
@@ -96,6 +99,11 @@ async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site):
         retried = await client.post(f"/{await site.path()}/-/jobs/{job['id']}/retry")
         after = (await client.get(page)).text
         attempt = (await client.get(retried.headers["location"])).text
+        await site.world.settle(pipeline)
+        again = await site.world.job()
+        await site.world.put(again, "failed", failure_reason="script_failure", exit_code=7)
+        ended = [(await client.get(path)).text for path in (page, retried.headers["location"])]
+        listed = (await client.get(f"/{await site.path()}")).text
     assert before.index('aria-label="Stage build"') < before.index('aria-label="Stage test"')
     assert "Failed" in before
     assert "✗" in before
@@ -104,6 +112,11 @@ async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site):
     assert retried.headers["location"] != f"/{await site.path()}/-/jobs/{job['id']}"
     assert "attempt 2" in after
     assert "Attempts:" in attempt
+    for text in ended:
+        assert re.search(r"attempt 2 ·\s+\d\.\d s", text), "how often, and how long the last time"
+        assert re.search(rf"pipeline {pipeline} <span[^>]*>\(#1 in its project\)", text), "one number, and what #1 is"
+    assert f"· pipeline {pipeline} · " in before, "the title says the same number"
+    assert re.search(rf">{pipeline}</a> <span[^>]*>\(#1\)", listed)
 
 
 async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site):
@@ -226,6 +239,51 @@ async def test_errors_are_pages_for_browsers_and_json_for_others(site):
             assert "message" in json.json()
 
 
+async def test_errors_keep_who_is_signed_in(site, monkeypatch):
+    reporter = await site.person("rita", REPORTER)
+    pipeline = await site.world.pipeline("one: {script: x}\n")
+    project = "/" + await site.path()
+
+    async def broken(*_):
+        raise RuntimeError("a surprise")
+
+    async with browser(site, reporter, Origin=site.services.settings.url) as client:
+        answers = [await client.get("/no/such"), await client.get(f"{project}/-/jobs/99999")]
+        answers.append(await client.post(f"{project}/-/pipelines/{pipeline}/cancel"))
+        monkeypatch.setattr("api.pages.pipelines.draw_list", broken)
+        answers.append(await client.get(project))
+    assert [answer.status_code for answer in answers] == [404, 404, 403, 500]
+    for answer in answers:
+        assert ">rita</a>" in answer.text, answer.status_code
+        assert "Sign out" in answer.text
+
+
+async def test_a_deep_link_leads_to_the_sign_in_and_back(site):
+    pipeline = await site.world.pipeline("one: {script: x}\n")
+    there = f"/{await site.path()}/-/pipelines/{pipeline}?page=2&x=%C3%A4"
+    missing = f"/no/such/-/pipelines/{pipeline}?page=2&x=%C3%A4"
+    async with browser(site, Origin=site.services.settings.url) as client:
+        found, lost = await client.get(there), await client.get(missing)
+        hidden = escape(there)
+        assert (found.status_code, lost.status_code) == (404, 404)
+        assert f'name="next" value="{hidden}"' in found.text
+        assert found.text.replace(hidden, escape(missing)) == lost.text, "nobody learns whether it is there"
+        form = {"username": "root", "password": site.root.token, "next": there}
+        signed = await client.post("/users/sign_in", data=form)
+        assert signed.headers["location"] == there
+        assert (await client.get(there)).status_code == 200
+        assert 'name="next"' not in (await client.get(missing)).text
+    async with browser(site) as client:
+        for path in ("//evil.example/x", "/no/" + "x" * 2000):
+            assert 'name="next" value="/"' in (await client.get(site.services.settings.url + path)).text
+        public = (await client.get("/")).text
+        assert '<a href="/users/sign_in">' in public
+    await site.set_project(visibility="public")
+    async with browser(site) as client:
+        shown = (await client.get(there)).text
+    assert f'<a href="/users/sign_in?next={quote(there)}">' in shown, "the header's link leads back too"
+
+
 async def test_the_api_answers_browsers_in_json_too(site):
     async with browser(site) as client:
         for path in ("/api/v4/nothing", "/api/v4", "/api/v4/projects/1"):
@@ -263,7 +321,8 @@ def test_the_script_stays_small_and_loads_nothing():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (42.4, "42 s"), (185, "3 min 5 s"), (7620, "2 h 7 min")]
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (42.4, "42 s"), (185, "3 min 5 s"), (7620, "2 h 7 min")],
 )
 def test_spans_are_said_as_people_say_them(seconds, text):
     from api.pages.templates import span

@@ -29,6 +29,9 @@ stop:
 """
 
 
+KUBERNETES = ("kubernetes_agent", "kubernetes_namespace", "flux_resource_path")
+
+
 def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}{rest}"
 
@@ -67,6 +70,30 @@ async def test_a_deployment_is_seen_with_all_that_belongs_to_it(site: Site) -> N
     assert (first["environment"], first["user"]["username"]) == (listed, "root")
     deployable = first["deployable"]
     assert (deployable["id"], deployable["name"], deployable["pipeline"]["id"]) == (job["id"], "deploy", pipeline_id)
+
+
+async def test_the_cluster_of_an_environment_is_told(site: Site) -> None:
+    cluster = "{agent: 'group/agents:main', dashboard: {namespace: $CI_COMMIT_REF_SLUG-web, flux_resource_path: a/b}}"
+    older = "{agent: 'group/agents:main', namespace: old, flux_resource_path: c/d}"
+    config = (
+        f"new: {{script: x, environment: {{name: live, kubernetes: {cluster}}}}}\n"
+        f"old: {{script: x, environment: {{name: test, kubernetes: {older}}}}}\n"
+        "none: {script: x, environment: {name: bare}}\n"
+    )
+    await site.commit({".gitlab-ci.yml": config})
+    async with site.client(site.root) as client:
+        made = await client.post(address(site, "/pipeline"), json={"ref": "main"})
+        assert made.status_code == 201, made.text
+        await site.world.settle(made.json()["id"])
+        for _ in range(3):
+            assert (await site.world.put(await site.world.job(), "success")).status_code == 200
+        rows = (await client.get(address(site, "/environments"))).json()
+    told = {row["name"]: tuple(row[name] for name in KUBERNETES) for row in rows}
+    assert told == {
+        "live": ("group/agents:main", "main-web", "a/b"),
+        "test": ("group/agents:main", "old", "c/d"),
+        "bare": (None, None, None),
+    }
 
 
 async def test_a_stop_asks_for_the_stop_job_and_force_does_not(site: Site) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from cli.remote.documents import ARTIFACT, DOWNLOAD, JOB, LOG_PART, REASON, schema
 from tests.api.v4.site import Site
+from tests.cli.remote.conftest import closing
 from tests.cli.remote.matching import matches, matches_list
 from tests.cli.remote.shell import Shell
 from tests.cli.remote.test_pipeline import document
@@ -75,6 +76,23 @@ async def test_a_manual_job_is_played_with_variables(site: Site, shell: Shell) -
     assert canceled["status"] == "canceled"
     retried = await shell("job", "retry", str(played["id"]))
     assert retried.code in {0, 1}, retried.err
+
+
+async def test_a_job_with_a_question_is_played_by_whoever_says_yes(site: Site, shell: Shell) -> None:
+    site.connect_temporal()
+    pipeline = await site.world.pipeline("go: {script: x, when: manual, manual_confirmation: Ship it?}\n")
+    async with site.client(site.root) as client:
+        (listed,) = (await client.get(f"/api/v4/projects/1/pipelines/{pipeline}/jobs")).json()
+        shown = (await client.get(f"/api/v4/projects/1/jobs/{listed['id']}")).json()
+    assert listed["manual_confirmation"] == shown["manual_confirmation"] == "Ship it?"
+    refused = await shell("job", "play", "go")
+    assert (refused.code, "Ship it? Nobody can be asked here; to say yes add `--yes`." in refused.err) == (2, True)
+    with closing(shell.terminal("job", "play", "go")) as terminal:
+        await terminal.until("Ship it? [y/N]")
+        terminal.write("n\n")
+        assert await terminal.end() == 1
+    assert (await document(shell, "job", "show", "go"))["status"] == "manual", "nobody said yes"
+    assert (await document(shell, "job", "play", "go", "--yes"))["status"] == "pending"
 
 
 async def test_playing_a_job_before_its_turn_tells_what_it_waits_for(site: Site, shell: Shell) -> None:
