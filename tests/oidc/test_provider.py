@@ -1,8 +1,10 @@
 """Signing in at a real provider: who comes in, as whom, and what attackers get."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -78,6 +80,16 @@ def refused(answer: httpx.Response, client: httpx.AsyncClient, words: str, statu
     assert "Sign in with Acme" in answer.text
     assert COOKIE not in client.cookies
     assert COOKIE + "=" not in answer.headers.get("set-cookie", "")
+
+
+async def test_a_deep_link_leads_to_the_provider_and_back(module, tmp_path, database_url) -> None:
+    there = "/some/where/-/pipelines/7?page=2&x=1"
+    async with met(module, tmp_path, database_url, create_accounts=True) as meeting, meeting.browser() as client:
+        page = await client.get(there)
+        (link,) = re.findall(r'href="(/users/auth/oidc[^"]*)"', page.text)
+        (then,) = parse_qs(urlsplit(unescape(link)).query)["next"]
+        answer = await meeting.signed_in(client, "ada", then)
+        assert (answer.status_code, answer.headers["location"]) == (303, there)
 
 
 async def test_somebody_new_gets_an_account_and_keeps_it(module, tmp_path, database_url) -> None:

@@ -26,7 +26,7 @@ SHOWN: Final[Mapping[str, Shown]] = {
         "Waiting", "waiting for resource", "waiting-for-resource", "status_pending", "⧗"
     ),
     Status.PREPARING: Shown("Preparing", "preparing", "preparing", "status_preparing", "◔"),
-    Status.PENDING: Shown("Pending", "pending", "pending", "status_pending", "⏸"),
+    Status.PENDING: Shown("Pending", "pending", "pending", "status_pending", "‖"),
     Status.RUNNING: Shown("Running", "running", "running", "status_running", "▶"),
     Status.CANCELING: Shown("Canceling", "canceling", "canceling", "status_canceled", "◌"),
     Status.SUCCESS: Shown("Passed", "passed", "success", "status_success", "✓"),
