@@ -35,6 +35,7 @@ class When(StrEnum):
     OPEN = "branch with an open merge request"
     LABELS = "merge request with labels"
     ASSIGNEES = "merge request with assignees"
+    PLANNED = "merge request with a milestone"
     DESCRIBED = "merge request with a description"
     EXTERNAL = "pull request of another forge"
     SCHEDULE = "schedule"
@@ -163,6 +164,7 @@ CI_MERGE_REQUEST_APPROVED | INCLUDE | MERGE_REQUEST | whether somebody has appro
 CI_MERGE_REQUEST_SQUASH_ON_MERGE | INCLUDE | MERGE_REQUEST | whether its commits become one
 CI_MERGE_REQUEST_LABELS | INCLUDE | LABELS | with commas
 CI_MERGE_REQUEST_ASSIGNEES | INCLUDE | ASSIGNEES | with commas
+CI_MERGE_REQUEST_MILESTONE | INCLUDE | PLANNED | its title
 CI_EXTERNAL_PULL_REQUEST_IID | INCLUDE | EXTERNAL | number of the pull request
 CI_EXTERNAL_PULL_REQUEST_SOURCE_REPOSITORY | INCLUDE | EXTERNAL | where it comes from, as `owner/name`
 CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_NAME | INCLUDE | EXTERNAL | its branch

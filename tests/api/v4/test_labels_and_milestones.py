@@ -2,6 +2,10 @@
 
 import pytest
 
+from models.repositories.labels import label
+from models.repositories.merge_request_notes import note
+from models.repositories.merge_request_versions import version
+from models.repositories.milestones import milestone
 from tests.api.v4.merging import Merging
 
 
@@ -110,3 +114,23 @@ async def test_milestones_of_a_group_count_in_its_projects(here):
     assert (await here.good("PUT", "merge_requests/1", json={"milestone_id": 0}))["milestone"] is None
     foreign = await here.call("PUT", "merge_requests/1", json={"milestone_id": 999_999})
     assert (foreign.status_code, "milestone_id is invalid" in foreign.text) == (400, True)
+
+
+async def test_all_of_it_goes_with_its_project_and_group(site):
+    here = Merging(site)
+    async with site.client(site.root) as client:
+        group = (await client.post("/api/v4/groups", json={"name": "g", "path": "g"})).json()
+        made = await client.post("/api/v4/projects", json={"name": "p", "namespace_id": group["id"]})
+        here.id = made.json()["id"]
+        await here.commit("main", {"a.txt": "a\n"})
+        await here.feature("feature", labels="one")
+        await here.good("POST", "merge_requests/1/discussions", json={"body": "Why?"})
+        plan = await client.post(f"/api/v4/groups/{group['id']}/milestones", json={"title": "1.0"})
+        await here.good("PUT", "merge_requests/1", json={"milestone_id": plan.json()["id"]})
+        await here.good("POST", "milestones", json={"title": "2.0"})
+        await client.post(f"/api/v4/groups/{group['id']}/labels", json={"name": "team", "color": "red"})
+        assert (await client.delete(f"/api/v4/projects/{here.id}")).is_success
+        for table, left in ((note, 0), (version, 0), (label, 1), (milestone, 1)):
+            assert len(await here.rows(table)) == left, table.name
+        assert (await client.delete(f"/api/v4/groups/{group['id']}")).is_success
+    assert [await here.rows(table) for table in (label, milestone)] == [[], []]

@@ -70,8 +70,10 @@ async def tagged(here: Merging) -> tuple[int, Collection[When]]:
 async def of_merge_request(here: Merging) -> tuple[int, Collection[When]]:
     """A merge request with everything that it may have."""
     root = here.site.root.id
-    opened = await here.feature("feature", labels="one,two", assignee_ids=[root], description="d" * 3_000)
-    kinds = (When.MERGE_REQUEST, When.OPEN, When.LABELS, When.ASSIGNEES, When.DESCRIBED)
+    plan = (await here.good("POST", "milestones", json={"title": "1.0"}))["id"]
+    written = {"labels": "one,two", "assignee_ids": [root], "description": "d" * 3_000, "milestone_id": plan}
+    opened = await here.feature("feature", **written)
+    kinds = (When.MERGE_REQUEST, When.OPEN, When.LABELS, When.ASSIGNEES, When.PLANNED, When.DESCRIBED)
     return opened["head_pipeline"]["id"], kinds
 
 
