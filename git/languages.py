@@ -54,16 +54,55 @@ _NAMES: Final[Mapping[str, str]] = {
 """Tags of `identify` that are languages to GitLab, and those for which it has another word. SQL is data to it."""
 
 
+_WRITTEN: Final[Mapping[str, str]] = {
+    "asm": "Assembly",
+    "css": "CSS",
+    "cmake": "CMake",
+    "coffeescript": "CoffeeScript",
+    "gdscript": "GDScript",
+    "graphql": "GraphQL",
+    "hcl": "HCL",
+    "html": "HTML",
+    "html+erb": "HTML+ERB",
+    "javascript": "JavaScript",
+    "objective-c": "Objective-C",
+    "objective-c++": "Objective-C++",
+    "ocaml": "OCaml",
+    "php": "PHP",
+    "powershell": "PowerShell",
+    "purescript": "PureScript",
+    "robotframework": "RobotFramework",
+    "scss": "SCSS",
+    "tex": "TeX",
+    "typescript": "TypeScript",
+    "vhdl": "VHDL",
+    "xquery": "XQuery",
+    "xsl": "XSLT",
+}
+"""Names that do not only begin with a capital letter."""
+
+
 async def languages_of(repository: Repository, sha: str) -> tuple[str, ...]:
     """The languages of a commit, lower case, those of most bytes first; none where git cannot tell in bounds."""
+    return tuple(language for language, _ in await _most_written(repository, sha))
+
+
+async def shares_of(repository: Repository, sha: str) -> dict[str, float]:
+    """The same languages as people write them, each with its share of their bytes in percent."""
+    found = await _most_written(repository, sha)
+    total = sum(size for _, size in found) or 1
+    return {_WRITTEN.get(name, name.title()): round(100 * size / total, 2) for name, size in found if size}
+
+
+async def _most_written(repository: Repository, sha: str) -> list[tuple[str, int]]:
     git = [f"--git-dir={repository.path}", "ls-tree", "-r", "-l", "-z", "--full-tree"]
     try:
-        return await run_and_read([*git, checked_sha(sha)], _most_written, limit=PATHS_LIMIT, accept=(0, 128))
+        return await run_and_read([*git, checked_sha(sha)], _counted, limit=PATHS_LIMIT, accept=(0, 128))
     except PerdureError:
-        return ()
+        return []
 
 
-def _most_written(answer: Completed) -> tuple[str, ...]:
+def _counted(answer: Completed) -> list[tuple[str, int]]:
     found: Counter[str] = Counter()
     known: dict[str, str] = {}
     for row in answer.out.decode("utf-8", "replace").split("\0"):
@@ -77,7 +116,7 @@ def _most_written(answer: Completed) -> tuple[str, ...]:
             language = known[kind] = language_of(name)
         if language:
             found[language] += int(size)
-    return tuple(language for language, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST])
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST]
 
 
 def language_of(name: str) -> str:

@@ -26,6 +26,7 @@ import models.protected_refs
 import models.reports
 import models.schedules
 import models.sessions
+import models.sharing
 import models.subscriptions
 import models.tables
 import models.triggers

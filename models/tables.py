@@ -64,7 +64,8 @@ class AccessToken(SQLModel, table=True):
     """A personal, project or group access token; only its SHA-256 is kept.
 
     `scopes` are those of `auth.scopes`. It is good until the beginning of the day `expires_on` (UTC); None is for ever.
-    The token of a project (`project_id`) or group (`namespace_id`) belongs to a bot that is a member there.
+    The token of a project (`project_id`) or group (`namespace_id`) belongs to a bot that is a member there. One of
+    `impersonation` was made by an administrator to act as a person, who neither sees nor revokes it.
     """
 
     __tablename__ = "access_token"
@@ -83,6 +84,7 @@ class AccessToken(SQLModel, table=True):
     last_used_at: datetime | None = moment()
     expires_on: date | None = Field(default=None, nullable=True)
     revoked_at: datetime | None = moment()
+    impersonation: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
 
 
 class Namespace(SQLModel, table=True):

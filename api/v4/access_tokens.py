@@ -81,6 +81,7 @@ def shown(row: Any, *, plain: str = "", level: int | None = None) -> dict[str, A
         "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
         "scopes": list(row.scopes),
         "user_id": row.user_id,
+        **({"impersonation": True} if row.impersonation else {}),
         **({} if level is None else {"access_level": level}),
         **({"token": plain} if plain else {}),
     }
@@ -105,7 +106,9 @@ def require_within(caller: Caller, scopes: list[str]) -> None:
 router = APIRouter()
 
 
-async def make_personal(services: Services, caller: Caller, user_id: int, new: NewToken) -> dict[str, Any]:
+async def make_personal(
+    services: Services, caller: Caller, user_id: int, new: NewToken, *, impersonation: bool = False
+) -> dict[str, Any]:
     """A new token of a person, in the one answer that shows it."""
     scopes, ends = checked_scopes(new.scopes), checked_end(services, new.expires_at)
     require_within(caller, scopes)
@@ -113,10 +116,13 @@ async def make_personal(services: Services, caller: Caller, user_id: int, new: N
     async with services.database.write() as connection:
         person = await accounts.get(connection, user_id)
         values = {"expires_on": ends, "description": new.description, "created_by": caller.user_id}
+        values |= {"impersonation": impersonation}
         key = await accounts.add_token(connection, user_id, new.name, digest(plain), now, scopes=scopes, **values)
-        happened = Happened("token_created", {"name": new.name, "scopes": scopes})
-        await record(connection, caller, Entity("user", user_id, person.username), happened, now)
-        return shown(await access_tokens.get(connection, key, TokenFilter()), plain=plain)
+        facts = {"name": new.name, "scopes": scopes} | ({"impersonation": True} if impersonation else {})
+        await record(
+            connection, caller, Entity("user", user_id, person.username), Happened("token_created", facts), now
+        )
+        return shown(await access_tokens.get(connection, key, TokenFilter(impersonation=impersonation)), plain=plain)
 
 
 @router.post("/users/{user_id}/personal_access_tokens", status_code=201)
@@ -177,7 +183,7 @@ async def revoke_token(token: str, caller: KnownCallerDep, services: ServicesDep
     """Revoke a token; `self` is the one that the call shows."""
     row = await _token(services, caller, token)
     async with services.database.write() as connection:
-        await _revoke(connection, services, caller, row)
+        await revoke(connection, services, caller, row)
     return Response(status_code=204)
 
 
@@ -195,7 +201,7 @@ async def rotate_token(
     return await _rotated(services, caller, row, rotation)
 
 
-async def _revoke(connection: AsyncConnection, services: Services, caller: Caller, row: Record) -> None:
+async def revoke(connection: AsyncConnection, services: Services, caller: Caller, row: Record) -> None:
     now = services.clock()
     await access_tokens.revoke(connection, [row.id], now)
     entity = Entity("user", row.user_id, "")

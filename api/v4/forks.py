@@ -15,17 +15,16 @@ from api.v4.groups import Visibility
 from api.v4.names import PathName
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.project_documents import documents, project_page
 from api.v4.projects import namespace_for
-from api.v4.representation.projects import project as shown
 from auth.permissions import OWNER
 from domain.errors import Invalid, Refused
 from git.fetching import copied
 from git.revision import commit_named
-from models.repositories import projects, relations
+from models.repositories import projects
 from models.repositories.audit import Entity, Happened
 from models.repositories.listings import ProjectFilter
 from models.repositories.listings import projects as listed
-from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}")
 
@@ -84,11 +83,12 @@ async def fork_project(
             row = await projects.find(connection, key)
             entity = Entity("project", key, f"{owner.full_path}/{path}")
             await record(connection, caller, entity, Happened("project_forked", {"from": origin.full_path}), now)
+            (document,) = await documents(services, connection, caller, [row], level=OWNER)
     except Invalid as error:
         raise Refused(f"Project namespace name has already been taken: {error}") from error
     finally:
         await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
-    return {**shown(row, owner, services.settings.url, OWNER, origin), "import_status": "finished"}
+    return {**document, "import_status": "finished"}
 
 
 @router.get("/forks")
@@ -96,9 +96,4 @@ async def list_forks(project: ProjectDep, services: ServicesDep, paging: PagingD
     """The forks of a project that the caller may see, newest first."""
     wanted = ProjectFilter(viewer_of(project.caller), search=search)
     statement = listed(wanted).where(projects.project.c.forked_from_id == project.row.id)
-    async with services.database.read() as connection:
-        found = await slice_of(connection, statement, paging.number, paging.size)
-        owners = await relations.namespaces(connection, (row.namespace_id for row in found.rows))
-    url = services.settings.url
-    items = [shown(row, owners[row.namespace_id], url, origin=project.row) for row in found.rows]
-    return paging.answer(items, found.total)
+    return await project_page(services, project.caller, statement, paging)

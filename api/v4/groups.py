@@ -16,11 +16,12 @@ from api.v4.encoded_paths import decoded
 from api.v4.names import PathName, checked_path, checked_top_path, path_from
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.projects import group, namespace, project
+from api.v4.project_documents import project_page
+from api.v4.representation.projects import group, namespace
 from auth.permissions import GUEST, OWNER, Caller, GroupAction, is_open, require_in_group, require_known
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound
-from models.repositories import members, namespaces, relations
+from models.repositories import members, namespaces
 from models.repositories.audit import Entity, Happened
 from models.repositories.listings import NamespaceFilter, ProjectFilter
 from models.repositories.listings import namespaces as listed_namespaces
@@ -217,21 +218,19 @@ async def projects_of_group(
     paging: PagingDep,
     search: str = "",
     include_subgroups: bool = False,
+    with_shared: bool = True,
     archived: bool | None = None,
 ) -> JSONResponse:
-    """The projects of a group that the caller may see."""
+    """The projects of a group that the caller may see; those that are shared with it, too."""
     wanted = ProjectFilter(
         viewer_of(found.caller),
         search=search,
         within=found.row.trail,
         namespace_id=None if include_subgroups else found.row.id,
         archived=archived,
+        shared_with=found.row.id if with_shared else None,
     )
-    async with services.database.read() as connection:
-        rows = await slice_of(connection, listed(wanted), paging.number, paging.size)
-        owners = await relations.namespaces(connection, (row.namespace_id for row in rows.rows))
-    items = [project(row, owners[row.namespace_id], services.settings.url) for row in rows.rows]
-    return paging.answer(items, rows.total)
+    return await project_page(services, found.caller, listed(wanted), paging)
 
 
 @router.get("/namespaces")

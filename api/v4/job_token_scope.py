@@ -14,10 +14,10 @@ from api.v4.access import Id, ProjectDep
 from api.v4.groups import group_by
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.project_documents import project_page
 from api.v4.representation.projects import namespace
-from api.v4.representation.projects import project as shown
 from auth.permissions import Action, GroupAction
-from models.repositories import job_token_access, projects, relations
+from models.repositories import job_token_access, projects
 from models.repositories.audit import Happened
 from models.repositories.paging import slice_of
 
@@ -78,11 +78,7 @@ async def change_scope(
 async def list_projects(project: AdministeredDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The projects whose jobs get in; the project itself is always one."""
     statement = job_token_access.projects_of(project.row.id)
-    async with services.database.read() as connection:
-        found = await slice_of(connection, statement, paging.number, paging.size)
-        owners = await relations.namespaces(connection, (row.namespace_id for row in found.rows))
-    url = services.settings.url
-    return paging.answer([shown(row, owners[row.namespace_id], url) for row in found.rows], found.total)
+    return await project_page(services, project.caller, statement, paging)
 
 
 @router.post("/allowlist", status_code=201)

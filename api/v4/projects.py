@@ -16,7 +16,7 @@ from api.v4.groups import Visibility, group_by, require_project_creation
 from api.v4.names import PathName, checked_path, path_from
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.projects import project as shown
+from api.v4.project_documents import documents, project_page
 from auth.permissions import OWNER, Action, Caller, require_admin
 from domain.config_place import config_place
 from domain.errors import Forbidden, Invalid, NotFound
@@ -24,11 +24,10 @@ from domain.merge_requests import MergeMethod, SquashOption
 from git.names import checked_branch
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import members, namespaces, projects, relations
+from models.repositories import members, namespaces, projects
 from models.repositories.audit import Entity, Happened
 from models.repositories.listings import ProjectFilter
 from models.repositories.listings import projects as listed
-from models.repositories.paging import slice_of
 from models.tables import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400
@@ -71,8 +70,10 @@ async def list_projects(
     owned: bool = False,
     min_access_level: Annotated[int, Query(ge=0, le=50)] = 0,
     archived: bool | None = None,
+    starred: bool = False,
+    statistics: bool = False,
 ) -> JSONResponse:
-    """The projects that the caller may see, newest first."""
+    """The projects that the caller may see, newest first; with `statistics`, his own with their sizes."""
     wanted = ProjectFilter(
         viewer_of(caller),
         membership,
@@ -80,19 +81,16 @@ async def list_projects(
         search,
         least_level=OWNER if owned else min_access_level,
         archived=archived,
+        starred_by=caller.user_id if starred else None,
     )
-    async with services.database.read() as connection:
-        found = await slice_of(connection, listed(wanted), paging.number, paging.size)
-        owners = await relations.namespaces(connection, (row.namespace_id for row in found.rows))
-    items = [shown(row, owners[row.namespace_id], services.settings.url) for row in found.rows]
-    return paging.answer(items, found.total)
+    return await project_page(services, caller, listed(wanted), paging, statistics=statistics)
 
 
 @router.get("/projects/{project}")
-async def get_project(project: SeenProjectDep, services: ServicesDep) -> dict[str, Any]:
-    """One project."""
+async def get_project(project: SeenProjectDep, services: ServicesDep, statistics: bool = False) -> dict[str, Any]:
+    """One project; with `statistics`, which members from reporters on may see, what it takes in bytes."""
     async with services.database.read() as connection:
-        return await _shown(connection, services, project)
+        return await project_document(connection, services, project, statistics=statistics)
 
 
 @router.post("/projects", status_code=201)
@@ -124,7 +122,8 @@ async def create_project(
         row = await projects.find(connection, key)
         entity = Entity("project", key, f"{owner.full_path}/{path}")
         await record(connection, caller, entity, Happened("project_created", {"visibility": new.visibility}), now)
-    return shown(row, owner, services.settings.url, OWNER)
+        (document,) = await documents(services, connection, caller, [row], level=OWNER)
+    return document
 
 
 def _seconds_or_never(value: object) -> int:
@@ -237,7 +236,7 @@ async def change_project(
             await projects.change(connection, project.row.id, **values)
             happened = Happened("project_changed", values)
             await record(connection, project.caller, project.entity, happened, services.clock())
-        answer = await _shown(connection, services, project)
+        answer = await project_document(connection, services, project)
     await services.notifications.tell(RUNNERS)
     return answer
 
@@ -276,25 +275,18 @@ async def _archived(project: ProjectAccess, services: Services, *, archived: boo
     async with services.database.write() as connection:
         await projects.change(connection, project.row.id, archived=archived)
         await record(connection, project.caller, project.entity, Happened(name), services.clock())
-        return await _shown(connection, services, project)
+        return await project_document(connection, services, project)
 
 
-async def _shown(connection: AsyncConnection, services: Services, project: ProjectAccess) -> dict[str, Any]:
-    """A project as it is now."""
+async def project_document(
+    connection: AsyncConnection, services: Services, project: ProjectAccess, *, statistics: bool = False
+) -> dict[str, Any]:
+    """A project as it is now. Raises `NotFound`."""
     row = await projects.find(connection, project.row.id)
     if row is None:
         raise NotFound("404 Project Not Found")
-    owner = await namespaces.get_by(connection, key=row.namespace_id)
-    origin = await _origin(connection, project.caller, row)
-    return shown(row, owner, services.settings.url, project.level, origin)
-
-
-async def _origin(connection: AsyncConnection, caller: Caller, row: Record) -> Record | None:
-    """What a project is a fork of, if the caller may see that."""
-    if row.forked_from_id is None:
-        return None
-    wanted = ProjectFilter(viewer_of(caller))
-    return (await connection.execute(listed(wanted).where(projects.project.c.id == row.forked_from_id))).first()
+    found = await documents(services, connection, project.caller, [row], level=project.level, statistics=statistics)
+    return found[0]
 
 
 def _path_of(new: NewProject) -> str:

@@ -1,9 +1,11 @@
 """People."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,8 +16,8 @@ from api.v4.representation.people import account, person
 from auth.permissions import Caller
 from models.columns import Record
 from models.repositories import accounts, identities
-from models.repositories.listings import people
 from models.repositories.paging import slice_of
+from models.repositories.people import PeopleFilter, people
 
 router = APIRouter()
 
@@ -29,13 +31,51 @@ async def current_user(caller: KnownCallerDep, services: ServicesDep) -> dict[st
         return account(row, services.settings.url, known.get(caller.user_id, ()))
 
 
+async def people_filter(
+    caller: KnownCallerDep,
+    username: str = "",
+    search: str = "",
+    active: bool = False,
+    blocked: bool = False,
+    exclude_active: bool = False,
+    external: bool = False,
+    exclude_external: bool = False,
+    humans: bool = False,
+    without_project_bots: bool = False,
+    exclude_humans: bool = False,
+    admins: bool = False,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    extern_uid: str = "",
+) -> PeopleFilter:
+    """Which people a call wants. What only administrators may ask for narrows nothing for others, as in GitLab."""
+    bots = True if exclude_humans else False if humans or without_project_bots else None
+    only = PeopleFilter(
+        username,
+        search,
+        state=accounts.ACTIVE if active else accounts.BLOCKED if blocked else "",
+        without_state=accounts.ACTIVE if exclude_active else "",
+        external=True if external else False if exclude_external else None,
+        bots=bots,
+    )
+    if not caller.is_admin:
+        return only
+    after, before = (
+        moment and moment.replace(tzinfo=moment.tzinfo or UTC) for moment in (created_after, created_before)
+    )
+    return replace(only, admins=admins, created_after=after, created_before=before, subject=extern_uid, by_email=True)
+
+
 @router.get("/users")
 async def list_users(
-    caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, username: str = "", search: str = ""
+    caller: KnownCallerDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    wanted: Annotated[PeopleFilter, Depends(people_filter)],
 ) -> JSONResponse:
     """People, also by exact name."""
     async with services.database.read() as connection:
-        found = await slice_of(connection, people(username, search), paging.number, paging.size)
+        found = await slice_of(connection, people(wanted), paging.number, paging.size)
         documents = await _shown(connection, caller, found.rows, services.settings.url)
     return paging.answer(documents, found.total)
 

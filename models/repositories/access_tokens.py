@@ -17,7 +17,10 @@ token = access_token
 
 @dataclass(frozen=True, slots=True)
 class TokenFilter:
-    """Which tokens; empty fields do not narrow. Without `project_id` and `namespace_id` those of people."""
+    """Which tokens; empty fields do not narrow. Without `project_id` and `namespace_id` those of people.
+
+    Those of `impersonation` are listed by themselves only: the person that they act as does not see them.
+    """
 
     user_id: int | None = None
     project_id: int | None = None
@@ -25,6 +28,7 @@ class TokenFilter:
     state: str = ""
     revoked: bool | None = None
     search: str = ""
+    impersonation: bool = False
 
 
 def listed(wanted: TokenFilter) -> Select[Any]:
@@ -33,6 +37,7 @@ def listed(wanted: TokenFilter) -> Select[Any]:
     for column in (token.c.project_id, token.c.namespace_id):
         value = getattr(wanted, column.name)
         statement = statement.where(column.is_(None) if value is None else column == value)
+    statement = statement.where(token.c.impersonation == wanted.impersonation)
     if wanted.user_id is not None:
         statement = statement.where(token.c.user_id == wanted.user_id)
     if wanted.state:
@@ -61,7 +66,7 @@ async def revoke(connection: AsyncConnection, token_ids: Sequence[int], now: dat
 async def replace(connection: AsyncConnection, row: Record, token_hash: str, now: datetime, **values: Any) -> int:
     """A new token in the place of an old one, which is revoked; its id."""
     await revoke(connection, [row.id], now)
-    kept = ("user_id", "project_id", "namespace_id", "name", "description", "scopes", "created_by")
+    kept = ("user_id", "project_id", "namespace_id", "name", "description", "scopes", "created_by", "impersonation")
     same = {name: getattr(row, name) for name in kept}
     statement = insert(token).values(**{**same, **values}, token_hash=token_hash, created_at=now)
     made: int = (await connection.execute(statement.returning(token.c.id))).scalar_one()

@@ -1,24 +1,22 @@
-"""Lists that people page through: projects, groups, people, pipelines."""
+"""Lists that people page through: projects, groups, pipelines."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bridges import CHILD
 from domain.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
-from models.repositories import members
+from models.repositories import members, shares, stars
 from models.repositories.namespaces import namespace, within
 from models.repositories.projects import Viewer, project, visible
-from models.tables import User
 
 pipeline = table_of(Pipeline)
-user = table_of(User)
 
 SCOPES: Final[Mapping[str, Collection[Status]]] = {
     "running": (Status.RUNNING,),
@@ -43,6 +41,10 @@ class ProjectFilter:
     namespace_id: int | None = None
     least_level: int = 0
     archived: bool | None = None
+    starred_by: int | None = None
+    owned_by: int | None = None
+    shared_with: int | None = None
+    """With what is in the group of `within` also what is shared with this one."""
 
 
 def projects(wanted: ProjectFilter) -> Select[Any]:
@@ -57,14 +59,28 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
         statement = statement.where(project.c.archived == wanted.archived)
     if wanted.visibility:
         statement = statement.where(project.c.visibility == wanted.visibility)
-    if wanted.within:
-        groups = select(namespace.c.id).where(namespace.c.trail.startswith(wanted.within, autoescape=True))
-        statement = statement.where(project.c.namespace_id.in_(groups))
-    if wanted.namespace_id is not None:
-        statement = statement.where(project.c.namespace_id == wanted.namespace_id)
+    if wanted.within or wanted.namespace_id is not None:
+        statement = statement.where(_is_in(wanted))
+    if wanted.owned_by is not None:
+        own = select(namespace.c.id).where(namespace.c.kind == "user", namespace.c.owner_id == wanted.owned_by)
+        statement = statement.where(project.c.namespace_id.in_(own))
+    if wanted.starred_by is not None:
+        statement = statement.where(project.c.id.in_(stars.projects_of(wanted.starred_by)))
     if wanted.search:
         statement = statement.where(func.lower(project.c.full_path).contains(wanted.search.lower(), autoescape=True))
     return statement
+
+
+def _is_in(wanted: ProjectFilter) -> ColumnElement[bool]:
+    rules = []
+    if wanted.within:
+        groups = select(namespace.c.id).where(namespace.c.trail.startswith(wanted.within, autoescape=True))
+        rules.append(project.c.namespace_id.in_(groups))
+    if wanted.namespace_id is not None:
+        rules.append(project.c.namespace_id == wanted.namespace_id)
+    if wanted.shared_with is None:
+        return and_(*rules)
+    return or_(and_(*rules), project.c.id.in_(shares.projects_of(wanted.shared_with)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +163,3 @@ def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
     column = pipeline.c[wanted.order_by]
     ways = (column.asc(), pipeline.c.id.asc()) if wanted.ascending else (column.desc(), pipeline.c.id.desc())
     return statement.order_by(*ways)
-
-
-def people(username: str = "", search: str = "") -> Select[Any]:
-    """Statement for people, newest first."""
-    statement = select(user).order_by(user.c.id.desc())
-    if username:
-        statement = statement.where(func.lower(user.c.username) == username.lower())
-    if search:
-        text = search.lower()
-        statement = statement.where(
-            or_(
-                func.lower(user.c.username).contains(text, autoescape=True),
-                func.lower(user.c.name).contains(text, autoescape=True),
-            )
-        )
-    return statement

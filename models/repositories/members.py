@@ -1,7 +1,10 @@
-"""Who has which access level where. A level in a group counts in all that is within it; the highest counts."""
+"""Who has which access level where. A level in a group counts in all that is within it; the highest counts.
+
+In a project that is shared with a group its members have their level there, or that of the share if it is lower.
+"""
 
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
@@ -23,9 +26,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
 from models.repositories.namespaces import namespace, namespace_member, trail_of
+from models.sharing import ProjectShare
 from models.tables import Member, Project, User
 
 member = table_of(Member)
+share = table_of(ProjectShare)
 project = table_of(Project)
 user = table_of(User)
 
@@ -38,6 +43,23 @@ def _lasting(table: Table) -> ColumnElement[bool]:
 def _holds(above: Table) -> ColumnElement[bool]:
     """Whether the group of a membership is on the way from the top down to `above`."""
     return above.c.trail.like(literal("%/") + cast(namespace_member.c.namespace_id, String) + literal("/%"))
+
+
+_CAPPED: Final = case(
+    (namespace_member.c.access_level < share.c.access_level, namespace_member.c.access_level),
+    else_=share.c.access_level,
+)
+"""The level that a member of a group has in a project that is shared with it."""
+
+
+def _by_share(*columns: Any) -> Select[Any]:
+    """Statement for what members of groups have of the projects that are shared with those."""
+    return (
+        select(*columns)
+        .select_from(share.join(namespace, namespace.c.id == share.c.namespace_id))
+        .join(namespace_member, _holds(namespace))
+        .where(_lasting(share), _lasting(namespace_member))
+    )
 
 
 async def level_in_project(connection: AsyncConnection, project_id: int, user_id: int) -> int:
@@ -53,8 +75,11 @@ async def level_in_project(connection: AsyncConnection, project_id: int, user_id
         .join(namespace_member, _holds(namespace))
         .where(project.c.id == project_id, namespace_member.c.user_id == user_id, _lasting(namespace_member))
     )
-    both = union_all(direct, inherited).subquery()
-    return (await connection.execute(select(func.max(both.c.level)))).scalar() or 0
+    shared = _by_share(_CAPPED.label("level")).where(
+        share.c.project_id == project_id, namespace_member.c.user_id == user_id
+    )
+    every = union_all(direct, inherited, shared).subquery()
+    return (await connection.execute(select(func.max(every.c.level)))).scalar() or 0
 
 
 async def level_in_group(connection: AsyncConnection, namespace_id: int, user_id: int) -> int:
@@ -75,8 +100,9 @@ def project_ids(user_id: int, level: int = 1) -> Select[Any]:
         member.c.user_id == user_id, member.c.access_level >= level, _lasting(member)
     )
     inherited = select(project.c.id.label("id")).where(project.c.namespace_id.in_(namespace_ids(user_id, level)))
-    both = union_all(direct, inherited).subquery()
-    return select(both.c.id)
+    shared = _by_share(share.c.project_id.label("id")).where(namespace_member.c.user_id == user_id, level <= _CAPPED)
+    every = union_all(direct, inherited, shared).subquery()
+    return select(every.c.id)
 
 
 def namespace_ids(user_id: int, level: int = 1) -> Select[Any]:
@@ -102,8 +128,17 @@ async def levels_in(connection: AsyncConnection, projects: Select[Any], user_id:
         .where(_holds(namespace), namespace_member.c.user_id == user_id, _lasting(namespace_member))
         .scalar_subquery()
     )
-    own, group = func.coalesce(direct, 0), func.coalesce(inherited, 0)
-    level = case((own > group, own), else_=group)
+    above = namespace.alias("above")
+    shared = (
+        select(func.max(_CAPPED))
+        .select_from(share.join(above, above.c.id == share.c.namespace_id))
+        .join(namespace_member, _holds(above))
+        .where(share.c.project_id == project.c.id, _lasting(share))
+        .where(namespace_member.c.user_id == user_id, _lasting(namespace_member))
+        .scalar_subquery()
+    )
+    own, group, other = (func.coalesce(found, 0) for found in (direct, inherited, shared))
+    level = case(((own >= group) & (own >= other), own), (group >= other, group), else_=other)
     statement = select(func.min(level), func.max(level)).select_from(
         project.join(namespace, namespace.c.id == project.c.namespace_id)
     )
@@ -130,7 +165,9 @@ def all_of_project(row: Record) -> Select[Any]:
     """Statement for the people of a project and of the groups above it, each once with the highest level, by id."""
     trail = select(namespace.c.trail).where(namespace.c.id == row.namespace_id).scalar_subquery()
     on_the_way = trail.like(literal("%/") + cast(namespace_member.c.namespace_id, String) + literal("/%"))
-    return _highest(_levels(member, member.c.project_id == row.id), _levels(namespace_member, on_the_way))
+    columns = (namespace_member.c.user_id, _CAPPED.label("access_level"), share.c.expires_on, share.c.created_at)
+    shared = _by_share(*columns).where(share.c.project_id == row.id)
+    return _highest(_levels(member, member.c.project_id == row.id), _levels(namespace_member, on_the_way), shared)
 
 
 def all_of_group(row: Record) -> Select[Any]:
@@ -153,6 +190,23 @@ def _highest(*parts: Select[Any]) -> Select[Any]:
         .join(best, best.c.user_id == user.c.id)
         .order_by(user.c.id)
     )
+
+
+def of_person(user_id: int, kind: str = "") -> Select[Any]:
+    """Statement for a person's own memberships: `source_type` (`Project`, `Namespace`), `source_id` and its name."""
+
+    def part(source: Table, table: Table, reference: str, name: str) -> Select[Any]:
+        columns = (source.c.id.label("source_id"), source.c.name.label("source_name"), table.c.access_level)
+        joined = table.join(source, source.c.id == table.c[reference])
+        mine = select(*columns, literal(name).label("source_type")).select_from(joined)
+        return mine.where(table.c.user_id == user_id, _lasting(table), source.c.removal_asked_at.is_(None))
+
+    kinds = {
+        "Project": part(project, member, "project_id", "Project"),
+        "Namespace": part(namespace, namespace_member, "namespace_id", "Namespace"),
+    }
+    every = union_all(*([kinds[kind]] if kind else kinds.values())).subquery()
+    return select(every).order_by(every.c.source_type, every.c.source_id)
 
 
 async def add_to_project(

@@ -13,6 +13,7 @@ from models.job_token_access import JobTokenAccess
 from models.labels import Label, Milestone
 from models.repositories import hooks
 from models.repositories.hooks import HookOwner
+from models.sharing import ProjectShare
 from models.tables import AccessToken, Namespace, NamespaceMember, Project, Runner, User
 from models.variables import CiVariable
 
@@ -22,6 +23,7 @@ project = table_of(Project)
 runner = table_of(Runner)
 access_token = table_of(AccessToken)
 token_access = table_of(JobTokenAccess)
+share = table_of(ProjectShare)
 variable = table_of(CiVariable)
 label = table_of(Label)
 milestone = table_of(Milestone)
@@ -114,6 +116,6 @@ async def remove(connection: AsyncConnection, row: Record) -> None:
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
         raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
-    for table in (variable, access_token, token_access, namespace_member, label, milestone):
+    for table in (variable, access_token, token_access, share, namespace_member, label, milestone):
         await connection.execute(delete(table).where(table.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))

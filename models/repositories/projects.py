@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.decimal_number import decimal_number
 from models.columns import Record, table_of
 from models.repositories import hooks, members, namespaces, protected_refs
 from models.repositories.hooks import HookOwner
+from models.sharing import ProjectRedirect
 from models.tables import Project
 
 project = table_of(Project)
+redirect = table_of(ProjectRedirect)
 
 REPORTER: Final = 20
 _LONGEST_ID = 16
@@ -40,6 +42,7 @@ async def create_project(
     """
     full_path = f"{owner.full_path}/{path}"
     await namespaces.require_free(connection, full_path)
+    await connection.execute(delete(redirect).where(redirect.c.full_path == full_path))
     statement = insert(project).values(
         organisation_id=owner.organisation_id,
         namespace_id=owner.id,
@@ -67,11 +70,28 @@ async def change(connection: AsyncConnection, project_id: int, **values: Any) ->
 
 
 async def find(connection: AsyncConnection, reference: int | str) -> Record | None:
-    """A project by its id or full path, or None; one that is being removed is not there any more."""
+    """A project by its id, its full path or one that it had, or None; one that is being removed is not there."""
     text = str(reference)
     key = decimal_number(text, _LONGEST_ID)
-    rule = project.c.full_path == text if key is None else project.c.id == key
-    return (await connection.execute(select(project).where(rule, project.c.removal_asked_at.is_(None)))).first()
+    if key is None:
+        before = select(redirect.c.project_id).where(redirect.c.full_path == text)
+        rule = or_(project.c.full_path == text, project.c.id.in_(before))
+    else:
+        rule = project.c.id == key
+    statement = select(project).where(rule, project.c.removal_asked_at.is_(None))
+    return (await connection.execute(statement.order_by((project.c.full_path == text).desc()).limit(1))).first()
+
+
+async def move(connection: AsyncConnection, row: Record, owner: Record) -> None:
+    """Move a project into another group of its organisation; its path leads there. Raises `Invalid` if that is taken.
+
+    What waits and runs goes on: jobs know their project by its id, and the old path leads to it.
+    """
+    full_path = f"{owner.full_path}/{row.path}"
+    await namespaces.require_free(connection, full_path)
+    await connection.execute(delete(redirect).where(redirect.c.full_path.in_((full_path, row.full_path))))
+    await connection.execute(insert(redirect).values(full_path=row.full_path, project_id=row.id))
+    await change(connection, row.id, namespace_id=owner.id, full_path=full_path)
 
 
 async def everything(connection: AsyncConnection) -> Sequence[Record]:

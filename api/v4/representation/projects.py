@@ -3,6 +3,7 @@
 from typing import Any
 
 from api.v4.representation.moments import moment
+from api.v4.representation.people import person
 from auth.permissions import MAINTAINER
 
 
@@ -36,11 +37,9 @@ def group(row: Any, url: str) -> dict[str, Any]:
     }
 
 
-def project(row: Any, owner: Any, url: str, level: int | None = None, origin: Any | None = None) -> dict[str, Any]:
-    """A project of the group `owner`; `level` is the caller's access level where it is known.
-
-    `origin` is the project that it is a fork of, if the caller may see that.
-    """
+def project(row: Any, facts: Any, url: str, level: int | None = None) -> dict[str, Any]:
+    """A project with its `facts` (`models.repositories.project_facts`); `level` is the caller's where it is known."""
+    owner, origin = facts.namespace, facts.origin
     address = f"{url}/{row.full_path}"
     access = None if not level else {"access_level": level, "notification_level": 3}
     return {
@@ -59,13 +58,15 @@ def project(row: Any, owner: Any, url: str, level: int | None = None, origin: An
         "web_url": address,
         "readme_url": None,
         "avatar_url": None,
-        "forks_count": 0,
-        "star_count": 0,
+        "forks_count": facts.forks,
+        "star_count": facts.stars,
         "last_activity_at": moment(row.created_at),
         "namespace": namespace(owner, url),
         "visibility": row.visibility,
         "archived": row.archived,
         "creator_id": row.creator_id,
+        **({} if facts.owner is None else {"owner": person(facts.owner, url)}),
+        "shared_with_groups": [_share(group) for group in facts.shared],
         "jobs_enabled": True,
         "builds_access_level": "enabled",
         "shared_runners_enabled": row.shared_runners_enabled,
@@ -117,6 +118,56 @@ def _origin(row: Any, url: str) -> dict[str, Any]:
     }
 
 
+def _share(row: Any) -> dict[str, Any]:
+    return {
+        "group_id": row.id,
+        "group_name": row.name,
+        "group_full_path": row.full_path,
+        "group_access_level": row.access_level,
+        "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
+    }
+
+
+def share(row: Any) -> dict[str, Any]:
+    """That a project is shared with a group."""
+    return {
+        "id": row.id,
+        "project_id": row.project_id,
+        "group_id": row.namespace_id,
+        "group_access": row.access_level,
+        "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
+    }
+
+
+def public_group(row: Any, url: str) -> dict[str, Any]:
+    """A group as everybody sees it who may see its project."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "avatar_url": None,
+        "web_url": f"{url}/groups/{row.full_path}",
+        "full_name": row.full_path.replace("/", " / "),
+        "full_path": row.full_path,
+    }
+
+
+def statistics(commits: int, repository: int, artifacts: int) -> dict[str, int]:
+    """What a project takes, in bytes; what there is none of here takes nothing."""
+    return {
+        "commit_count": commits,
+        "storage_size": repository + artifacts,
+        "repository_size": repository,
+        "wiki_size": 0,
+        "lfs_objects_size": 0,
+        "job_artifacts_size": artifacts,
+        "pipeline_artifacts_size": 0,
+        "packages_size": 0,
+        "snippets_size": 0,
+        "uploads_size": 0,
+        "container_registry_size": 0,
+    }
+
+
 def _settings(row: Any) -> dict[str, Any]:
     """What only those see who may change it."""
     return {
@@ -128,4 +179,5 @@ def _settings(row: Any) -> dict[str, Any]:
         "ci_default_git_depth": row.git_depth,
         "may_run_as_server": row.may_run_as_server,
         "build_git_strategy": "fetch" if row.git_fetch else "clone",
+        "runners_token": None,  # what is kept of it is its hash; as in GitLab where no runner may register by it
     }

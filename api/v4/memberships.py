@@ -1,0 +1,79 @@
+"""What somebody is a member of, and what else GitLab tells of people: their addresses and statuses."""
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from api.deps import ServicesDep
+from api.v4.access import Id, KnownCallerDep
+from api.v4.pagination import PagingDep
+from api.v4.representation.moments import moment
+from auth.permissions import require_admin
+from models.columns import Record
+from models.repositories import accounts, members
+from models.repositories.paging import slice_of
+
+router = APIRouter()
+
+
+@router.get("/users/{user_id}/memberships")
+async def memberships_of(
+    user_id: Id,
+    caller: KnownCallerDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    type: Literal["", "Project", "Namespace"] = "",  # noqa: A002  # GitLab's name of the parameter
+) -> JSONResponse:
+    """The projects and groups that somebody is a member of by himself; only administrators may ask."""
+    require_admin(caller)
+    async with services.database.read() as connection:
+        await accounts.get(connection, user_id)
+        found = await slice_of(connection, members.of_person(user_id, type), paging.number, paging.size)
+    items = [
+        {
+            "source_id": row.source_id,
+            "source_name": row.source_name,
+            "source_type": row.source_type,
+            "access_level": row.access_level,
+        }
+        for row in found.rows
+    ]
+    return paging.answer(items, found.total)
+
+
+@router.get("/user/emails")
+async def own_addresses(caller: KnownCallerDep, services: ServicesDep) -> list[dict[str, Any]]:
+    """One's e-mail addresses: everybody has one."""
+    async with services.database.read() as connection:
+        return [_address(await accounts.get(connection, caller.user_id))]
+
+
+@router.get("/users/{user_id}/emails")
+async def addresses_of(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> list[dict[str, Any]]:
+    """Somebody's; only administrators may ask."""
+    require_admin(caller)
+    async with services.database.read() as connection:
+        return [_address(await accounts.get(connection, user_id))]
+
+
+def _address(row: Record) -> dict[str, Any]:
+    return {"id": row.id, "email": row.email, "confirmed_at": moment(row.created_at)}
+
+
+@router.get("/user/status")
+async def own_status(_caller: KnownCallerDep) -> dict[str, None]:
+    """One's status: nobody has one here."""
+    return _no_status()
+
+
+@router.get("/users/{user_id}/status")
+async def status_of(user_id: Id, _caller: KnownCallerDep, services: ServicesDep) -> dict[str, None]:
+    """Somebody's."""
+    async with services.database.read() as connection:
+        await accounts.get(connection, user_id)
+    return _no_status()
+
+
+def _no_status() -> dict[str, None]:
+    return dict.fromkeys(("emoji", "message", "availability", "message_html", "clear_status_at"))

@@ -1,0 +1,91 @@
+"""Projects as documents: their rows with what other tables and their repositories know of them."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from fastapi.responses import JSONResponse
+from sqlalchemy import Select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import viewer_of
+from api.services import Services
+from api.v4.pagination import Paging
+from api.v4.representation.projects import project as shown
+from api.v4.representation.projects import statistics as figures
+from auth.permissions import Caller
+from domain.errors import NotFound
+from git.history import count_commits
+from git.measuring import is_empty, size_on_disk
+from git.repository import Repository
+from git.revision import commit_named
+from models.columns import Record
+from models.repositories import project_facts
+from models.repositories.paging import slice_of
+
+
+async def documents(
+    services: Services,
+    connection: AsyncConnection,
+    caller: Caller,
+    rows: Sequence[Record],
+    *,
+    level: int | None = None,
+    statistics: bool = False,
+) -> list[dict[str, Any]]:
+    """Projects as a caller sees them; `level` is his access level in all of them, where it is known.
+
+    `statistics` come with those that he may measure.
+    """
+    viewer = viewer_of(caller)
+    facts = await project_facts.facts_of(connection, rows, viewer)
+    told = await project_facts.measured_by(connection, viewer, [row.id for row in rows]) if statistics else ()
+    measured = await _measured(services, connection, [row for row in rows if row.id in told]) if told else {}
+    empty = await asyncio.to_thread(_empty_of, services, rows)
+    url = services.settings.url
+    return [
+        {
+            **shown(row, facts[row.id], url, level),
+            "empty_repo": row.id in empty,
+            **({"statistics": measured[row.id]} if row.id in told else {}),
+        }
+        for row in rows
+    ]
+
+
+async def project_page(
+    services: Services, caller: Caller, statement: Select[Any], paging: Paging, *, statistics: bool = False
+) -> JSONResponse:
+    """A page of projects."""
+    async with services.database.read() as connection:
+        found = await slice_of(connection, statement, paging.number, paging.size)
+        items = await documents(services, connection, caller, found.rows, statistics=statistics)
+    return paging.answer(items, found.total)
+
+
+def _repository(services: Services, project_id: int) -> Repository | None:
+    try:
+        return services.repositories.get(project_id)
+    except NotFound:
+        return None
+
+
+def _empty_of(services: Services, rows: Collection[Record]) -> set[int]:
+    found = ((row.id, _repository(services, row.id)) for row in rows)
+    return {key for key, repository in found if repository is None or is_empty(repository)}
+
+
+async def _measured(
+    services: Services, connection: AsyncConnection, rows: Collection[Record]
+) -> dict[int, dict[str, int]]:
+    artifacts = await project_facts.artifact_sizes(connection, [row.id for row in rows])
+
+    async def of(row: Record) -> dict[str, int]:
+        repository = _repository(services, row.id)
+        if repository is None:
+            return figures(0, 0, artifacts.get(row.id, 0))
+        head = await commit_named(repository, f"refs/heads/{row.default_branch}")
+        commits = 0 if head is None else await count_commits(repository, head)
+        return figures(commits, await size_on_disk(repository), artifacts.get(row.id, 0))
+
+    return {row.id: await of(row) for row in rows}
