@@ -1,4 +1,4 @@
-"""Git over smart HTTP: clone and fetch by user or job token, push by user token (and a push creates pipelines)."""
+"""Git over smart HTTP: fetch by user, job or deploy token, push by user token (and a push creates pipelines)."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
+from api.deploy_token_access import deploy_token_of, is_deploy_token
 from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token, key_of
 from api.git_metrics import git_answer, measured
 from api.job_callers import user_of
@@ -27,7 +28,7 @@ from git.pkt_line import error_packet
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve
 from git.turns import FETCHES, turn_of
-from models.repositories import projects
+from models.repositories import deploy_tokens, projects
 
 router = APIRouter()
 log = structlog.get_logger()
@@ -45,6 +46,7 @@ _TOO_LOW: Final = (
 _NOT_THERE: Final = (
     "404 Project Not Found: there is no project {path}, or you may not see it. You are signed in as {name}."
 )
+_NOT_FOUND: Final = "404 Project Not Found: there is no project {path}, or you may not see it."
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
 
 
@@ -119,9 +121,11 @@ def _who_are_you(request: Request, services: Services, service: Service) -> Resp
 
 async def _access(services: Services, request: Request, path: str, service: Service) -> GitAccess | None:
     """The repository, if the caller may use it; None asks for a password. Raises `NotFound`, `Forbidden`."""
-    _, password = basic_credentials(request)
+    username, password = basic_credentials(request)
     if password.startswith(PREFIX):
         return await _access_of_job(services, password, path, service)
+    if is_deploy_token(password):
+        return await _access_of_deploy_token(services, username, password, path, service)
     try:
         caller = await caller_by_token(services, password) if password else NOBODY
         if caller.scopes is not None:
@@ -182,6 +186,35 @@ async def _of_another(services: Services, user: Caller, path: str) -> ProjectAcc
         return await access_to(services, user, path)
     except (NotFound, Unauthenticated) as error:
         raise Forbidden(_ELSEWHERE) from error
+
+
+async def _access_of_deploy_token(
+    services: Services, username: str, password: str, path: str, service: Service
+) -> GitAccess | None:
+    """A deploy token fetches from the projects that it is for; of others it is a stranger."""
+    try:
+        token = await deploy_token_of(services, username, password)
+    except Unauthenticated:
+        return None
+    if service is Service.RECEIVE_PACK:
+        raise Forbidden("403 Forbidden: a deploy token cannot push; use an access token of the project.")
+    require_scope(token.scopes, Use.FETCH)
+    async with services.database.read() as connection:
+        row = await projects.find(connection, path)
+        is_for_it = await deploy_tokens.opens(connection, token, 0 if row is None else row.id)
+    if row is not None and is_for_it:
+        access = ProjectAccess(row, NOBODY, 0, Protection())
+    else:
+        access = await _of_a_stranger(services, path)
+    return GitAccess(access, services.repositories.get(access.row.id), f"deploy token {token.id}")
+
+
+async def _of_a_stranger(services: Services, path: str) -> ProjectAccess:
+    """A project that is open to everybody. Raises `NotFound`."""
+    try:
+        return await access_to(services, NOBODY, path)
+    except (NotFound, Unauthenticated) as error:
+        raise NotFound(_NOT_FOUND.format(path=path)) from error
 
 
 def _body(request: Request) -> AsyncIterator[bytes]:

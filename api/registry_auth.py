@@ -1,8 +1,8 @@
 """`/jwt/auth`: who may do what in the container registry (the token protocol of the distribution registry).
 
 A client names repositories and what it wants to do with them; the token says what of that it may. A job may use the
-images of the projects that its token names, a person those of projects that he may read or push to, and everybody those
-of public projects.
+images of the projects that its token names, a deploy token those of its project or group, a person those of projects
+that he may read or push to, and everybody those of public projects.
 """
 
 import re
@@ -15,6 +15,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
+from api.deploy_token_access import deploy_token_of, is_deploy_token
 from api.deps import ServicesDep, caller_by_token
 from api.job_callers import user_of
 from api.runner.body import SMALL, json_object, text
@@ -26,7 +27,8 @@ from auth.registry_token import LIFETIME, SERVICE, registry_token
 from auth.scopes import Scope as Scopes
 from auth.scopes import Use, permits, require_scope
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from models.repositories import members, projects
+from models.columns import Record
+from models.repositories import deploy_tokens, members, projects
 from models.repositories.project_paths import written_path
 
 router = APIRouter()
@@ -49,35 +51,40 @@ class Asked:
 
     service: str
     scopes: tuple[str, ...]
+    username: str
     password: str
 
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks: a running job, a person, or nobody."""
+    """Who asks: a running job, a person, a deploy token (its row), or nobody."""
 
     name: str
     caller: Caller = NOBODY
     job: JobClaims | None = None
+    deploy_token: Record | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether it has shown who it is."""
-        return self.job is not None or self.caller.is_known
+        return self.job is not None or self.deploy_token is not None or self.caller.is_known
 
 
 async def asked_by_query(request: Request) -> Asked:
     """The question of a GET; `scope` may come several times, and hold several."""
     query = request.query_params
     scopes = tuple(scope for text in query.getlist("scope") for scope in text.split())
-    return Asked(query.get("service", ""), scopes, basic_credentials(request)[1])
+    return Asked(query.get("service", ""), scopes, *basic_credentials(request))
 
 
 async def asked_by_form(request: Request) -> Asked:
     """The question of a POST; there the password may be in the form."""
     form = await json_object(request, SMALL)
     scopes = tuple(text(form, "scope").split())
-    return Asked(text(form, "service"), scopes, text(form, "password") or basic_credentials(request)[1])
+    username, password = basic_credentials(request)
+    if in_form := text(form, "password"):
+        username, password = text(form, "username"), in_form
+    return Asked(text(form, "service"), scopes, username, password)
 
 
 @router.get("/jwt/auth")
@@ -97,7 +104,7 @@ async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
         raise NotFound("404 Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
     if asked.service != SERVICE or len(asked.scopes) > _MOST_SCOPES:
         raise Invalid(f"400 Bad request: service must be {SERVICE}, with {_MOST_SCOPES} scopes at most.")
-    requester = await _requester(services, asked.password)
+    requester = await _requester(services, asked.username, asked.password)
     access = [item for scope in asked.scopes for item in await _granted(services, requester, scope)]
     if not access and not requester.is_known:
         raise Unauthenticated("401 Unauthorized: sign in with a personal access token or a job token.")
@@ -112,10 +119,13 @@ async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
     return {"token": token, "access_token": token, "expires_in": int(LIFETIME.total_seconds()), "issued_at": moment}
 
 
-async def _requester(services: Services, password: str) -> Requester:
+async def _requester(services: Services, username: str, password: str) -> Requester:
     """Who shows this password; a job must run. Raises `Forbidden`, `Unauthenticated`."""
     if not password:
         return Requester("")
+    if is_deploy_token(password):
+        token = await deploy_token_of(services, username, password)
+        return Requester(token.username, deploy_token=token)
     if not password.startswith(PREFIX):
         caller = await caller_by_token(services, password)
         require_scope(caller.scopes or (), Use.PULL_IMAGE)
@@ -144,6 +154,8 @@ async def _granted(services: Services, requester: Requester, scope: str) -> list
         written = await _project_of(connection, found["name"].split("/"))
         row = await projects.find(connection, written or "")
         member = await members.level_in_project(connection, 0 if row is None else row.id, requester.caller.user_id)
+        token = requester.deploy_token
+        is_for_it = token is not None and await deploy_tokens.opens(connection, token, 0 if row is None else row.id)
     if row is None:
         return []
     level = level_of(requester.caller, member, row.visibility)
@@ -152,7 +164,9 @@ async def _granted(services: Services, requester: Requester, scope: str) -> list
     allowed = {
         action
         for action, (of_person, of_job) in _NEEDS.items()
-        if (level >= LEVEL_FOR[of_person] and permits(scopes, _USES[action])) or scope_of(of_job, row.id) in named
+        if (level >= LEVEL_FOR[of_person] and permits(scopes, _USES[action]))
+        or scope_of(of_job, row.id) in named
+        or (token is not None and is_for_it and permits(token.scopes, _USES[action]))
     }
     actions = sorted(allowed.intersection(found["actions"].split(",")))
     return [{"type": "repository", "name": found["name"], "actions": actions}] if actions else []

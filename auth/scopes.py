@@ -53,6 +53,9 @@ PERMITS: Final[dict[Scope, frozenset[Use]]] = {
 OF_PROJECTS: Final = frozenset(Scope) - {Scope.READ_USER}
 """The scopes that tokens of projects and groups may have."""
 
+OF_DEPLOYMENT: Final = frozenset({Scope.READ_REPOSITORY, Scope.READ_REGISTRY, Scope.WRITE_REGISTRY})
+"""The scopes of deploy tokens; GitLab's others are for packages and proxies, which are not here."""
+
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _SELF: Final = frozenset({"/api/v4/user", "/api/v4/events", "/api/v4/personal_access_tokens/self"})
 

@@ -25,6 +25,7 @@ RUNNER: Final = "glrt-"
 RUNNER_BY_REGISTRATION: Final = "glrtr-"
 REGISTRATION: Final = "GR1348941"
 TRIGGER: Final = "glptt-"
+DEPLOY: Final = "gldt-"
 
 PAYLOAD_FIRST: Final = 0
 RANDOM_FIRST: Final = 1

@@ -11,6 +11,7 @@ import models.audit
 import models.commit_comments
 import models.commit_statuses
 import models.contributions
+import models.deploy_tokens
 import models.environments
 import models.hooks
 import models.idempotency

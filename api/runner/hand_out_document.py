@@ -14,6 +14,7 @@ from api.runner import payload
 from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies, with_dotenv
 from api.runner.hand_out_tokens import archive_token, hand_out_token
 from api.runner.payload_artifacts import dependency
+from api.runner.payload_deploy_token import deploy_variables
 from api.runner.payload_id_tokens import id_tokens
 from api.runner.payload_variables import job_variables
 from api.runner.runner_features import fail_unsupported
@@ -48,6 +49,8 @@ async def make_ready(
         rows,
         ci_variables=opened(services.sealer, rows.sealed),
         sealed=(),
+        deploy_variables=deploy_variables(services, rows.deploy_token),
+        deploy_token=None,
         ref_gone=await _is_ref_gone(services, rows.pipeline),
     )
     token = hand_out_token(services, runner, rows)

@@ -31,7 +31,8 @@ def job_variables(
     dotenv = [_asked(item) for item in hand_out.dotenv]
     asked = [_asked(item) for item in [*pipeline.variables, *hand_out.job.variables]]
     of_registry = registry_variables(settings, token)
-    before = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *yaml, *dotenv)
+    given = (*predefined(_facts(hand_out, runner, token, settings)), *of_registry, *hand_out.deploy_variables)
+    before = (*given, *yaml, *dotenv)
     everywhere = _of_owners(hand_out)
     known = (*before, *everywhere, *asked, *issued)
     environment = _of_environment(plan.get("environment"), known, hand_out)

@@ -38,6 +38,7 @@ Branches | SERVED | P/repository/branches P/repository/merged_branches |
 CI/CD variables of groups | SERVED | G/variables |
 CI/CD variables of projects | SERVED | P/variables |
 CI/CD variables of the instance | SERVED | /admin/ci/variables |
+Deploy tokens | SERVED | P/deploy_tokens G/deploy_tokens /deploy_tokens |
 Events | SERVED | /events /users/:id/events P/events |
 Job artifacts | SERVED | P/jobs/:id/artifacts P/jobs/artifacts P/artifacts |
 Job token scope | SERVED | P/job_token_scope |
@@ -97,7 +98,6 @@ Custom attributes | NOT | P/custom_attributes G/custom_attributes /users/:id/cus
 Dependencies | NOT | P/dependencies /pipelines/:id/dependency_list_exports /security | \
 reports are artifacts, not evaluated
 Deploy keys | NOT | P/deploy_keys /deploy_keys /users/:id/project_deploy_keys | there is no SSH; use access tokens
-Deploy tokens | NOT | P/deploy_tokens G/deploy_tokens /deploy_tokens | use access tokens of the project or group
 DORA and analytics | NOT | P/dora G/dora P/analytics /analytics | nothing is evaluated over many pipelines
 Emoji | NOT | P/merge_requests/:iid/award_emoji | there are no reactions
 Epics | NOT | G/epics G/epic_boards | planning is no part of CI

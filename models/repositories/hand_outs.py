@@ -1,7 +1,7 @@
 """What a runner is told of a job: read in the transaction of the claim, so that a poison payload never leaves it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -9,7 +9,9 @@ from sqlalchemy import Select, bindparam, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.ci_variables import CiVariable
+from domain.variables import JobVariable
 from models.columns import Record, padded, table_of
+from models.deploy_tokens import DeployToken
 from models.environments import Environment
 from models.pipelines import Lease, Pipeline, QueueEntry, Stage
 from models.repositories import ci_variables
@@ -27,6 +29,7 @@ environment = table_of(Environment)
 lease = table_of(Lease)
 waiting = table_of(QueueEntry)
 ci_variable = ci_variables.variable
+deploy_token = table_of(DeployToken)
 
 MOST_COUNTED: Final = 100
 """Runners are told of so many waiting jobs and no more: the figure is for their metrics, and counting has a price."""
@@ -41,7 +44,8 @@ class HandOut:
     the same runners as it did, up to `MOST_COUNTED`. `sealed` are the rows of all variables that may reach the project,
     with their levels; `ci_variables` the same opened, by whoever has the key. `ref_gone` says that the branch or tag
     was deleted since the pipeline was made, which is not in SQL: whoever has the repository looks. `environment_url`
-    and `environment_tier` are those of the environment of the job, as they are now.
+    and `environment_tier` are those of the environment of the job, as they are now. `deploy_token` is the row of that
+    which the jobs of the project are given, `deploy_variables` are what it says opened.
     """
 
     job: Any
@@ -59,6 +63,8 @@ class HandOut:
     sealed: Sequence[tuple[int, Any]] = ()
     ci_variables: Sequence[CiVariable] = ()
     ref_gone: bool = False
+    deploy_token: Any = None
+    deploy_variables: Sequence[JobVariable] = ()
 
 
 _RUNNING_ELSEWHERE: Final = (
@@ -71,6 +77,13 @@ _ALIKE: Final = (
     select(waiting.c.job_id).where(waiting.c.demand_id == job.c.demand_id).correlate(job).limit(MOST_COUNTED)
 )
 _WAITING: Final = select(func.count()).select_from(_ALIKE.subquery()).scalar_subquery()
+_DEPLOY_TOKEN: Final = (
+    select(func.max(deploy_token.c.id))
+    .where(deploy_token.c.project_id == job.c.project_id, deploy_token.c.sealed != "")
+    .correlate(job)
+    .scalar_subquery()
+)
+"""The newest one that jobs are given."""
 _ANY_VARIABLES: Final = (
     exists().where(or_(ci_variable.c.project_id == job.c.project_id, ci_variable.c.project_id.is_(None))).correlate(job)
 )
@@ -88,6 +101,7 @@ _AROUND: Final = (
         _ANY_VARIABLES.label("any_variables"),
         environment.c.external_url.label("environment_url"),
         environment.c.tier.label("environment_tier"),
+        _DEPLOY_TOKEN.label("deploy_token_id"),
     )
     .select_from(
         job.join(pipeline, pipeline.c.id == job.c.pipeline_id)
@@ -135,8 +149,23 @@ async def read(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping
     rows = (await connection.execute(_AROUND, {"b_jobs": padded(job_ids)})).all()
     wanted = {row.job_project_id for row in rows if row.any_variables}
     sealed = {project_id: await ci_variables.reaching(connection, project_id) for project_id in wanted}
-    made = [await _hand_out(connection, row, sealed.get(row.job_project_id, ())) for row in rows]
+    tokens = await _deploy_tokens(connection, {row.deploy_token_id for row in rows} - {None})
+    made = [
+        replace(
+            await _hand_out(connection, row, sealed.get(row.job_project_id, ())),
+            deploy_token=tokens.get(row.deploy_token_id),
+        )
+        for row in rows
+    ]
     return {hand_out.job.id: hand_out for hand_out in made}
+
+
+async def _deploy_tokens(connection: AsyncConnection, ids: Collection[int]) -> Mapping[int, Record]:
+    """By their ids. Most claims are of projects that give their jobs none: they pay for no further look."""
+    if not ids:
+        return {}
+    found = await connection.execute(select(deploy_token).where(deploy_token.c.id.in_(padded(ids))))
+    return {row.id: row for row in found.all()}
 
 
 async def _hand_out(connection: AsyncConnection, row: Record, sealed: Sequence[tuple[int, Record]]) -> HandOut:

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound, Refused
 from models.columns import Record, table_of
+from models.deploy_tokens import DeployToken
 from models.job_token_access import JobTokenAccess
 from models.labels import Label, Milestone
 from models.repositories import hooks
@@ -22,6 +23,7 @@ namespace_member = table_of(NamespaceMember)
 project = table_of(Project)
 runner = table_of(Runner)
 access_token = table_of(AccessToken)
+deploy_token = table_of(DeployToken)
 token_access = table_of(JobTokenAccess)
 share = table_of(ProjectShare)
 variable = table_of(CiVariable)
@@ -116,6 +118,6 @@ async def remove(connection: AsyncConnection, row: Record) -> None:
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
         raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
-    for table in (variable, access_token, token_access, share, namespace_member, label, milestone):
+    for table in (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone):
         await connection.execute(delete(table).where(table.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))

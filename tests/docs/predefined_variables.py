@@ -47,6 +47,7 @@ class When(StrEnum):
     ENVIRONMENT = "job with an environment"
     ADDRESS = "environment with an address"
     REGISTRY = "installation with a registry"
+    DEPLOY = "project with a deploy token `gitlab-deploy-token`"
     COMMITTED = "configuration that is a file of the commit"
 
 
@@ -105,6 +106,8 @@ CI_REGISTRY | INCLUDE | REGISTRY | address of the container registry
 CI_REGISTRY_IMAGE | INCLUDE | REGISTRY | the project's images there
 CI_REGISTRY_USER | JOB | REGISTRY | who signs in there
 CI_REGISTRY_PASSWORD | JOB | REGISTRY | the job's token
+CI_DEPLOY_USER | JOB | DEPLOY | name of the deploy token `gitlab-deploy-token`
+CI_DEPLOY_PASSWORD | JOB | DEPLOY | that token
 CI_PIPELINE_SOURCE | INCLUDE | ALWAYS | what made the pipeline: `push`, `web`, `schedule`, ...
 CI_PIPELINE_IID | WORKFLOW | ALWAYS | its number within the project
 CI_PIPELINE_ID | JOB | ALWAYS | its number

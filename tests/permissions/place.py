@@ -215,6 +215,10 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             where: (await made(f"{where}/access_tokens", name="bot", scopes=["api"], access_level=30))["id"]
             for where in (base, of_group)
         }
+        deploy_tokens = {
+            where: (await made(f"{where}/deploy_tokens", name="deployer", scopes=["read_repository"]))["id"]
+            for where in (base, of_group)
+        }
         await made(f"{base}/protected_tags", name="v*")
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
         pair = {"key": "A", "value": "a"}
@@ -254,6 +258,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "incoming_id": incoming["id"],
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
+            "deploy_token": deploy_tokens[base],
+            "group_deploy_token": deploy_tokens[of_group],
             "runner_id": runner["id"],
             "upstream_project": upstream["id"],
             "listed_project": listed["id"],
