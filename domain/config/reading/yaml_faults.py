@@ -5,51 +5,17 @@ lines around, which tell the usual mistakes apart: indentation, tabs, colons, qu
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from domain.config.reading.yaml_stumble import FARTHEST, Spot, Stumble, content, indent, line_above
+
 PREFIX: Final = "Invalid configuration format: "
-_FARTHEST: Final = 200
-"""Lines that are looked through above a fault."""
 _GLUED: Final = re.compile(r"[\w.-]+:[^\s:/]")
 """A key whose value follows without a blank."""
 _QUOTES: Final = ("'", '"')
 _SHOWN: Final = 40
 """Characters of the text that a sentence repeats."""
-
-
-class Spot(NamedTuple):
-    """A line and a column of the text, from 1."""
-
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stumble:
-    """What libyaml says: `problem` at `at`, met `context`, which began at `began`."""
-
-    problem: str
-    context: str
-    at: Spot
-    began: Spot | None
-    lines: Sequence[str]
-
-    def text(self, number: int) -> str:
-        """A line by its number; empty beyond the end."""
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
-
-    @property
-    def sign(self) -> str:
-        """The character at the fault."""
-        return self.text(self.at.line)[self.at.column - 1 : self.at.column]
-
-    @property
-    def is_first(self) -> bool:
-        """Whether there is only indentation before the fault in its line."""
-        return not self.text(self.at.line)[: self.at.column - 1].strip()
 
 
 class Fault(NamedTuple):
@@ -88,14 +54,14 @@ def _unexpected_colon(stumble: Stumble) -> Fault:
     if value.strip():
         said = f"a value with `: ` in it needs quotes; write {_quoted(key, line)}"
         return Fault(said, stumble.at)
-    number = _line_above(stumble)
-    above = _content(stumble.text(number))
+    number = line_above(stumble)
+    above = content(stumble.text(number))
     if above and ":" not in above:
         end = Spot(number, len(stumble.text(number).rstrip()) + 1)
         return Fault(f"expected a colon at the end of `{above[:_SHOWN]}` in line {number}", end, stumble.at)
     if _GLUED.match(above):
         return _no_blank(above, number, stumble)
-    depth, own = _indent(stumble.text(number)), _indent(line)
+    depth, own = indent(stumble.text(number)), indent(line)
     if not above or own <= depth:
         return Fault("a value with `: ` in it needs quotes", stumble.at)
     said = f"this line is indented too deep: line {number} above has its value already; indent both by {depth}"
@@ -128,12 +94,14 @@ def _wrong_indentation(stumble: Stumble) -> Fault | None:
         return _after_the_end(stumble, stumble.began)
     depth = stumble.at.column - 1
     if stumble.sign != "-":
-        number = _line_above(stumble)
-        said = f"this line is indented by {depth}, line {number} by {_indent(stumble.text(number))}"
+        number = line_above(stumble)
+        if not number:
+            return None
+        said = f"this line is indented by {depth}, line {number} by {indent(stumble.text(number))}"
         return Fault(f"{said}; indent alike what belongs together", stumble.at, Spot(number, 1))
-    before = _line_above(stumble, items=True)
+    before = line_above(stumble, items=True)
     if stumble.text(before).lstrip().startswith("- "):
-        said = f"this item is indented by {depth}, the one in line {before} by {_indent(stumble.text(before))}"
+        said = f"this item is indented by {depth}, the one in line {before} by {indent(stumble.text(before))}"
         return Fault(f"{said}; indent all items of a list alike", stumble.at, Spot(before, 1))
     said = f"expected `key: value`, met an item of a list: the key in line {before} has its value already"
     return Fault(said, stumble.at, Spot(before, 1))
@@ -144,7 +112,7 @@ def _after_the_end(stumble: Stumble, began: Spot) -> Fault:
     line = stumble.text(stumble.at.line)
     quote = line[: stumble.at.column - 1].rstrip()[-1:]
     if quote in _QUOTES:
-        for number in range(max(began.line, stumble.at.line - _FARTHEST), stumble.at.line):
+        for number in range(max(began.line, stumble.at.line - FARTHEST), stumble.at.line):
             if stumble.text(number).count(quote) % 2:
                 opened = Spot(number, stumble.text(number).rindex(quote) + 1)
                 said = f"expected a closing `{quote}`: this quote is open until line {stumble.at.line}"
@@ -191,8 +159,23 @@ def _no_value(stumble: Stumble) -> Fault:
 
 def _wrong_start(stumble: Stumble) -> Fault:
     if stumble.sign == "\t":
-        return Fault("expected blanks, met a tab; indent with spaces, not with a tab", stumble.at)
+        return _tab(stumble)
     return Fault(f"put quotes around a text that starts with `{stumble.sign}`", stumble.at)
+
+
+def _tab(stumble: Stumble) -> Fault:
+    return Fault("expected blanks, met a tab; indent with spaces, not with a tab", stumble.at)
+
+
+def _before_the_first(stumble: Stumble) -> Fault | None:
+    """A line that belongs to none of the lines above, the first of which is indented deeper."""
+    number = line_above(stumble, items=True)
+    if not number or stumble.text(stumble.at.line).startswith("%"):
+        return None
+    said = (
+        f"this line is indented by {indent(stumble.text(stumble.at.line))}, less than the lines above; begin the first"
+    )
+    return Fault(f"{said} key of the file without indentation", stumble.at, Spot(number, 1))
 
 
 def _list_beside_key(stumble: Stumble) -> Fault:
@@ -211,6 +194,8 @@ def _starts_with(sign: str) -> Callable[[Stumble], Fault]:
 
 _SENTENCES: Final[tuple[tuple[str, Callable[[Stumble], Fault | None]], ...]] = (
     ("cannot start any token", _wrong_start),
+    ("found a tab character", _tab),
+    ("expected <document start>", _before_the_first),
     ("scanning an alias", _starts_with("*")),
     ("scanning an anchor", _starts_with("&")),
     ("mapping values are not allowed", _unexpected_colon),
@@ -224,25 +209,6 @@ _SENTENCES: Final[tuple[tuple[str, Callable[[Stumble], Fault | None]], ...]] = (
     ("unknown escape character", _wrong_escape),
 )
 """By what libyaml says of the problem or of where it was met."""
-
-
-def _line_above(stumble: Stumble, *, items: bool = False) -> int:
-    """The number of the next line above that says something, or 0; items of lists count with `items` only."""
-    first = stumble.at.line - 1
-    for number in islice(range(first, 0, -1), _FARTHEST):
-        text = stumble.text(number).strip()
-        if text and not text.startswith(("#", "---")) and (items or not text.startswith("- ")):
-            return number
-    return 0
-
-
-def _content(line: str) -> str:
-    """A line without indentation and comment."""
-    return re.sub(r"(^|\s)#.*", "", line).strip()
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
 
 
 def _quoted(key: str, line: str) -> str:

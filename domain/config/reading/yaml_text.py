@@ -17,7 +17,8 @@ from domain.config.reading.excerpt import excerpt
 from domain.config.reading.issues import Issues
 from domain.config.reading.ruby_numbers import number_of_ruby
 from domain.config.reading.tree import NOWHERE, Items, Map, Place, Reference, Value
-from domain.config.reading.yaml_faults import PREFIX, Spot, Stumble, fault_of
+from domain.config.reading.yaml_faults import PREFIX, fault_of
+from domain.config.reading.yaml_stumble import Spot, Stumble
 
 REFERENCE: Final = "!reference"
 """The one tag that is permitted."""

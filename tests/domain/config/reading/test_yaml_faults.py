@@ -46,6 +46,25 @@ MISTAKES: list[tuple[str, str, str, tuple[str, ...]]] = [
         ),
     ),
     (
+        "  a: {script: x}\nb: {script: x}\n",
+        "ci.yml:2:1",
+        "this line is indented by 0, less than the lines above; begin the first key of the file without indentation",
+        (
+            "     1 |   a: {script: x}",
+            "     2 | b: {script: x}",
+            "       | ^",
+        ),
+    ),
+    (
+        "a:\n  script: |\n\t x\n",
+        "ci.yml:3:1",
+        "expected blanks, met a tab; indent with spaces, not with a tab",
+        (
+            "     3 | → x",
+            "       | ^",
+        ),
+    ),
+    (
         "build\n  script: make\n",
         "ci.yml:1:6",
         "expected a colon at the end of `build` in line 1",
