@@ -24,7 +24,7 @@ class HeadAsGet:
             await self._app(scope, receive, send)
             return
         answer = _Header(send)
-        inner = asyncio.create_task(self._app({**scope, "method": "GET"}, receive, answer.send))
+        inner = asyncio.ensure_future(self._app({**scope, "method": "GET"}, receive, answer.send))
         begun = asyncio.create_task(answer.is_stream.wait())
         try:
             await asyncio.wait({inner, begun}, return_when=asyncio.FIRST_COMPLETED)
