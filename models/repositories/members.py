@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
+    FromClause,
     Select,
     String,
     Table,
@@ -40,7 +41,7 @@ def _lasting(table: Table) -> ColumnElement[bool]:
     return or_(table.c.expires_on.is_(None), table.c.expires_on > func.current_date())
 
 
-def _holds(above: Table) -> ColumnElement[bool]:
+def _holds(above: FromClause) -> ColumnElement[bool]:
     """Whether the group of a membership is on the way from the top down to `above`."""
     return above.c.trail.like(literal("%/") + cast(namespace_member.c.namespace_id, String) + literal("/%"))
 
