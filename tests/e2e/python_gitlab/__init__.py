@@ -1,0 +1,1 @@
+"""What a script for GitLab does with python-gitlab, by subject; `tests/e2e/test_python_gitlab.py` runs it."""
