@@ -7,7 +7,7 @@ Reference: CI YAML, sections 1, 5 and 16.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 import yaml
@@ -81,7 +81,7 @@ class _Open:
     key: str | None = None
     key_place: Place = NOWHERE
     is_merge: bool = False
-    merged: set[str] = field(default_factory=set)
+    merged: set[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,8 @@ class _Composer:
         """Hand a finished value to the container around it: as element, as key or as the value of its key."""
         top = self._stack[-1]
         top.size += size
-        top.height = max(top.height, height + 1)
+        if height >= top.height:  # `max` would be called for every value
+            top.height = height + 1
         if isinstance(top.node, Items):
             top.node.put(value, place)
         elif top.key is None:
@@ -190,7 +191,8 @@ class _Composer:
             if top.is_merge:
                 self._merge(top.node, value, place)
             else:
-                self._note_repeated(top)
+                if top.key in top.node:
+                    self._note_repeated(top.node, top)
                 top.node.put(top.key, value, top.key_place)
             top.key, top.is_merge = None, False
 
@@ -201,18 +203,18 @@ class _Composer:
             if not isinstance(base, Map):
                 self._issues.fail("Invalid configuration format: `<<` takes mappings only", place=place)
             node.take(base)
-            self._stack[-1].merged.update(base)
+            top = self._stack[-1]
+            top.merged = top.merged or set()
+            top.merged.update(base)
 
-    def _note_repeated(self, top: _Open) -> None:
+    def _note_repeated(self, node: Map, top: _Open) -> None:
         """Warn of a key that is there already; one that came by `<<` is there to be replaced."""
-        assert isinstance(top.node, Map)
         key = top.key or ""
-        if key in top.merged:
+        if top.merged and key in top.merged:
             top.merged.discard(key)
-        elif key in top.node:
-            first = top.node.places[key]
-            message = f"`{key}` is written twice, here and in line {first.line}: only the last one counts"
-            self._issues.warn(message, place=top.key_place)
+            return
+        message = f"`{key}` is written twice, here and in line {node.places[key].line}: only the last one counts"
+        self._issues.warn(message, place=top.key_place)
 
     def _check_key(self, key: str, place: Place) -> None:
         """Names of jobs and variables are text; YAML reads some as numbers and words."""
