@@ -113,6 +113,7 @@ async def get_statistics(caller: KnownCallerDep, services: ServicesDep) -> dict[
     return {"issues": 0, "notes": 0, "snippets": 0, "ssh_keys": 0, "milestones": 0, **found}
 
 
+@router.get("/features/", include_in_schema=False)  # as python-gitlab writes it
 @router.get("/features")
 async def list_features(caller: KnownCallerDep) -> list[dict[str, Any]]:
     """Feature flags of the server: there are none. Only administrators may."""
