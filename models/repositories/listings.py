@@ -72,7 +72,7 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
 
 
 def _is_in(wanted: ProjectFilter) -> ColumnElement[bool]:
-    rules = []
+    rules: list[ColumnElement[bool]] = []
     if wanted.within:
         groups = select(namespace.c.id).where(namespace.c.trail.startswith(wanted.within, autoescape=True))
         rules.append(project.c.namespace_id.in_(groups))

@@ -45,6 +45,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Processes, runners, projects": (
         "api_role",
         "jobs_as",
+        "unsupported_keywords",
         "registration_tokens",
         "auto_devops",
         "up_timeout",
