@@ -44,6 +44,8 @@ Job artifacts | SERVED | P/jobs/:id/artifacts P/jobs/artifacts P/artifacts |
 Job token scope | SERVED | P/job_token_scope |
 Jobs | SERVED | /job P/jobs P/pipelines/:id/jobs P/pipelines/:id/bridges |
 Merge trains | SERVED | P/merge_trains |
+Labels | SERVED | P/labels G/labels |
+Markdown | SERVED | /markdown |
 Metadata and version | SERVED | /metadata /version |
 Organizations | SERVED | /organizations |
 Personal access tokens | SERVED | /personal_access_tokens /user/personal_access_tokens \
@@ -64,20 +66,27 @@ Commits | PART | P/repository/commits P/statuses | signatures, merge requests of
 Deployments | PART | P/deployments | deployments that no job made, approvals, merge requests
 Environments | PART | P/environments | stopping stale ones, deleting review apps
 Forks | PART | P/fork P/forks | changing or removing the relation of two projects
-Groups | PART | /groups | transfer, sharing, archiving, restoring
+Features | PART | /features | there are none to set
+Groups | PART | /groups | transfer, sharing groups with groups, archiving, restoring
 Integrations | PART | P/integrations | any but the reports of statuses to GitHub, Gitea, Forgejo and GitLab
 Members | PART | P/members G/members | billable, pending and invited members
-Merge request approvals | PART | P/approvals P/merge_requests/:iid/approvals | approval rules
-Merge requests | PART | /merge_requests P/merge_requests G/merge_requests | participants, versions, time tracking
+License | PART | /license | there is none: 404, as without one
+Merge request approvals | PART | P/approvals P/approval_rules P/merge_requests/:iid/approvals \
+P/merge_requests/:iid/approval_rules | rules that name people, groups or branches
+Merge request comments | PART | P/merge_requests/:iid/notes P/merge_requests/:iid/discussions | emoji
+Merge requests | PART | /merge_requests P/merge_requests G/merge_requests | time tracking
+Milestones | PART | P/milestones G/milestones | issues, burndown events, promoting
 Namespaces | PART | /namespaces | whether a path is taken
 Pipelines | PART | P/pipelines P/pipeline | changing the name of a pipeline
-Projects | PART | /projects | languages, sharing, transfer, stars, uploads, restoring
+Projects | PART | /projects | uploads, restoring, transfer to another organisation
 Release links | SERVED | P/releases/:tag/assets/links |
 Releases | PART | P/releases | evidence; milestones are kept as names
 Repositories | PART | P/repository | changelogs, health
+Settings | PART | /application/settings | changing them: they are environment variables, docs/settings.md
+Statistics | PART | /application/statistics | what counts things that are not here
 Tags | PART | P/repository/tags | signatures
 Templates | PART | /templates P/templates | any but those of CI/CD configurations
-Users | PART | /user /users | emails, keys, status, following, preferences, removal
+Users | PART | /user /users | changing emails and status, keys, following, preferences, removal
 Validate `.gitlab-ci.yml` | PART | P/ci/lint | without a project, which GitLab has removed too
 OpenAPI document | OWN | /openapi.json | GitLab's is a file; this one is made of the routes
 Pull requests and pushes of other forges | OWN | P/incoming_hooks | their webhooks start pipelines
@@ -103,7 +112,7 @@ Emoji | NOT | P/merge_requests/:iid/award_emoji | there are no reactions
 Epics | NOT | G/epics G/epic_boards | planning is no part of CI
 Error tracking | NOT | P/error_tracking | errors of your programs go elsewhere
 External status checks | NOT | P/external_status_checks P/merge_requests/:iid/status_checks | use commit statuses
-Feature flags | NOT | P/feature_flags P/feature_flags_user_lists /features /feature_flags | no part of CI
+Feature flags | NOT | P/feature_flags P/feature_flags_user_lists /feature_flags | no part of CI
 Freeze periods | NOT | P/freeze_periods | use rules and schedules
 Geo | NOT | /geo_nodes /geo_sites /geo | pods share one database instead
 Group and project badges | NOT | P/badges G/badges | the pages show none
@@ -113,14 +122,10 @@ Issue boards | NOT | P/boards G/boards | planning is no part of CI
 Issues | NOT | P/issues G/issues /issues P/issues_statistics G/issues_statistics /issues_statistics | no part of CI
 Iterations | NOT | P/iterations G/iterations | planning is no part of CI
 Keys | NOT | /keys /user/keys /user/gpg_keys /users/:id/keys /users/:id/gpg_keys | there is no SSH
-Labels | NOT | P/labels G/labels | merge requests have labels by name; nobody defines them
 LDAP and SAML | NOT | G/ldap_group_links G/saml_group_links G/saml /ldap /scim | people sign in by OpenID Connect
-License and plan limits | NOT | /license /licenses /application/plan_limits | there are no plans
-Markdown | NOT | /markdown | texts are shown as they are written
+Plan limits | NOT | /licenses /application/plan_limits | there are no plans
 Member roles | NOT | G/member_roles /member_roles | the five access levels
-Merge request comments | NOT | P/merge_requests/:iid/notes P/merge_requests/:iid/discussions \
-P/merge_requests/:iid/draft_notes | review is elsewhere
-Milestones | NOT | P/milestones G/milestones | planning is no part of CI; releases keep milestones as names
+Draft notes | NOT | P/merge_requests/:iid/draft_notes | notes are seen as soon as they are written
 Model registry | NOT | P/ml P/packages/ml_models | keep models as artifacts or elsewhere
 Notification settings | NOT | P/notification_settings G/notification_settings /notification_settings | webhooks tell
 Packages | NOT | P/packages G/packages /packages P/debian_distributions G/-/packages | \
@@ -137,11 +142,10 @@ P/merge_requests/:iid/resource_milestone_events | see the audit events
 Search | NOT | P/search G/search /search | list with filters
 Secure files | NOT | P/secure_files | use variables of type file
 Service accounts | NOT | G/service_accounts /service_accounts | access tokens of groups have accounts of their own
-Settings | NOT | /application/settings | settings are environment variables: docs/operations.md
 Sidekiq | NOT | /sidekiq /admin/sidekiq /admin/batched_background_migrations | see docs/metrics.md
 Snippets | NOT | P/snippets /snippets | no part of CI
 SSH certificates | NOT | G/ssh_certificates | there is no SSH
-Statistics and usage data | NOT | /application/statistics /usage_data P/statistics | see docs/metrics.md
+Usage data | NOT | /usage_data P/statistics | see docs/metrics.md
 Storage moves | NOT | P/repository_storage_moves G/repository_storage_moves /project_repository_storage_moves \
 /group_repository_storage_moves /snippet_repository_storage_moves | there is one storage
 Suggestions | NOT | /suggestions | review is elsewhere
