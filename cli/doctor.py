@@ -185,7 +185,7 @@ def _git() -> Check:
     if place is None:
         return Check("git", State.FAIL, "not on PATH", "Install git; `apt-get install git`")
     said = subprocess.run([place, "--version"], capture_output=True, text=True, check=False).stdout.strip()
-    found = re.search(r"(\d+)\.(\d+)", said)
+    found = re.search(r"(?<!\d)(\d+)\.(\d+)", said)
     if found is None or (int(found[1]), int(found[2])) < OLDEST_GIT:
         return Check(
             "git", State.WARN, f"{said} at {place}", f"Update git to {'.'.join(map(str, OLDEST_GIT))} or newer"

@@ -9,7 +9,7 @@ from typing import Final
 
 PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {"bash": ("bash", "--version"), "Python": ("python3", "--version")}
 """What is named besides the system, and the command that tells its version."""
-VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
+VERSION: Final = re.compile(r"(?<![\d.])\d+(?:\.\d+)+")
 PATIENCE: Final = 5.0
 """Seconds for one of these commands."""
 

@@ -13,8 +13,9 @@ from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.project_documents import documents
 from api.v4.registration_tokens import renewed
-from api.v4.representation.projects import group, project
+from api.v4.representation.projects import group
 from api.v4.representation.runners import runner_details, runner_manager
 from api.v4.runner_access import RunnerAccess, RunnerDep
 from api.v4.runner_list import RunnerListDep, listed
@@ -22,7 +23,7 @@ from auth.permissions import MAINTAINER, RunnerAction, require_admin
 from domain.errors import NotFound
 from domain.matching import RunnerType
 from models.notifications import RUNNERS
-from models.repositories import database_time, namespaces, relations, runner_listings, runners
+from models.repositories import database_time, namespaces, runner_listings, runners
 from models.repositories.registration_tokens import RunnerScope
 
 router = APIRouter(prefix="/runners")
@@ -148,8 +149,7 @@ async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
         linked = await runners.projects_of(connection, row.id, member_id)
         instance = row.organisation_id is None
         owner = None if instance else await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
-        owners = await relations.namespaces(connection, (item.namespace_id for item in linked))
+        shown = await documents(services, connection, found.caller, linked)
     groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
-    shown = [project(item, owners[item.namespace_id], url) for item in linked]
     details = runner_details(row, newest, shown, groups, now, busy=busy)
     return details | ({"as_server": row.as_server} if found.caller.is_admin else {})

@@ -20,6 +20,7 @@ from domain.config.plan import (
 from domain.errors import ConfigInvalid
 
 REFUSED_FIELDS = {
+    "dast_configuration": {"dast_configuration": {"site_profile": "x"}},
     "identity": {"identity": "google_cloud"},
 }
 CARRIED_FIELDS = {
@@ -35,7 +36,6 @@ CARRIED_FIELDS = {
     "pages": Pages(),
     "resource_group": "production",
     "interruptible": True,
-    "dast_configuration": {"site_profile": "x"},
     "inputs": {"level": {"default": "1"}},
     "coverage": "/x/",
     "manual_confirmation": "Sure?",

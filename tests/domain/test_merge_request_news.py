@@ -18,6 +18,7 @@ class Row:
     labels: list[str] = field(default_factory=list)
     assignee_ids: list[int] = field(default_factory=list)
     reviewer_ids: list[int] = field(default_factory=list)
+    milestone_id: int | None = None
     state: str = "opened"
     updated_at: datetime = NOW
 
@@ -25,11 +26,12 @@ class Row:
 def test_only_what_differs_is_a_change() -> None:
     assert changes(Row(), Row()) == {}
     later = NOW + timedelta(seconds=1)
-    after = replace(Row(), title="One", labels=["a"], assignee_ids=[7], updated_at=later)
+    after = replace(Row(), title="One", labels=["a"], milestone_id=3, assignee_ids=[7], updated_at=later)
     assert changes(Row(), after) == {
         "title": ["Draft: One", "One"],
         "draft": [True, False],
         "labels": [[], ["a"]],
+        "milestone_id": [None, 3],
         "assignee_ids": [[], [7]],
         "updated_at": [NOW.isoformat(), later.isoformat()],
     }

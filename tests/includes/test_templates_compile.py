@@ -53,7 +53,9 @@ def jobs_of(template: str, variables: Mapping[str, str], *paths: str) -> set[str
 def test_every_job_of_every_template_compiles_without_warning(name: str):
     plan = plan_of(f"include: [{{template: {name}}}]{ONE_JOB}", BRANCH, every_job=True)
     assert "job" in {job.name for job in plan.jobs}
-    assert plan.warnings == ()
+    hosted = [warning for warning in plan.warnings if "hosts no pages yet" in warning.message]
+    assert plan.warnings == tuple(hosted)
+    assert bool(hosted) == name.startswith("Pages/")
 
 
 def test_auto_devops_runs_what_the_files_call_for():

@@ -13,6 +13,7 @@ from api.idempotency import _fingerprint, _key_of
 from api.pages.errors import wants_page
 from api.runner.traces import _start
 from api.shown_tokens import shown_by
+from api.v4.not_served import why_not_served
 from api.v4.origin import comes_from_our_pages
 from api.v4.parameters import nested
 from api.v4.trace_events import Place
@@ -80,6 +81,10 @@ REQUESTS: Final = {
     **{
         f"query: {piece!r}": Hostile(_query, lambda size, piece=piece: piece * size)
         for piece in ("a=b&", "&", ";", "=", "a", "%41", "%", "%ff", "+", "a[]=b&", "a[b]=c&", "[", "private_token=a&")
+    },
+    **{
+        f"path of a resource: {piece!r}": Hostile(why_not_served, lambda size, piece=piece: f"/api/v4{piece * size}")
+        for piece in ("/", "/a", "/projects", "/groups/projects")
     },
     **{
         f"path: {piece!r}": Hostile(_path, lambda size, piece=piece: piece * size) for piece in ("/", "%2F", "../", "a")

@@ -17,6 +17,7 @@ OURS: Final = sorted(
 ESCAPED: Final = {
     "auth/job_routes.py": "the paths of our own routes",
     "auth/key_ring.py": "the purposes of our own keys",
+    "cli/plain_reasons.py": "our own words for what libraries write",
     "domain/masking.py": "beginnings of tokens, each of them escaped",
     "pods/patience.py": "our own words",
 }

@@ -68,8 +68,8 @@ async def test_the_pages_lead_down_and_up(here: Installation):
     async with here.site.client(here.site.root) as client:
         above = (await client.get(f"/{own}/-/pipelines/{parent}")).text
         below = (await client.get(f"/{own}/-/pipelines/{child}")).text
-    assert re.search(rf'Downstream: <a href="/{own}/-/pipelines/{child}"', above)
-    assert re.search(rf'Upstream: <a href="/{own}/-/pipelines/{parent}"', below)
+    assert re.search(rf'Downstream: {own} <a href="/{own}/-/pipelines/{child}"', above)
+    assert re.search(rf'Upstream: {own} <a href="/{own}/-/pipelines/{parent}"', below)
 
 
 async def test_jobs_downstream_know_where_they_come_from(here: Installation):
