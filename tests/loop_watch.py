@@ -15,8 +15,10 @@ import threading
 import time
 from asyncio import events
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, starmap
+from operator import attrgetter
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
@@ -119,7 +121,7 @@ class LoopWatch:
             return
         if self._call is None or self._call.begun != begun:
             self._call = _Call(begun)
-        call, place = self._call, whose(sys._current_frames().get(self._thread))
+        call, place = self._call, whose(stack_of(self._thread))
         now, state = self._now(), self._sleep()
         if self._begun != begun or now is None:  # it ended while we looked, or cannot be told
             return
@@ -179,25 +181,48 @@ class _Call:
         return None
 
 
-def whose(frame: FrameType | None) -> Place | None:
+def stack_of(thread: int) -> Sequence[FrameType]:
+    """The frames of another thread, the innermost first; none if it runs nothing.
+
+    They are gathered without a step of Python, in which that thread could go on: CPython 3.11 crashes at times over who
+    asks a frame for the one below while it returns. For the same reason no garbage is collected meanwhile.
+    """
+    frames: list[FrameType] = []
+    innermost = map(dict.get, starmap(sys._current_frames, ((),)), (thread,))
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        frames.extend(chain(innermost, map(attrgetter("f_back"), frames)))
+    except AttributeError:
+        return frames[:-1]  # the last is None, which is below the outermost
+    finally:
+        if is_collecting:
+            gc.enable()
+    return frames
+
+
+def whose(stack: Sequence[FrameType]) -> Place | None:
     """Where in code of ours a stack is; None where a test, or what it hands in, does something itself, and at a start.
 
     A coroutine of ours between the test and the work makes it ours: a test that calls a function of ours stands where a
     thread would. Statements of SQL run on a stack of their own, which does not say who waits for them.
     """
-    if frame is not None and frame.f_code.co_filename.endswith(_DRIVER):
+    if stack and stack[0].f_code.co_filename.endswith(_DRIVER):
         return None
-    innermost = owner = last = None
+    test = innermost = owner = last = None
     is_coroutine = False
-    while frame is not None and not frame.f_code.co_filename.startswith(_TESTS):
+    for frame in stack:
+        if frame.f_code.co_filename.startswith(_TESTS):
+            test = frame
+            break
         if frame.f_code.co_filename.startswith(_STARTS):
             return None
         if frame.f_code.co_filename.startswith(_OURS):
             innermost, owner = innermost or frame, frame
             is_coroutine = is_coroutine or bool(frame.f_code.co_flags & _COROUTINE)
-        last, frame = frame, frame.f_back
-    is_called = frame is None or frame.f_code.co_filename != __file__
-    if frame is None and last is not None:
+        last = frame
+    is_called = test is None or test.f_code.co_filename != __file__
+    if test is None and last is not None:
         return Place(_line(innermost or last), owner or last, is_called)
     if innermost is None or owner is None or (is_called and not is_coroutine):
         return None
