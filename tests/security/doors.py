@@ -55,6 +55,8 @@ class Place:
     file_path: str = "a.txt"
     sha: str = "main"
     iid: int = 1
+    asset: str = "app"
+    link_id: int = 1
 
 
 def _of_job(method: str, rest: str, **request: Any) -> Door:
@@ -68,6 +70,7 @@ def _rest(method: str, route: str) -> Door:
 
 _PROJECT: Final = "/projects/{project}"
 _ENVIRONMENTS: Final = f"{_PROJECT}/environments"
+_LINKS: Final = f"{_PROJECT}/releases/{{tag}}/assets/links"
 _FILE: Final = {"file": ("artifacts.zip", b"PK", "application/octet-stream")}
 _TOKEN_QUESTION: Final = {"service": SERVICE, "scope": "repository:{namespace}/{name}:pull"}
 
@@ -94,6 +97,14 @@ DOORS: Final = (
     _rest("GET", _PROJECT + "/jobs/{job_id}/artifacts"),
     _rest("GET", _PROJECT + "/jobs/{job_id}/artifacts/tree"),
     _rest("GET", _PROJECT + "/jobs/{job_id}/artifacts/{path:path}"),
+    _rest("PUT", _PROJECT + "/releases/{tag:path}"),
+    _rest("GET", _PROJECT + "/releases/{tag}/downloads/{asset:path}"),
+    _rest("GET", _PROJECT + "/releases/permalink/latest/downloads/{asset:path}"),
+    _rest("GET", _LINKS),
+    Door("POST", f"/api/v4{_LINKS}", rest=True, request={"json": {"name": "app", "url": "https://example.com/app"}}),
+    _rest("GET", _LINKS + "/{link_id}"),
+    _rest("PUT", _LINKS + "/{link_id}"),
+    _rest("DELETE", _LINKS + "/{link_id}"),
     _rest("GET", _ENVIRONMENTS),
     _rest("GET", _ENVIRONMENTS + "/{environment_id}"),
     _rest("PUT", _ENVIRONMENTS + "/{environment_id}"),

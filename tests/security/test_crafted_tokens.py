@@ -139,6 +139,7 @@ async def _shown_everywhere(
         "Job-Token" if ways != 2 else "X-Nothing": token,
     }
     body = {"token": token, "service": service, "password": token, "tag_name": "v1", "ref": "main", "name": "x"}
+    body["url"] = "https://example.com/x"
     query = {"service": service, "token": token}
     with_body = {} if method == "GET" else {"json": body}
     with suppress(TimeoutError):  # a stream of events has no end
