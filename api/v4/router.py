@@ -83,6 +83,9 @@ from api.v4.origin import require_token_or_our_pages
 
 router = APIRouter(prefix="/api/v4", dependencies=[Depends(require_token_or_our_pages)])
 for part in (
+    pipelines,  # what is called most comes first: a request is held against the paths of all before its own
+    pipeline_jobs,
+    jobs,
     versions,
     instance,
     markdown,
@@ -103,7 +106,6 @@ for part in (
     members,
     groups,
     transfers,
-    pipelines,
     pipeline_schedules,
     schedule_variables,
     triggers,
@@ -111,9 +113,7 @@ for part in (
     subscriptions,
     mirrors,
     incoming_hooks,
-    pipeline_jobs,
     project_artifacts,
-    jobs,
     own_job,
     job_token_scope,
     why,

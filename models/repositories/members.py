@@ -12,6 +12,7 @@ from sqlalchemy import (
     Select,
     String,
     Table,
+    bindparam,
     case,
     cast,
     delete,
@@ -63,24 +64,33 @@ def _by_share(*columns: Any) -> Select[Any]:
     )
 
 
-async def level_in_project(connection: AsyncConnection, project_id: int, user_id: int) -> int:
-    """The access level that membership gives in a project, its own or that of a group above; 0 for strangers."""
-    if not user_id:
-        return 0
+def _in_project() -> Select[Any]:
+    """Statement for the highest level of `b_user` in `b_project`."""
+    asked, person = bindparam("b_project"), bindparam("b_user")
     direct = select(member.c.access_level.label("level")).where(
-        member.c.project_id == project_id, member.c.user_id == user_id, _lasting(member)
+        member.c.project_id == asked, member.c.user_id == person, _lasting(member)
     )
     inherited = (
         select(namespace_member.c.access_level.label("level"))
         .select_from(project.join(namespace, namespace.c.id == project.c.namespace_id))
         .join(namespace_member, _holds(namespace))
-        .where(project.c.id == project_id, namespace_member.c.user_id == user_id, _lasting(namespace_member))
+        .where(project.c.id == asked, namespace_member.c.user_id == person, _lasting(namespace_member))
     )
-    shared = _by_share(_CAPPED.label("level")).where(
-        share.c.project_id == project_id, namespace_member.c.user_id == user_id
-    )
+    shared = _by_share(_CAPPED.label("level")).where(share.c.project_id == asked, namespace_member.c.user_id == person)
     every = union_all(direct, inherited, shared).subquery()
-    return (await connection.execute(select(func.max(every.c.level)))).scalar() or 0
+    return select(func.max(every.c.level))
+
+
+_IN_PROJECT: Final = _in_project()
+"""Made once: every request for a project asks it."""
+
+
+async def level_in_project(connection: AsyncConnection, project_id: int, user_id: int) -> int:
+    """The access level that membership gives in a project, its own or that of a group above; 0 for strangers."""
+    if not user_id:
+        return 0
+    found = await connection.execute(_IN_PROJECT, {"b_project": project_id, "b_user": user_id})
+    return found.scalar() or 0
 
 
 async def level_in_group(connection: AsyncConnection, namespace_id: int, user_id: int) -> int:
