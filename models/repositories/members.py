@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any, Final
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     FromClause,
     Select,
@@ -66,7 +67,8 @@ def _by_share(*columns: Any) -> Select[Any]:
 
 def _in_project() -> Select[Any]:
     """Statement for the highest level of `b_user` in `b_project`."""
-    asked, person = bindparam("b_project"), bindparam("b_user")
+    asked: BindParameter[int] = bindparam("b_project")
+    person: BindParameter[int] = bindparam("b_user")
     direct = select(member.c.access_level.label("level")).where(
         member.c.project_id == asked, member.c.user_id == person, _lasting(member)
     )
