@@ -16,7 +16,14 @@ from domain.system_events import TEST
 from git.push import RefUpdate
 from models.columns import Record
 from models.notifications import HOOKS, delivery_topic
-from models.repositories import happenings, hook_deliveries, merge_requests, projects, releases
+from models.repositories import (
+    happenings,
+    hook_deliveries,
+    merge_requests,
+    projects,
+    releases,
+    reported_deployments,
+)
 from models.repositories.happenings import Happening
 from models.repositories.hooks import HookOwner
 from models.repositories.merge_requests import MergeRequestFilter
@@ -48,6 +55,8 @@ async def sample(services: Services, project: Any, user_id: int, event: Event) -
                 found = None if row is None else releases.happening_of(row, "create")
             elif event is Event.MERGE_REQUEST:
                 found = await _merge_request(services, connection, project.id, user_id)
+            elif event is Event.DEPLOYMENT:
+                found = await _deployment(services, connection, project.id)
             else:
                 found = await happenings.sample(connection, project.id, event)
     if found is None:
@@ -87,6 +96,18 @@ async def _merge_request(
     if row is None:
         return None
     return await happening_of(connection, await around(services, connection, row), row, None, Cause(user_id))
+
+
+async def _deployment(services: Services, connection: AsyncConnection, project_id: int) -> Happening | None:
+    """The newest deployment, whether a job made it or somebody reported it."""
+    row = await reported_deployments.newest(connection, project_id)
+    if row is None:
+        return await happenings.sample(connection, project_id, Event.DEPLOYMENT)
+    try:
+        title = (await services.repositories.get(project_id).commit(row.sha)).title
+    except NotFound:
+        title = ""
+    return reported_deployments.sample(row, title)
 
 
 async def _pushed(services: Services, project: Any, user_id: int, event: Event) -> Happening | None:

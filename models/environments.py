@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Index, UniqueConstraint
+from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from models.columns import BIG, document, key, moment, reference
@@ -50,8 +50,9 @@ class Environment(SQLModel, table=True):
 
 
 class Deployment(SQLModel, table=True):
-    """A job that deploys to an environment, from when it was first enqueued. Its status is that of its job.
+    """A job that deploys to an environment, from when it was first enqueued: its status is that of its job.
 
+    Or one that somebody reports, without job and pipeline: it has `status`, `updated_at` and `finished_at` itself.
     `on_stop` is the name of the job that stops the environment; `auto_stop_in` is seconds after the success.
     """
 
@@ -65,15 +66,18 @@ class Deployment(SQLModel, table=True):
     iid: int
     project_id: int = reference("project.id")
     environment_id: int = reference("environment.id")
-    job_id: int = Field(foreign_key="job.id", nullable=False, unique=True, sa_type=BIG)
-    pipeline_id: int = reference("pipeline.id", index=True)
+    job_id: int | None = Field(default=None, foreign_key="job.id", nullable=True, unique=True, sa_type=BIG)
+    pipeline_id: int | None = reference("pipeline.id", index=True, nullable=True)
     user_id: int = reference("account.id")
     ref: str
     tag: bool = False
     sha: str
     on_stop: str = ""
     auto_stop_in: int | None = None
+    status: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
     created_at: datetime = moment(nullable=False)
+    updated_at: datetime | None = moment()
+    finished_at: datetime | None = moment()
 
 
 class Release(SQLModel, table=True):

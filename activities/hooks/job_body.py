@@ -73,26 +73,43 @@ def _commit(facts: dict[str, Any], pipeline: Record) -> dict[str, Any]:
 
 
 def deployment_body(row: Record, around: Around, url: str) -> dict[str, Any]:
-    """The body for an event of a deployment; the job is what deploys."""
-    facts, pipeline, (job,) = row.facts, around.pipeline, around.jobs
-    assert pipeline is not None
-    page, user = f"{url}/{around.project.full_path}", around.users.get(row.user_id)
+    """The body for an event of a deployment; the job is what deploys, if one does."""
+    facts, user = row.facts, around.users.get(row.user_id)
+    page = f"{url}/{around.project.full_path}"
+    told = _reported(facts) if around.pipeline is None else _deployed(around.pipeline, around.jobs[0], page)
+    sha = told.pop("sha")
     return {
         "object_kind": "deployment",
         "status": facts["status"],
         "status_changed_at": row.happened_at.strftime("%Y-%m-%d %H:%M:%S %z"),
         "deployment_id": facts["deployment_id"],
+        **told,
+        "project": parts.project(around.project, url),
+        "short_sha": sha[:8],
+        "user": parts.person(user),
+        "user_url": None if user is None else f"{url}/{user.username}",
+        "commit_url": f"{page}/-/commit/{sha}",
+    }
+
+
+def _deployed(pipeline: Record, job: Record, page: str) -> dict[str, Any]:
+    """What the job that deploys has of it."""
+    return {
+        "sha": pipeline.sha,
+        "ref": pipeline.ref,
+        "commit_title": pipeline.commit.get("title", ""),
         "deployable_id": job.id,
         "deployable_url": f"{page}/-/jobs/{job.id}",
         "environment": job.environment,
         "environment_tier": job.environment_tier,
         "environment_slug": job.environment_slug,
         "environment_external_url": job.external_url or None,
-        "project": parts.project(around.project, url),
-        "ref": pipeline.ref,
-        "short_sha": pipeline.sha[:8],
-        "user": parts.person(user),
-        "user_url": None if user is None else f"{url}/{user.username}",
-        "commit_url": f"{page}/-/commit/{pipeline.sha}",
-        "commit_title": pipeline.commit.get("title", ""),
     }
+
+
+def _reported(facts: dict[str, Any]) -> dict[str, Any]:
+    """The same of a deployment that no job made: all of it was noted."""
+    names = ("sha", "ref", "commit_title", "environment", "environment_tier", "environment_slug")
+    told = {name: facts[name] for name in names}
+    external_url = facts["environment_external_url"] or None
+    return {**told, "deployable_id": None, "deployable_url": None, "environment_external_url": external_url}

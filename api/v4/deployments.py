@@ -16,8 +16,8 @@ from api.v4.pagination import PagingDep
 from api.v4.representation.environments import deployment as shown
 from domain.errors import Invalid
 from models.columns import Record
-from models.repositories import deployments, environments, jobs, relations
-from models.repositories.deployments import DeploymentFilter
+from models.repositories import deployment_listings, environments, jobs, relations
+from models.repositories.deployment_listings import DeploymentFilter
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/deployments")
@@ -55,7 +55,8 @@ async def list_deployments(
 ) -> JSONResponse:
     """The deployments of a project, the oldest first unless told otherwise."""
     async with services.database.read() as connection:
-        found = await slice_of(connection, deployments.of_project(project.row.id, wanted), paging.number, paging.size)
+        statement = deployment_listings.of_project(project.row.id, wanted)
+        found = await slice_of(connection, statement, paging.number, paging.size)
         items = await presented(services, connection, found.rows, project.row.full_path)
     return paging.answer(items, found.total)
 
@@ -64,7 +65,7 @@ async def list_deployments(
 async def get_deployment(deployment_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
     """One deployment."""
     async with services.database.read() as connection:
-        row = await deployments.get(connection, deployment_id, project.row.id)
+        row = await deployment_listings.get(connection, deployment_id, project.row.id)
         (item,) = await presented(services, connection, [row], project.row.full_path)
     return item
 
@@ -77,10 +78,12 @@ async def presented(
         return []
     places = await environments.by_ids(connection, (row.environment_id for row in rows))
     users = await relations.users(connection, (row.user_id for row in rows))
-    job_rows = await jobs.by_ids(connection, (row.job_id for row in rows))
+    job_rows = await jobs.by_ids(connection, (row.job_id for row in rows if row.job_id is not None))
     documents = await shown_jobs(services, connection, list(job_rows.values()), full_path)
     deployables = dict(zip(job_rows, documents, strict=True))
     return [
-        shown(row, places[row.environment_id], users.get(row.user_id), deployables[row.job_id], services.settings.url)
+        shown(
+            row, places[row.environment_id], users.get(row.user_id), deployables.get(row.job_id), services.settings.url
+        )
         for row in rows
     ]

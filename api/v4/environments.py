@@ -18,7 +18,7 @@ from domain.environment_variables import environment_slug, guessed_tier
 from domain.errors import Forbidden, Invalid
 from domain.places import LONGEST_NAME, LONGEST_URL, deployed_url, is_environment_name
 from models.notifications import OUTBOX
-from models.repositories import deployments, environment_lifecycle, environments, pipelines
+from models.repositories import deployment_listings, environment_lifecycle, environments, pipelines
 from models.repositories.paging import slice_of
 
 Tier = Literal["production", "staging", "testing", "development", "other"]
@@ -79,7 +79,7 @@ async def get_environment(environment_id: Id, project: ProjectDep, services: Ser
 async def _full(services: Services, environment_id: int, project: Any) -> dict[str, Any]:
     async with services.database.read() as connection:
         row = await environments.get(connection, environment_id, project.id)
-        last = await deployments.latest_successful(connection, [environment_id])
+        last = await deployment_listings.latest_successful(connection, [environment_id])
         items = await presented(services, connection, list(last.values()), project.full_path)
     return {**shown(row), "last_deployment": items[0] if items else None}
 

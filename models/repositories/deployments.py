@@ -1,19 +1,20 @@
 """Deployments: made when a job that deploys is first enqueued; from then on the job's row says how it goes.
 
+Those that no job made (`models.repositories.reported_deployments`) say it themselves; whoever reads status and times
+here gets those of both kinds.
+
 Reference: CI YAML, section 14.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, func, insert, select, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environment_variables import environment_slug, guessed_tier
-from domain.errors import NotFound
 from domain.places import START, Place, seconds_of
 from domain.status import Status
 from domain.verdict import NO_ENVIRONMENT, OUTDATED
@@ -28,22 +29,6 @@ deployment = table_of(Deployment)
 environment = table_of(Environment)
 pipeline = table_of(Pipeline)
 project = table_of(Project)
-
-STATUSES: Final[Mapping[Status, str]] = {
-    Status.CREATED: "created",
-    Status.WAITING_FOR_RESOURCE: "created",
-    Status.PREPARING: "created",
-    Status.PENDING: "created",
-    Status.SCHEDULED: "created",
-    Status.MANUAL: "blocked",
-    Status.RUNNING: "running",
-    Status.CANCELING: "running",
-    Status.SUCCESS: "success",
-    Status.FAILED: "failed",
-    Status.CANCELED: "canceled",
-    Status.SKIPPED: "skipped",
-}
-"""The status of a deployment, by that of its job."""
 
 _TO_OPEN: Final = (
     select(
@@ -74,12 +59,18 @@ _COUNT: Final = (
 )
 _NEWER_SUCCESS: Final = (
     select(deployment.c.id)
-    .join(job, job.c.id == deployment.c.job_id)
+    .outerjoin(job, job.c.id == deployment.c.job_id)
     .join(project, project.c.id == deployment.c.project_id)
     .where(
-        job.c.environment_id == bindparam("b_environment"),
-        job.c.id > bindparam("b_job"),
-        job.c.status == Status.SUCCESS,
+        deployment.c.environment_id == bindparam("b_environment"),
+        or_(
+            and_(job.c.id > bindparam("b_job"), job.c.status == Status.SUCCESS),
+            and_(
+                deployment.c.job_id.is_(None),
+                deployment.c.status == Status.SUCCESS,
+                deployment.c.created_at > bindparam("b_made"),
+            ),
+        ),
         project.c.forward_deployment,
         deployment.c.sha != select(pipeline.c.sha).where(pipeline.c.id == bindparam("b_pipeline")).scalar_subquery(),
     )
@@ -91,8 +82,11 @@ _of_environment = deployment.alias("of_environment")
 _its_job = job.alias("its_job")
 NEWEST_SUCCESS: Final = (
     select(_of_environment.c.id)
-    .join(_its_job, _its_job.c.id == _of_environment.c.job_id)
-    .where(_of_environment.c.environment_id == environment.c.id, _its_job.c.status == Status.SUCCESS)
+    .outerjoin(_its_job, _its_job.c.id == _of_environment.c.job_id)
+    .where(
+        _of_environment.c.environment_id == environment.c.id,
+        func.coalesce(_its_job.c.status, _of_environment.c.status) == Status.SUCCESS,
+    )
     .order_by(_of_environment.c.id.desc())
     .limit(1)
     .correlate(environment)
@@ -116,10 +110,15 @@ async def open_missing(connection: AsyncConnection, job_ids: Sequence[int], now:
             by_project[row.project_id].append(row)
     for project_id, mine in sorted(by_project.items()):
         made_again = await _restore(connection, project_id, [row for row in mine if row.environment_id is None], now)
-        counted = await connection.execute(_COUNT, {"b_project": project_id, "b_more": len(mine)})
-        first = counted.scalar_one() - len(mine) + 1
+        first = await take_numbers(connection, project_id, len(mine))
         values = [_values(row, first + place, made_again, now) for place, row in enumerate(mine)]
         await connection.execute(insert(deployment), values)
+
+
+async def take_numbers(connection: AsyncConnection, project_id: int, count: int = 1) -> int:
+    """The first of so many numbers (`iid`) for new deployments of a project."""
+    counted = await connection.execute(_COUNT, {"b_project": project_id, "b_more": count})
+    return int(counted.scalar_one()) - count + 1
 
 
 async def _restore(
@@ -163,81 +162,11 @@ async def objection(connection: AsyncConnection, row: Record) -> str:
 
     Its environment has no valid name, or a newer deployment of it has succeeded. Jobs are compared in the order in
     which they were made, so that it also holds for one that is enqueued after the newer one has deployed; a retry is a
-    new job, so a retried deployment may go back on purpose. The same commit is never outdated, and the project may have
-    this switched off.
+    new job, so a retried deployment may go back on purpose. A deployment that no job made is newer than the jobs that
+    were there before it. The same commit is never outdated, and the project may have this switched off.
     """
     if row.environment_id is None:
         return NO_ENVIRONMENT
     asked = {"b_environment": row.environment_id, "b_job": row.id, "b_pipeline": row.pipeline_id}
+    asked["b_made"] = row.created_at
     return OUTDATED if (await connection.execute(_NEWER_SUCCESS, asked)).first() is not None else ""
-
-
-_FINISHED: Final = func.coalesce(job.c.finished_at, job.c.started_at, job.c.queued_at, deployment.c.created_at)
-ORDERS: Final[Mapping[str, Any]] = {
-    "id": deployment.c.id,
-    "iid": deployment.c.iid,
-    "created_at": deployment.c.created_at,
-    "updated_at": _FINISHED,
-    "finished_at": job.c.finished_at,
-    "ref": deployment.c.ref,
-}
-"""What a list of deployments may be ordered by."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeploymentFilter:
-    """Which deployments of a project; empty fields do not narrow."""
-
-    environment: str = ""
-    status: str = ""
-    updated_after: datetime | None = None
-    updated_before: datetime | None = None
-    finished_after: datetime | None = None
-    finished_before: datetime | None = None
-    order_by: str = "id"
-    ascending: bool = True
-
-
-def _shown() -> Select[Any]:
-    """Deployments with the status of their jobs (`status`) and when that changed last (`updated_at`)."""
-    return select(deployment, job.c.status.label("status"), _FINISHED.label("updated_at")).join(
-        job, job.c.id == deployment.c.job_id
-    )
-
-
-def of_project(project_id: int, wanted: DeploymentFilter) -> Select[Any]:
-    """Statement for the deployments of a project (columns of `Deployment`, `status` and `updated_at`)."""
-    statement = _shown().where(deployment.c.project_id == project_id)
-    if wanted.environment:
-        named = select(environment.c.id).where(
-            environment.c.project_id == project_id, environment.c.name == wanted.environment
-        )
-        statement = statement.where(deployment.c.environment_id.in_(named))
-    if wanted.status:
-        statuses = [str(status) for status, shown in STATUSES.items() if shown == wanted.status]
-        statement = statement.where(job.c.status.in_(statuses))
-    for column, after, before in (
-        (_FINISHED, wanted.updated_after, wanted.updated_before),
-        (job.c.finished_at, wanted.finished_after, wanted.finished_before),
-    ):
-        statement = statement if after is None else statement.where(column >= after)
-        statement = statement if before is None else statement.where(column <= before)
-    column = ORDERS[wanted.order_by]
-    ways = (column.asc(), deployment.c.id.asc()) if wanted.ascending else (column.desc(), deployment.c.id.desc())
-    return statement.order_by(*ways)
-
-
-async def get(connection: AsyncConnection, deployment_id: int, project_id: int) -> Record:
-    """One deployment of a project. Raises `NotFound`."""
-    statement = _shown().where(deployment.c.id == deployment_id, deployment.c.project_id == project_id)
-    row = (await connection.execute(statement)).first()
-    if row is None:
-        raise NotFound("404 Deployment Not Found")
-    return row
-
-
-async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, Record]:
-    """The newest successful deployment of each environment that has one, by environment."""
-    newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
-    rows = (await connection.execute(_shown().where(deployment.c.id.in_(newest)))).all()
-    return {row.environment_id: row for row in rows}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bridges import CHILD
@@ -80,13 +80,18 @@ def _is_released() -> ColumnElement[bool]:
 
 
 def _is_deployed() -> ColumnElement[bool]:
-    """Whether one of its jobs is the latest successful deployment of an environment that is not stopped."""
+    """Whether one of its jobs is the latest successful deployment of an environment that is not stopped.
+
+    A deployment that no job made may be later.
+    """
     later, its_job = deployment.alias("later"), job.alias("its_job")
     is_later = exists().where(
         later.c.environment_id == deployment.c.environment_id,
         later.c.id > deployment.c.id,
-        its_job.c.id == later.c.job_id,
-        its_job.c.status == Status.SUCCESS,
+        or_(
+            later.c.status == Status.SUCCESS,
+            exists().where(its_job.c.id == later.c.job_id, its_job.c.status == Status.SUCCESS),
+        ),
     )
     return exists().where(
         deployment.c.pipeline_id == pipeline.c.id,
@@ -141,5 +146,7 @@ async def _lock_jobs(connection: AsyncConnection, ids: Collection[int]) -> None:
 async def _remove(connection: AsyncConnection, ids: Sequence[int]) -> list[int]:
     if ids:
         await job_objects.doom(connection, job.c.pipeline_id.in_(ids))
+        # Deployments may be without a pipeline; those of jobs go with theirs.
+        await connection.execute(delete(deployment).where(deployment.c.pipeline_id.in_(ids)))
         await row_removal.remove(connection, row_removal.rules_of(pipeline, pipeline.c.id.in_(ids)))
     return list(ids)

@@ -17,15 +17,17 @@ from activities.hooks.deliveries import HookActivities, NotYet
 from auth.encryption import open_sealer
 from domain.hooks import Event, bits_of
 from domain.messages import DeliverHook
+from domain.places import Place
 from domain.sealed_for import HOOK
 from domain.status import Status
 from models.clock import system_clock
 from models.columns import Record, table_of
 from models.hooks import Hook, HookDelivery
 from models.notifications import Notifications
-from models.repositories import happenings, hook_deliveries, hooks, releases
+from models.repositories import environments, happenings, hook_deliveries, hooks, releases, reported_deployments
 from models.repositories.happenings import Happening
 from models.repositories.hooks import HookOwner
+from models.repositories.reported_deployments import Report
 from outbound.post import Poster, PostLimits
 from settings import Settings, TimeLimits
 from tests.activities.receiver import local_poster, receiving
@@ -331,3 +333,21 @@ async def test_a_release_and_a_deployment(desk: Desk) -> None:
     assert made["assets"]["links"] == [{"id": 1, "name": "a", "url": "https://x.example/", "link_type": "other"}]
     assert (started["status"], ended["status"], ended["environment"]) == ("running", "success", "live")
     assert (ended["object_kind"], ended["deployable_id"]) == ("deployment", job_id)
+
+
+async def test_a_deployment_that_no_job_made(desk: Desk) -> None:
+    world, place = desk.world, Place("live", tier="production", slug="live")
+    report = Report(world.project_id, world.user_id, "main", False, "c" * 40, Status.RUNNING, "Add a thing")
+    async with receiving() as receiver:
+        await desk.hook(receiver.url, Event.DEPLOYMENT)
+        async with world.database.write() as connection:
+            ids = await environments.ensure(connection, world.project_id, [place], world.now())
+            made = await reported_deployments.take(connection, ids["live"], report, world.now())
+        await desk.deliver_all()
+    (body,) = (one.body for one in receiver.got)
+    assert (body["object_kind"], body["status"], body["deployment_id"]) == ("deployment", "running", made)
+    assert (body["deployable_id"], body["deployable_url"]) == (None, None)
+    assert (body["environment"], body["environment_tier"], body["environment_slug"]) == ("live", "production", "live")
+    assert (body["ref"], body["short_sha"], body["commit_title"]) == ("main", "c" * 8, "Add a thing")
+    assert body["commit_url"].endswith(f"/-/commit/{'c' * 40}")
+    assert body["user"]["username"] == "ada"

@@ -15,6 +15,7 @@ from domain.status import Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.repositories import (
+    deployment_listings,
     deployments,
     environment_lifecycle,
     environments,
@@ -23,7 +24,7 @@ from models.repositories import (
     projects,
     reports,
 )
-from models.repositories.deployments import DeploymentFilter
+from models.repositories.deployment_listings import DeploymentFilter
 from tests.compiling import plan_of
 from tests.models.world import World, job
 
@@ -69,7 +70,7 @@ async def the_environment(world: World) -> Record:
 async def shown(world: World, **wanted: Any) -> Sequence[Record]:
     """Deployments as the API lists them."""
     async with world.database.read() as connection:
-        statement = deployments.of_project(world.project_id, DeploymentFilter(**wanted))
+        statement = deployment_listings.of_project(world.project_id, DeploymentFilter(**wanted))
         rows: Sequence[Record] = (await connection.execute(statement)).all()
         return rows
 
@@ -372,7 +373,9 @@ async def test_deployments_are_filtered_and_ordered(world: World) -> None:
     pipeline_id = await begin(world, config)
     await run(world, pipeline_id)
     async with world.database.read() as connection:
-        last = await deployments.latest_successful(connection, [row.id for row in await world.rows(environment)])
+        last = await deployment_listings.latest_successful(
+            connection, [row.id for row in await world.rows(environment)]
+        )
     first, second = await shown(world)
     assert {key: row.id for key, row in last.items()} == {first.environment_id: first.id}
     assert [row.id for row in await shown(world, ascending=False)] == [second.id, first.id]

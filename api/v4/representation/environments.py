@@ -4,7 +4,7 @@ from typing import Any
 
 from api.v4.representation.moments import moment
 from api.v4.representation.people import person
-from models.repositories.deployments import STATUSES
+from models.repositories.deployment_listings import STATUSES
 
 
 def environment(row: Any) -> dict[str, Any]:
@@ -33,7 +33,10 @@ def environment(row: Any) -> dict[str, Any]:
 
 
 def deployment(row: Any, place: Any, user: Any | None, deployable: dict[str, Any] | None, url: str) -> dict[str, Any]:
-    """A deployment (`models.repositories.deployments.of_project`) to environment `place` by job `deployable`."""
+    """A deployment (a row of `models.repositories.deployment_listings`) to environment `place`, by job `deployable`.
+
+    There is none of one that somebody reports.
+    """
     return {
         "id": row.id,
         "iid": row.iid,
