@@ -17,6 +17,7 @@ RUNNER_LOST: Final = "runner_lost"
 UNKNOWN_FAILURE: Final = "unknown_failure"
 OUTDATED: Final = "failed_outdated_deployment_job"
 NO_ENVIRONMENT: Final = "environment_creation_failure"
+PROTECTED_ENVIRONMENT: Final = "protected_environment_failure"
 
 KNOWN_REASONS: Final = frozenset(
     [
@@ -51,8 +52,17 @@ PUBLIC_REASON: Final[Mapping[str, str]] = {
 }
 """What GitLab's API and `retry:when` see instead of a reason of our own."""
 
+_WORDS: Final[Mapping[str, str]] = {
+    PROTECTED_ENVIRONMENT: (
+        "Its environment is protected, and the job's user may not deploy to it. Somebody who may can run the job "
+        "again; whoever administers the project or its group can let more people in."
+    ),
+    OUTDATED: "A newer deployment of its environment has succeeded. Retry the job to go back on purpose.",
+    NO_ENVIRONMENT: "Its environment has no valid name after the variables were put in; change environment:name.",
+}
+
 _NEVER_RETRIED: Final = frozenset(
-    {"missing_dependency_failure", "no_matching_runner", OUTDATED, NO_ENVIRONMENT, *REFUSALS}
+    {"missing_dependency_failure", "no_matching_runner", OUTDATED, NO_ENVIRONMENT, PROTECTED_ENVIRONMENT, *REFUSALS}
 )
 _RETRIED_TWICE: Final = frozenset({"scheduler_failure"})
 
@@ -106,6 +116,11 @@ def known_reason(reason: str) -> str:
 def public_reason(reason: str) -> str:
     """A failure reason as GitLab's API names it."""
     return PUBLIC_REASON.get(reason, reason)
+
+
+def reason_words(reason: str) -> str:
+    """Why a job failed before it ran, and what to do about it; empty where the reason says all there is to say."""
+    return _WORDS.get(reason, "")
 
 
 def allows_failure(static: bool, exit_codes: tuple[int, ...], exit_code: int | None) -> bool:

@@ -23,6 +23,7 @@ import models.merge_request_notes
 import models.merge_requests
 import models.mirrors
 import models.pipelines
+import models.protected_environments
 import models.protected_refs
 import models.reports
 import models.schedules

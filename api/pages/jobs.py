@@ -5,6 +5,7 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.audit import record
+from api.deploying import require_deploying_job
 from api.deps import ProjectAccess, ServicesDep, access_to
 from api.downstream_pipelines import downstream_of
 from api.pages.access import PREFIX, PageProjectDep
@@ -26,11 +27,12 @@ from domain.config.plan import When
 from domain.messages import Operation
 from domain.operations import CANCELABLE, RETRIABLE
 from domain.refusals import standing
-from domain.status import Status
+from domain.status import COMPLETE, Status
 from domain.stuck import awaits_permission
+from domain.verdict import reason_words
 from models.columns import Record
 from models.notifications import RUNNERS, pipeline_topic, trace_topic
-from models.repositories import jobs, left_out, loading, pipelines, projects, relations, standings
+from models.repositories import deploy_permissions, jobs, left_out, loading, pipelines, projects, relations, standings
 from models.repositories.artifacts import ARCHIVE
 from models.repositories.audit import Happened
 
@@ -47,11 +49,13 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         standings_now = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
         waits = await _waits_before_play(connection, row)
         omitted = await left_out.of_job(connection, row.id)
+        guarded = await deploy_permissions.refusal_of_job(connection, row.id, project.caller.user_id)
     stuck = standings_now.stuck.get(job_id, "")
     log = await log_of(services, row)
     downstream = await downstream_of(services, project.caller, [row])
     pipeline = around.pipelines[row.pipeline_id]
-    state, allowed = Status(row.status), project.may_run(pipeline) and not row.retried
+    state, ours = Status(row.status), not row.retried and not guarded
+    allowed = ours and project.may_run(pipeline)
     return fragment(
         "_job.html",
         project=project.row,
@@ -68,13 +72,15 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         attempts=attempts,
         log=log,
         stuck=stuck,
+        failure=reason_words(row.failure_reason) if state is Status.FAILED else "",
+        guarded=guarded if may_cancel(project) and not row.retried and state not in COMPLETE else "",
         can_allow=project.caller.is_admin and awaits_permission(stuck),
         waits=waits,
         left_out=omitted,
         downstream=downstream.get(row.id),
         silent=job_id in standings_now.unresponsive,
         times=services.settings.times,
-        can_cancel=may_cancel(project) and not row.retried and state in CANCELABLE,
+        can_cancel=ours and may_cancel(project) and state in CANCELABLE,
         can_retry=allowed and state in RETRIABLE,
         can_play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
     )
@@ -158,7 +164,8 @@ async def _ask(services: Services, project: ProjectAccess, job_id: int, name: st
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
         pipeline = await pipelines.get(connection, row.pipeline_id)
-    project.require_operation(name, pipeline)
+        project.require_operation(name, pipeline)
+        await require_deploying_job(connection, project, job_id)
     asked = await ask_or_leave(services, row.pipeline_id, name, Operation("", job_id), project.caller.user_id)
     shown = asked.answer.jobs[0] if asked.answer is not None and asked.answer.jobs else job_id
     return after(asked, f"/{project.row.full_path}/-/jobs/{shown}")

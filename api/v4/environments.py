@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from api.deploying import require_deploy
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
@@ -123,7 +124,7 @@ async def change_environment(
     project: ProjectDep,
     services: ServicesDep,
 ) -> dict[str, Any]:
-    """Change the address or the tier."""
+    """Change the address or the tier; of a protected environment, whoever may deploy to it."""
     project.require(Action.RUN)
     values: dict[str, str] = {}
     if "external_url" in changes.model_fields_set:
@@ -131,7 +132,8 @@ async def change_environment(
     if changes.tier is not None:
         values["tier"] = changes.tier
     async with services.database.write() as connection:
-        await environments.get(connection, environment_id, project.row.id)
+        row = await environments.get(connection, environment_id, project.row.id)
+        await require_deploy(connection, project, row)
         if values:
             await environments.change(connection, environment_id, services.clock(), **values)
         row = await environments.get(connection, environment_id, project.row.id)
@@ -147,12 +149,13 @@ async def stop_environment(
 ) -> dict[str, Any]:
     """Have the stop job run, or stop the environment at once where there is none, or with `force`.
 
-    Whoever may not play the stop job may not stop the environment by it.
+    Whoever may not play the stop job may not stop the environment by it, nor a protected one whoever may not deploy.
     """
     project.require(Action.RUN)
     now = services.clock()
     async with services.database.write() as connection:
-        await environments.get(connection, environment_id, project.row.id)
+        row = await environments.get(connection, environment_id, project.row.id)
+        await require_deploy(connection, project, row)
         if asked.force:
             await environment_lifecycle.force_stop(connection, environment_id, now)
         else:
@@ -166,10 +169,11 @@ async def stop_environment(
 
 @router.delete("/{environment_id}", status_code=204)
 async def delete_environment(environment_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
-    """Delete an environment that is stopped, with its deployments."""
+    """Delete an environment that is stopped, with its deployments; a protected one, whoever may deploy to it."""
     project.require(Action.RUN)
     async with services.database.write() as connection:
         row = await environments.get(connection, environment_id, project.row.id)
+        await require_deploy(connection, project, row)
         if not await environments.remove(connection, environment_id):
             raise Forbidden(f"403 Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
     return Response(status_code=204)

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.audit import record
+from api.deploying import require_deploying_job
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import JobAccess, JobDep, ProjectDep
@@ -106,6 +107,7 @@ async def erase_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
         raise Forbidden("403 Forbidden - Job is not erasable!")
     now = services.clock()
     async with services.database.write() as connection:
+        await require_deploying_job(connection, found.project, found.row.id)
         await job_objects.erase(connection, found.row.id, now)
         happened = Happened("job_erased", {"job": found.row.id, "name": found.row.name})
         await record(connection, found.project.caller, found.project.entity, happened, now)
@@ -117,7 +119,8 @@ async def _ask(
 ) -> JSONResponse:
     async with services.database.read() as connection:
         pipeline = await pipelines.get(connection, found.row.pipeline_id)
-    found.project.require_operation(name, pipeline)
+        found.project.require_operation(name, pipeline)
+        await require_deploying_job(connection, found.project, found.row.id)
 
     async def present(answer: Answer) -> dict[str, Any]:
         return await full(services, answer.jobs[0] if answer.jobs else found.row.id, found.project.row)

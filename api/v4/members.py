@@ -19,7 +19,7 @@ from api.v4.parameters import given
 from api.v4.representation.people import member as shown
 from auth.permissions import OWNER, Action, GroupAction
 from domain.errors import Forbidden, NotFound, Refused
-from models.repositories import accounts, members
+from models.repositories import accounts, members, protected_environments
 from models.repositories.audit import Happened
 from models.repositories.members import user
 from models.repositories.paging import slice_of
@@ -144,6 +144,7 @@ async def remove_member(user_id: Id, project: SeenProjectDep, services: Services
         before = await _one(connection, services, members.of_project(project.row.id), user_id)
         _require_no_more(before["access_level"], project.level)
         await members.remove_from_project(connection, project.row.id, user_id)
+        await protected_environments.forget_person(connection, project.row.id, user_id)
         await _note(connection, services, project, "member_removed", before["username"], before["access_level"])
     return Response(status_code=204)
 

@@ -63,7 +63,7 @@ Webhooks of groups | SERVED | G/hooks |
 Webhooks of projects | SERVED | P/hooks |
 Audit events | PART | /audit_events P/audit_events G/audit_events | a single event by its number
 Commits | PART | P/repository/commits P/statuses | signatures, merge requests of a commit, discussions
-Deployments | PART | P/deployments | deployments that no job made, approvals, merge requests
+Deployments | PART | P/deployments | approvals, merge requests, removing those that jobs made
 Environments | PART | P/environments | stopping stale ones, deleting review apps
 Forks | PART | P/fork P/forks | changing or removing the relation of two projects
 Features | PART | /features | there are none to set
@@ -78,6 +78,7 @@ Merge requests | PART | /merge_requests P/merge_requests G/merge_requests | time
 Milestones | PART | P/milestones G/milestones | issues, burndown events, promoting
 Namespaces | PART | /namespaces | whether a path is taken
 Pipelines | PART | P/pipelines P/pipeline | changing the name of a pipeline
+Protected environments | PART | P/protected_environments G/protected_environments | approvals, deploying as a reporter
 Projects | PART | /projects | uploads, restoring, transfer to another organisation
 Release links | SERVED | P/releases/:tag/assets/links |
 Releases | PART | P/releases | evidence; milestones are kept as names
@@ -132,7 +133,6 @@ Packages | NOT | P/packages G/packages /packages P/debian_distributions G/-/pack
 keep packages in a registry of your own
 Pages | NOT | P/pages /pages | pages are published elsewhere
 Project aliases and topics | NOT | /project_aliases /topics | there are none
-Protected environments | NOT | P/protected_environments G/protected_environments | protect the refs that deploy
 Push mirrors | NOT | P/remote_mirrors | push in a job; pull mirrors are served
 Push rules | NOT | P/push_rule G/push_rule | protect the refs
 Releases of groups | NOT | G/releases | ask each project

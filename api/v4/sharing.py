@@ -18,7 +18,7 @@ from api.v4.representation.projects import public_group
 from api.v4.representation.projects import share as shown
 from auth.permissions import GUEST, LEVEL_NAMES, Action
 from domain.errors import Forbidden, NotFound, Refused
-from models.repositories import members, namespaces, shares
+from models.repositories import members, namespaces, protected_environments, shares
 from models.repositories.audit import Happened
 from models.repositories.listings import NamespaceFilter
 from models.repositories.listings import namespaces as listed
@@ -67,6 +67,7 @@ async def unshare_project(shared_group_id: Id, project: ProjectDep, services: Se
     async with services.database.write() as connection:
         if not await shares.remove(connection, project.row.id, shared_group_id):
             raise NotFound("404 Not found")
+        await protected_environments.forget_group(connection, project.row.id, shared_group_id)
         happened = Happened("project_unshared", {"group_id": shared_group_id})
         await record(connection, project.caller, project.entity, happened, services.clock())
     return Response(status_code=204)

@@ -71,6 +71,7 @@ JOB: Final[Kind] = (
     Field("attempt", "integer|null", "1 for the first"),
     Field("allow_failure", "boolean", "whether the pipeline may succeed without it"),
     Field("failure_reason", "string|null", "why it failed"),
+    Field("failure_text", "string|null", "what that means and what to do, where there is more to say"),
     Field("exit_code", "integer|null", "of its script"),
     Field("coverage", "number|null", "percent of the code that its tests ran, by its log"),
     Field("manual_confirmation", "string|null", "what to ask before it is played"),

@@ -143,6 +143,8 @@ def why_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -
         call.out.data(line)
     if found["stuck_reason"]:
         call.out.data(f"It waits: {found['stuck_reason']}")
+    if found["failure_text"]:
+        call.out.data(f"It failed: {found['failure_text']}")
 
 
 @verb(app, "artifacts")

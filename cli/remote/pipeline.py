@@ -142,6 +142,8 @@ def why_pipeline(call: Invocation, pipeline: PipelineArgument = "") -> None:
     for job in details_of(call, pipeline_id)["jobs"]:
         if job["stuck_reason"]:
             call.out.data(f"{job['name']} waits: {job['stuck_reason']}")
+        if job["failure_text"]:
+            call.out.data(f"{job['name']} failed: {job['failure_text']}")
 
 
 def _watch(call: Invocation, pipeline_id: int, timeout: str, patience: str) -> None:

@@ -76,7 +76,7 @@ PARTS: Final = (
     ),
     Part("secure_file", "/secure_files", _CI_ONLY, "Make it a variable of type file, in base64 where it is binary."),
     Part("freeze_period", "/freeze_periods", _CI_ONLY, "Write it as `rules` of the deployments.", "freeze_start"),
-    Part("protected_environment", "/protected_environments", _CI_ONLY, "Protect the branches that deploy to it."),
+    Part("protected_environment", "/protected_environments", _ACCESS, "Protect it here by the API."),
     Part(
         "job_token_allowlist",
         "/job_token_scope/allowlist",

@@ -19,10 +19,11 @@ from domain.pipeline import Job as JobSnapshot
 from domain.redundancy import STARTED
 from domain.status import COMPLETE, OPEN, Status, settled
 from domain.transitions import Transition
-from domain.verdict import Verdict
+from domain.verdict import PROTECTED_ENVIRONMENT, Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline
 from models.repositories import (
+    deploy_permissions,
     deployments,
     happenings,
     operation_callers,
@@ -172,15 +173,27 @@ async def _move(
         return set()
     room = {"room": decision.room} if to is Status.PENDING else {}
     moved = await move(connection, ids, to, now, **room)
+    placed = [row.id for row in moved if row.environment_action]
     if to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}:
-        await deployments.open_missing(connection, [row.id for row in moved if row.environment_action], now)
+        await deployments.open_missing(connection, placed, now)
+    ended = await _end_refused(connection, placed, now) if to is Status.PENDING else set()
     grouped = [row for row in moved if row.resource_group_id is not None]
     if to is Status.CREATED and grouped:
         await resource_groups.forget(connection, [row.id for row in grouped])
     if to in {Status.WAITING_FOR_RESOURCE, Status.SKIPPED, Status.MANUAL} and grouped:
         await _ask_groups(connection, decision.pipeline_id, {row.resource_group_id for row in grouped}, now)
         return {outbox.GROUP}
-    return {outbox.BRIDGE} if to is Status.PENDING and any(row.bridge for row in moved) else set()
+    return ended | ({outbox.BRIDGE} if to is Status.PENDING and any(row.bridge for row in moved) else set())
+
+
+async def _end_refused(connection: AsyncConnection, ids: Sequence[int], now: datetime) -> set[str]:
+    """Jobs that are enqueued fail at once where their users may not deploy: no runner sees them.
+
+    The verdict goes the way of every other one, since the workflow waits for them already.
+    """
+    refused = await deploy_permissions.refused_jobs(connection, ids)
+    ended = await end_jobs(connection, refused, Status.FAILED, now, reason=PROTECTED_ENVIRONMENT)
+    return {outbox.OUTCOME} if ended else set()
 
 
 async def _ask_groups(connection: AsyncConnection, pipeline_id: int, groups: Iterable[int], now: datetime) -> None:

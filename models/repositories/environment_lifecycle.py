@@ -16,7 +16,7 @@ from domain.places import START, STOP, deployed_url, seconds_of
 from domain.status import COMPLETE, LIVE, Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
-from models.repositories import environments, operation_callers, outbox, reports
+from models.repositories import deploy_permissions, environments, operation_callers, outbox, reports
 from models.repositories.deployments import NEWEST_SUCCESS
 from models.repositories.environments import AVAILABLE, STOPPED, STOPPING
 from models.repositories.job_rows import job
@@ -102,9 +102,9 @@ async def stop(
     The `on_stop` job of the pipeline of the last successful deployment is played, with the caller's rights, or with
     its own where its time has come and nobody asks. The environment is `stopping` until that has succeeded. While the
     pipeline has not come to that job the environment stays as it is, due at once: the loop stops it when it can.
-    Without such a job it is stopped at once.
+    Without such a job it is stopped at once. What is protected from the caller stays as it is.
     """
-    wanted = sorted(set(ids))
+    wanted = await _permitted(connection, sorted(set(ids)), caller_id)
     if not wanted:
         return []
     rows = (await connection.execute(_STOP_JOBS, {"b_environments": wanted})).all()
@@ -121,6 +121,17 @@ async def stop(
             if row is not None and row.status in _PLAYABLE:
                 await _play(connection, key, row, row.user_id if caller_id is None else caller_id, now)
     return moved
+
+
+async def _permitted(connection: AsyncConnection, ids: Sequence[int], caller_id: int | None) -> Sequence[int]:
+    """Those of the environments to which a caller may deploy; all where nobody asks: then the stop job is looked at."""
+    if caller_id is None:
+        return ids
+    rows = await environments.by_ids(connection, ids)
+    refused = {
+        key for key, row in rows.items() if await deploy_permissions.refusal_of_environment(connection, row, caller_id)
+    }
+    return [key for key in ids if key not in refused]
 
 
 async def _play(connection: AsyncConnection, environment_id: int, row: Record, user_id: int, now: datetime) -> None:

@@ -3,6 +3,7 @@
 In a project that is shared with a group its members have their level there, or that of the share if it is lower.
 """
 
+from collections.abc import Collection
 from datetime import date
 from typing import Any, Final
 
@@ -105,6 +106,15 @@ async def level_in_group(connection: AsyncConnection, namespace_id: int, user_id
         .where(namespace.c.id == namespace_id, namespace_member.c.user_id == user_id, _lasting(namespace_member))
     )
     return (await connection.execute(statement)).scalar() or 0
+
+
+async def own_groups(connection: AsyncConnection, user_id: int, among: Collection[int | None]) -> frozenset[int]:
+    """Those of these groups that a person is a member of himself, not by a group above them."""
+    if not among or not user_id:
+        return frozenset()
+    mine = (namespace_member.c.user_id == user_id) & namespace_member.c.namespace_id.in_(list(among))
+    statement = select(namespace_member.c.namespace_id).where(mine, _lasting(namespace_member))
+    return frozenset((await connection.execute(statement)).scalars())
 
 
 def project_ids(user_id: int, level: int = 1) -> Select[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound, Refused
@@ -12,6 +12,7 @@ from models.columns import Record, table_of
 from models.deploy_tokens import DeployToken
 from models.job_token_access import JobTokenAccess
 from models.labels import Label, Milestone
+from models.protected_environments import DeployAccessLevel, ProtectedEnvironment
 from models.repositories import hooks
 from models.repositories.hooks import HookOwner
 from models.sharing import ProjectShare
@@ -29,6 +30,8 @@ share = table_of(ProjectShare)
 variable = table_of(CiVariable)
 label = table_of(Label)
 milestone = table_of(Milestone)
+protected_environment = table_of(ProtectedEnvironment)
+deploy_access_level = table_of(DeployAccessLevel)
 user = table_of(User)
 
 
@@ -118,6 +121,17 @@ async def remove(connection: AsyncConnection, row: Record) -> None:
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
         raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
-    for table in (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone):
+    await _remove_deploy_access(connection, row.id)
+    owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone)
+    for table in (*owned, protected_environment):
         await connection.execute(delete(table).where(table.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))
+
+
+async def _remove_deploy_access(connection: AsyncConnection, namespace_id: int) -> None:
+    """Whom the group's rules for environments let in, and where the group is let in."""
+    rules = select(protected_environment.c.id).where(protected_environment.c.namespace_id == namespace_id)
+    of_group = or_(
+        deploy_access_level.c.group_id == namespace_id, deploy_access_level.c.protected_environment_id.in_(rules)
+    )
+    await connection.execute(delete(deploy_access_level).where(of_group))

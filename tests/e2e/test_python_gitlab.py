@@ -100,6 +100,7 @@ def before_jobs(gl: gitlab.Gitlab) -> tuple[Any, Any, Any]:
 def after_jobs(gl: gitlab.Gitlab, group: Any, project: Any, pipeline: Any) -> None:
     """All that reads and changes what jobs have made."""
     deploying.environments_of(project)
+    deploying.reported_deployments_of(project)
     pipelines.jobs_of(project, pipeline)
     deploying.releases_of(project)
     merge_requests.merge_requests_of(gl, group, project)

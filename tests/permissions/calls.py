@@ -43,6 +43,7 @@ def _filled(body: Any, values: Mapping[str, str]) -> Any:
 
 _FLUSH: Final = b"0000"
 _FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
+_LEVEL: Final = {"access_level": 40}
 
 PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
@@ -66,6 +67,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/deploy_tokens": {"token_id": "{deploy_token}"},
     "/api/v4/groups/{group}/deploy_tokens": {"token_id": "{group_deploy_token}"},
     "/api/v4/projects/{project}/incoming_hooks": {"hook_id": "{incoming_id}"},
+    "/api/v4/projects/{project}/protected_environments": {"name": "guarded"},
+    "/api/v4/groups/{group}/protected_environments": {"name": "staging"},
     "/api/v4/projects/{project}/protected_tags": {"name": "v*"},
     "/api/v4/projects/{project}/ref": {"ref": "main"},
     "/api/hooks": {"hook_id": "{incoming_id}"},
@@ -95,6 +98,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
     "DELETE /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}"},
     "DELETE /api/v4/projects/{project}/environments": {"environment_id": "{stopped_id}"},
+    "PUT /api/v4/projects/{project}/deployments": {"deployment_id": "{reported_id}"},
+    "DELETE /api/v4/projects/{project}/deployments": {"deployment_id": "{reported_id}"},
 }
 """By the beginning of a route, with its method or without: what its parameters are, where that is no value of the same
 name; the longest wins."""
@@ -104,6 +109,10 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /api/v4/users/{user_id}": {"name": "New"},
     "POST /api/v4/projects/{project}/protected_branches": {"name": "more"},
     "PATCH /api/v4/projects/{project}/protected_branches/{name}": {"allow_force_push": True},
+    "POST /api/v4/projects/{project}/protected_environments": {"name": "more", "deploy_access_levels": [_LEVEL]},
+    "PUT /api/v4/projects/{project}/protected_environments/{name}": {"deploy_access_levels": [_LEVEL]},
+    "POST /api/v4/groups/{group}/protected_environments": {"name": "testing", "deploy_access_levels": [_LEVEL]},
+    "PUT /api/v4/groups/{group}/protected_environments/{name}": {"deploy_access_levels": [_LEVEL]},
     "POST /api/v4/projects/{project}/protected_tags": {"name": "more"},
     "PATCH /api/v4/projects/{project}/protected_tags/{name}": {"create_access_level": 30},
     **{
@@ -185,6 +194,14 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /api/v4/projects/{project}/resource_groups/{key}": {"process_mode": "oldest_first"},
     "POST /api/v4/projects/{project}/environments": {"name": "more"},
     "PUT /api/v4/projects/{project}/environments/{environment_id}": {"tier": "other"},
+    "POST /api/v4/projects/{project}/deployments": {
+        "environment": "trial",
+        "sha": "main",
+        "ref": "main",
+        "tag": False,
+        "status": "success",
+    },
+    "PUT /api/v4/projects/{project}/deployments/{deployment_id}": {"status": "success"},
     "POST /api/v4/projects/{project}/repository/branches": {"branch": "more", "ref": "main"},
     "POST /api/v4/projects/{project}/repository/tags": {"tag_name": "more", "ref": "main"},
     "POST /api/v4/projects/{project}/repository/commits": {

@@ -220,6 +220,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             for where in (base, of_group)
         }
         await made(f"{base}/protected_tags", name="v*")
+        for where, name in ((base, "guarded"), (of_group, "staging")):
+            await made(f"{where}/protected_environments", name=name, deploy_access_levels=[{"access_level": 40}])
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
         pair = {"key": "A", "value": "a"}
         of_hook = {"url": hook_url, "custom_headers": [pair], "url_variables": [pair]}
@@ -320,6 +322,9 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
     stopped = (await client.post(f"{base}/environments", json={"name": "old"})).json()
     await client.post(f"{base}/environments/{stopped['id']}/stop")
     (deployment,) = (await client.get(f"{base}/deployments")).json()
+    report = {"environment": "trial", "sha": "main", "ref": "main", "tag": False, "status": "failed"}
+    reported = await client.post(f"{base}/deployments", json=report)
+    assert reported.status_code == 201, reported.text
     settings = {"merge_pipelines_enabled": True, "merge_trains_enabled": True}
     assert (await client.put(base, json=settings)).status_code == 200
     iids, heads = [], []
@@ -350,4 +355,5 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
         "environment_id": environment["id"],
         "stopped_id": stopped["id"],
         "deployment_id": deployment["id"],
+        "reported_id": reported.json()["id"],
     }

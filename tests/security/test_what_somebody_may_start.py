@@ -1,5 +1,7 @@
 """Whatever somebody asks for, at every door that there is: what runs then has their rights, and what opens, no more.
 
+Nor does it come to an environment that is protected from them.
+
 The doors are walked, none is named: a new one is held to this as soon as it is there.
 """
 
@@ -10,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from api.app import create_framework
 from models.columns import table_of
+from models.environments import Deployment, Environment
 from models.pipelines import Job, Pipeline
 from models.repositories import members
 from models.repositories.access_tokens import access_token
@@ -28,10 +31,12 @@ CONFIG = """
 stages: [first, later]
 fails: {stage: first, script: x}
 gate: {stage: first, script: x, when: manual}
+guarded: {stage: first, script: x, when: manual, environment: guarded}
 deploy: {stage: later, script: x, environment: {name: live, on_stop: stop}}
 stop: {stage: later, script: x, when: manual, environment: {name: live, action: stop}}
 """
 LEVELS = {"guest": 10, "reporter": 20, "developer": 30, "maintainer": 40, "owner": 50}
+MAINTAINER = LEVELS["maintainer"]
 LAST = ("DELETE", "archive", "/block")
 """What takes away what other doors need comes last."""
 FIELDS = {
@@ -44,6 +49,9 @@ FIELDS = {
     "scopes": ["api"],
     "cron": "0 1 * * *",
     "cron_timezone": "UTC",
+    "environment": "guarded",
+    "sha": "main",
+    "status": "success",
     "external_url": "https://example.com",
     "target_url": "https://example.com",
     "released_at": "2026-01-01T00:00:00Z",
@@ -57,6 +65,7 @@ NEEDED = {"jobs/play", "jobs/retry", "pipelines/retry", "projects/pipeline", "re
 """Doors by which developers start something, or this test has not seen it."""
 
 job, pipeline, member = table_of(Job), table_of(Pipeline), table_of(Member)
+environment, deployment = table_of(Environment), table_of(Deployment)
 
 
 @dataclass
@@ -99,6 +108,8 @@ async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
             nightly = {"description": "nightly", "ref": "main", "cron": "0 1 * * *", "active": True}
             assert (await client.post(f"{base}/pipeline_schedules", json=nightly)).status_code == 201
             await client.post(f"{base}/repository/branches", params={"branch": "feature", "ref": "main"})
+            rule = {"name": "guarded", "deploy_access_levels": [{"access_level": MAINTAINER}]}
+            assert (await client.post(f"{base}/protected_environments", json=rule)).status_code == 201
             bot = {"name": "bot", "scopes": ["api"], "access_level": 50, "expires_at": _ends(opened)}
             assert (await client.post(f"{base}/access_tokens", json=bot)).status_code == 201
         yield opened
@@ -145,22 +156,46 @@ def _moved(before: dict[int, int], after: dict[int, int], caller_id: int) -> lis
     return [key for key, owner in after.items() if before.get(key) != owner and owner != caller_id]
 
 
+async def doors_of_protected_job(site: Site) -> list[tuple[str, str, dict[str, Any]]]:
+    """Those that start a job whose environment is protected for maintainers."""
+    async with site.services.database.read() as connection:
+        guarded = (await connection.execute(select(func.min(job.c.id)).where(job.c.name == "guarded"))).scalar_one()
+    address = f"/api/v4/projects/{site.world.project_id}/jobs/{guarded}"
+    return [("POST", f"{address}/{verb}", {}) for verb in ("play", "retry")]
+
+
+async def deployed_by(site: Site, caller: Person) -> set[int]:
+    """Jobs of somebody, and deployments that he reported, that have come to a protected environment."""
+    mine = (job.c.user_id == caller.id) & job.c.status.in_(["pending", "running", "success"])
+    jobs = select(job.c.id).join(environment, environment.c.id == job.c.environment_id)
+    reports = select(deployment.c.id).join(environment, environment.c.id == deployment.c.environment_id)
+    reported = (deployment.c.user_id == caller.id) & deployment.c.job_id.is_(None)
+    async with site.services.database.read() as connection:
+        found = await connection.execute(jobs.where(mine, environment.c.name == "guarded"))
+        told = await connection.execute(reports.where(reported, environment.c.name == "guarded"))
+        return {*found.scalars(), *told.scalars()}
+
+
 @pytest.mark.parametrize("role", LEVELS)
 async def test_nothing_that_somebody_starts_has_more_rights_than_they(site: Site, role: str) -> None:
     caller, level = await site.person(role, LEVELS[role]), LEVELS[role]
     started: set[str] = set()
+    deployed: set[int] = set()
     async with site.client(caller) as client:
-        for method, address, body in await doors(site):
+        for method, address, body in [*await doors_of_protected_job(site), *await doors(site)]:
             before = await seen(site)
             await client.request(method, address, json=body)
             after = await seen(site)
             assert await excess(site, caller, level, before, after) == [], (method, address)
+            deployed |= await deployed_by(site, caller)
+            assert level >= MAINTAINER or not deployed, (method, address)
             if after.jobs != before.jobs or after.pipelines != before.pipelines:
                 words = [word for word in address.split("/") if not word.isdigit()]
                 started.add("/".join(words[-2:]))
             if after.tokens != before.tokens:
                 started.add("token")
     assert (started >= NEEDED) == (level >= LEVELS["developer"]), started
+    assert bool(deployed) == (level >= MAINTAINER)
     assert "token" in started
     async with site.services.database.read() as connection:
         assert (await connection.execute(select(user.c.is_admin).where(user.c.id == caller.id))).scalar_one() is False

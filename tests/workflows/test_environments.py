@@ -13,8 +13,9 @@ from models.columns import table_of
 from models.environments import Deployment, Environment
 from models.notifications import OUTBOX
 from models.pipelines import OperationKey
-from models.repositories import pipelines
+from models.repositories import pipelines, protected_environments
 from models.repositories.pipelines import PipelineRequest
+from models.repositories.protected_environments import Holder
 from tests.compiling import plan_of
 from tests.models.world import job, outbox_table
 from tests.waiting import eventually
@@ -194,3 +195,21 @@ async def test_a_canceled_deployment_leaves_no_environment_behind_that_waits(pod
     loop = EnvironmentLoop(pod.world.database, pod.notifications, lambda: system_clock() + timedelta(hours=2), 1)
     assert await loop.stop_due() == []
     assert (await pod.world.row(job, name="deploy")).status == Status.CANCELED
+
+
+async def test_a_job_that_may_not_deploy_ends_its_pipeline_and_runs_when_somebody_may(pod: Pod) -> None:
+    async with pod.world.database.write() as connection:
+        holder = Holder(project_id=pod.world.project_id)
+        rule_id = await protected_environments.add(connection, holder, "production", system_clock())
+        values = {"access_level": 60, "user_id": None, "group_id": None, "group_inheritance_type": 0}
+        await protected_environments.add_level(connection, rule_id, **values)
+    pipeline_id = await pod.create(QUICK)
+    assert await pod.ended(pipeline_id) == "failed"
+    refused = await pod.world.row(job, pipeline_id=pipeline_id)
+    assert (refused.failure_reason, refused.started_at) == ("protected_environment_failure", None)
+    async with pod.world.database.write() as connection:
+        await protected_environments.add_level(connection, rule_id, **{**values, "access_level": 30})
+    await pod.ask(pipeline_id, "retry_job", refused.id)
+    await pod.run("deploy")
+    assert await pod.ended(pipeline_id) == "success"
+    assert await pod.unsent() == []

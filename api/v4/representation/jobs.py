@@ -2,6 +2,7 @@
 
 `attempt`, `exit_code` and `log_incomplete`; `manual_confirmation` is what to ask before it is played; `stuck_reason`
 says why no runner can take a job that is `stuck`; `unresponsive` is true while the runner of a job is silent.
+`failure_text` says of some failure reasons what they mean and what to do.
 """
 
 from datetime import datetime
@@ -12,7 +13,7 @@ from api.v4.representation.people import person
 from api.v4.representation.pipelines import brief
 from api.v4.representation.runners import runner
 from domain.status import Status
-from domain.verdict import public_reason
+from domain.verdict import public_reason, reason_words
 from models.repositories.relations import Relations
 from models.repositories.standings import Standings
 
@@ -66,6 +67,7 @@ def job(
         document["artifacts_file"] = {"filename": archive.filename, "size": archive.size}
     if row.status == Status.FAILED:
         document["failure_reason"] = public_reason(row.failure_reason)
+        document["failure_text"] = reason_words(row.failure_reason) or None
     return document
 
 

@@ -35,3 +35,18 @@ def releases_of(project: Any) -> None:
     assert [item.name for item in release.links.list()] == ["app"]
     link.delete()
     project.releases.delete("v1")
+
+
+def reported_deployments_of(project: Any) -> None:
+    """A deployment that no job makes, from its begin to its end and its removal; who may deploy there."""
+    rule = project.protected_environments.create({"name": "outside", "deploy_access_levels": [{"access_level": 40}]})
+    assert [item.name for item in project.protected_environments.list()] == ["outside"]
+    assert project.protected_environments.get("outside").deploy_access_levels == rule.deploy_access_levels
+    told = {"environment": "outside", "sha": "main", "ref": "main", "tag": False, "status": "running"}
+    deployment = project.deployments.create(told)
+    deployment.status = "failed"
+    deployment.save()
+    assert project.deployments.get(deployment.id).status == "failed"
+    assert project.deployments.get(deployment.id).deployable is None
+    project.manager.gitlab.http_delete(f"/projects/{project.get_id()}/deployments/{deployment.id}")
+    rule.delete()
