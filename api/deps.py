@@ -1,7 +1,7 @@
 """What routes ask for by type: services, the caller, a project the caller may use."""
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
@@ -87,7 +87,10 @@ async def shown_caller(request: Request, services: Services) -> Caller:
         return NOBODY
     async with services.database.read() as connection:
         row = await sessions.person_of(connection, found.user_id, found.epoch, found.session_id, found.token_id)
-    return NOBODY if row is None else caller_from(row, address=address_of(request))
+    if row is None:
+        return NOBODY
+    await _note_activity(services, row)
+    return caller_from(row, address=address_of(request))
 
 
 async def caller_by_token(services: Services, token: str, address: str = "") -> Caller:
@@ -100,7 +103,16 @@ async def caller_by_token(services: Services, token: str, address: str = "") -> 
     if row.last_used_at is None or now - row.last_used_at > _NOTED_EVERY:
         async with services.database.write() as connection:
             await accounts.note_use(connection, row.token_id, now)
+    await _note_activity(services, row)
     return caller_from(row, token_id=row.token_id, scopes=tuple(row.scopes), address=address)
+
+
+async def _note_activity(services: Services, row: Any) -> None:
+    """Remember that a person was here today: one write a day. Runners and jobs come in by other ways."""
+    today = services.clock().astimezone(UTC).date()
+    if row.last_activity_on is None or row.last_activity_on < today:
+        async with services.database.write() as connection:
+            await accounts.note_activity(connection, row.id, today)
 
 
 def caller_from(row: Any, **more: Any) -> Caller:

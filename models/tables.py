@@ -34,6 +34,8 @@ class User(SQLModel, table=True):
     `password_hash` is argon2id's own text; empty for whoever cannot sign in by password. `state` is `active` or
     `blocked`: a blocked person's tokens and sessions are worth nothing. A `bot` belongs to a token of a project or
     group. `external` ones see no internal projects. A session is good while it carries its person's `session_epoch`.
+    `current_sign_in_at` and `last_sign_in_at` are the last two sign-ins at the pages;
+    `last_activity_on` is the day (UTC) of the last call as this person.
     """
 
     __tablename__ = "account"
@@ -58,6 +60,9 @@ class User(SQLModel, table=True):
     password_hash: str = ""
     session_epoch: int = number()
     created_at: datetime = moment(nullable=False)
+    current_sign_in_at: datetime | None = moment()
+    last_sign_in_at: datetime | None = moment()
+    last_activity_on: date | None = Field(default=None, nullable=True)
 
 
 class AccessToken(SQLModel, table=True):

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.deps import ServicesDep, address_of
 from api.errors import status_of
-from api.pages.sessions import begin_session
+from api.pages.sessions import sign_in_as
 from api.pages.sign_in import inside, sign_in_page
 from api.provided_accounts import account_of
 from api.services import Services
@@ -66,7 +66,7 @@ async def back(request: Request, services: ServicesDep) -> Response:
     else:
         answer = RedirectResponse(then, 303)
         answer.headers["Cache-Control"] = "no-store"
-        begin_session(answer, services, row)
+        await sign_in_as(answer, services, row)
     answer.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
     return answer
 

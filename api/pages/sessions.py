@@ -5,10 +5,11 @@ from fastapi.responses import Response
 from api.services import Services
 from auth.session_token import COOKIE, LIFETIME, issue_session
 from models.columns import Record
+from models.repositories import accounts
 
 
 def begin_session(answer: Response, services: Services, row: Record, *, token_id: int = 0) -> None:
-    """Let an answer begin a session of a person, who may have signed in with an access token."""
+    """Let an answer carry a session of a person, who may have signed in with an access token."""
     session = issue_session(services.key, row.id, services.clock(), epoch=row.session_epoch, token_id=token_id)
     answer.set_cookie(
         COOKIE,
@@ -18,3 +19,10 @@ def begin_session(answer: Response, services: Services, row: Record, *, token_id
         samesite="lax",
         secure=services.settings.url.startswith("https:"),
     )
+
+
+async def sign_in_as(answer: Response, services: Services, row: Record, *, token_id: int = 0) -> None:
+    """The same for somebody who has just signed in, which is remembered."""
+    async with services.database.write() as connection:
+        await accounts.note_sign_in(connection, row.id, services.clock())
+    begin_session(answer, services, row, token_id=token_id)

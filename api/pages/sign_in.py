@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import page
-from api.pages.sessions import begin_session
+from api.pages.sessions import sign_in_as
 from api.proof_of_identity import proven
 from api.services import Services
 from api.v4.origin import require_our_pages
@@ -60,7 +60,7 @@ async def sign_in(
     if found is None:
         return sign_in_page(services, 401, then=next, error=_REFUSED, name=username)
     answer = RedirectResponse(inside(next), 303)
-    begin_session(answer, services, found.row, token_id=found.token_id)
+    await sign_in_as(answer, services, found.row, token_id=found.token_id)
     return answer
 
 

@@ -13,12 +13,13 @@ from api.v4.access import Id, KnownCallerDep
 from api.v4.names import TopPathName
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import account
+from api.v4.users import accounts_of
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
 from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import accounts, identities, namespaces, sessions
+from models.repositories import accounts, namespaces, sessions
 from models.repositories.audit import Entity, Happened
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
@@ -109,10 +110,10 @@ async def change_user(
         if values:
             await record(connection, caller, entity_of(row), Happened("user_changed", _noted(values)), now)
         changed = await accounts.get(connection, user_id)
-        known = await identities.of_people(connection, [user_id])
+        (document,) = await accounts_of(connection, [changed], services.settings.url)
     if "is_admin" in values:
         await services.notifications.tell(RUNNERS)
-    return account(changed, services.settings.url, known.get(user_id, ()))
+    return document
 
 
 def _noted(values: dict[str, Any]) -> dict[str, Any]:

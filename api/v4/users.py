@@ -15,7 +15,7 @@ from api.v4.pagination import PagingDep
 from api.v4.representation.people import account, person
 from auth.permissions import Caller
 from models.columns import Record
-from models.repositories import accounts, identities
+from models.repositories import accounts, identities, namespaces
 from models.repositories.paging import slice_of
 from models.repositories.people import PeopleFilter, people
 
@@ -27,8 +27,7 @@ async def current_user(caller: KnownCallerDep, services: ServicesDep) -> dict[st
     """Who I am."""
     async with services.database.read() as connection:
         row = await accounts.get(connection, caller.user_id)
-        known = await identities.of_people(connection, [caller.user_id])
-        return account(row, services.settings.url, known.get(caller.user_id, ()))
+        return (await accounts_of(connection, [row], services.settings.url))[0]
 
 
 async def people_filter(
@@ -91,7 +90,11 @@ async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -
 
 async def _shown(connection: AsyncConnection, caller: Caller, rows: Sequence[Record], url: str) -> list[dict[str, Any]]:
     """People as a caller sees them: administrators see everything, and who they are at a provider."""
-    if not caller.is_admin:
-        return [person(row, url) for row in rows]
-    known = await identities.of_people(connection, (row.id for row in rows))
-    return [account(row, url, known.get(row.id, ())) for row in rows]
+    return await accounts_of(connection, rows, url) if caller.is_admin else [person(row, url) for row in rows]
+
+
+async def accounts_of(connection: AsyncConnection, rows: Sequence[Record], url: str) -> list[dict[str, Any]]:
+    """People as they themselves and administrators see them."""
+    keys = [row.id for row in rows]
+    known, own = await identities.of_people(connection, keys), await namespaces.own_of(connection, keys)
+    return [account(row, url, known.get(row.id, ()), own.get(row.id)) for row in rows]

@@ -1,7 +1,7 @@
 """People and their tokens."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, exists, func, insert, or_, select, update
@@ -83,6 +83,19 @@ def is_good() -> ColumnElement[bool]:
 async def note_use(connection: AsyncConnection, token_id: int, now: datetime) -> None:
     """Remember when a token was used last."""
     await connection.execute(update(access_token).where(access_token.c.id == token_id).values(last_used_at=now))
+
+
+async def note_sign_in(connection: AsyncConnection, user_id: int, now: datetime) -> None:
+    """Remember that somebody signed in; the sign-in before becomes the last one, as in GitLab."""
+    before = func.coalesce(user.c.current_sign_in_at, now)
+    statement = update(user).where(user.c.id == user_id)
+    await connection.execute(statement.values(last_sign_in_at=before, current_sign_in_at=now))
+
+
+async def note_activity(connection: AsyncConnection, user_id: int, today: date) -> None:
+    """Remember the day on which somebody called; of two processes that see it first one writes."""
+    known = or_(user.c.last_activity_on.is_(None), user.c.last_activity_on < today)
+    await connection.execute(update(user).where(user.c.id == user_id, known).values(last_activity_on=today))
 
 
 async def get(connection: AsyncConnection, user_id: int) -> Record:

@@ -1,6 +1,6 @@
 """Groups, the groups within them, and people's own namespaces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -86,6 +86,14 @@ async def find(connection: AsyncConnection, *, path: str | None = None, key: int
     """The same, or None; one that is being removed is not there any more."""
     rule = namespace.c.full_path == path if path is not None else namespace.c.id == key
     return (await connection.execute(select(namespace).where(rule, namespace.c.removal_asked_at.is_(None)))).first()
+
+
+async def own_of(connection: AsyncConnection, user_ids: Iterable[int]) -> dict[int, int]:
+    """The ids of people's own namespaces by the ids of those who have one."""
+    statement = select(namespace.c.owner_id, namespace.c.id).where(
+        namespace.c.kind == "user", namespace.c.owner_id.in_(list(user_ids)), namespace.c.removal_asked_at.is_(None)
+    )
+    return {row.owner_id: row.id for row in await connection.execute(statement)}
 
 
 async def above(connection: AsyncConnection, row: Record) -> Sequence[Record]:

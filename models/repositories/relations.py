@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.runner_info import LEGACY_SYSTEM_ID
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories import artifacts, runner_listings
@@ -21,13 +22,22 @@ project = table_of(Project)
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The rows behind a list of jobs, by id; artifacts by job id. `busy` are the runners that hold a job now."""
+    """The rows behind a list of jobs, by id; artifacts by job id.
+
+    A process of a runner (`managers`) is known by the runner's id and its system id; `busy` are those that hold a job.
+    """
 
     users: Mapping[int, Record]
     runners: Mapping[int, Record]
-    busy: frozenset[int]
+    managers: Mapping[tuple[int, str], Record]
+    busy: frozenset[tuple[int, str]]
     pipelines: Mapping[int, Record]
     artifacts: Mapping[int, Sequence[Record]]
+
+    @property
+    def busy_runners(self) -> frozenset[int]:
+        """The runners that hold a job."""
+        return frozenset(runner_id for runner_id, _ in self.busy)
 
 
 async def of_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> Relations:
@@ -39,10 +49,16 @@ async def of_jobs(connection: AsyncConnection, rows: Sequence[Record]) -> Relati
     return Relations(
         users=await users(connection, (row.user_id for row in rows)),
         runners=runners,
-        busy=await runner_listings.busy(connection, runners),
+        managers=await runner_listings.managers(connection, {process_of(row) for row in rows if row.runner_id}),
+        busy=await runner_listings.busy_processes(connection, runners),
         pipelines=await _by_id(connection, pipeline, (row.pipeline_id for row in rows)),
         artifacts=by_job,
     )
+
+
+def process_of(row: Record) -> tuple[int, str]:
+    """The process that has or had a job that a runner took; a runner of old does not name it."""
+    return row.runner_id, row.system_id or LEGACY_SYSTEM_ID
 
 
 async def users(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:

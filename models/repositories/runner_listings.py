@@ -1,6 +1,6 @@
 """Lists of runners, narrowed as GitLab's API does, and what is shown beside each of them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.matching import RunnerType
+from domain.runner_info import LEGACY_SYSTEM_ID
 from domain.runner_status import ONLINE_FOR, STALE_AFTER, Connection
 from models.columns import Record, table_of
 from models.pipelines import Lease
@@ -128,17 +129,34 @@ _STATUS: Final[Mapping[Connection, Callable[[datetime], ColumnElement[bool]]]] =
 
 async def busy(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[int]:
     """Those of the runners that hold a job."""
+    return frozenset(runner_id for runner_id, _ in await busy_processes(connection, runner_ids))
+
+
+async def busy_processes(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[tuple[int, str]]:
+    """The processes of these runners that hold a job: runner and system id."""
     wanted = list(runner_ids)
     if not wanted:
         return frozenset()
-    statement = select(job.c.runner_id).join(lease, lease.c.job_id == job.c.id).where(job.c.runner_id.in_(wanted))
-    return frozenset((await connection.execute(statement.distinct())).scalars())
+    statement = select(job.c.runner_id, job.c.system_id).join(lease, lease.c.job_id == job.c.id)
+    rows = await connection.execute(statement.where(job.c.runner_id.in_(wanted)).distinct())
+    return frozenset((row.runner_id, row.system_id or LEGACY_SYSTEM_ID) for row in rows)
 
 
 async def busy_managers(connection: AsyncConnection, runner_id: int) -> frozenset[str]:
     """System ids of the processes of a runner that hold a job."""
     statement = select(job.c.system_id).join(lease, lease.c.job_id == job.c.id)
     return frozenset((await connection.execute(statement.where(job.c.runner_id == runner_id).distinct())).scalars())
+
+
+async def managers(
+    connection: AsyncConnection, processes: Collection[tuple[int, str]]
+) -> dict[tuple[int, str], Record]:
+    """What processes said of themselves, by runner and system id; one that was silent for long has left nothing."""
+    if not processes:
+        return {}
+    runner_ids, system_ids = ({process[place] for process in processes} for place in (0, 1))
+    statement = select(manager).where(manager.c.runner_id.in_(runner_ids), manager.c.system_id.in_(system_ids))
+    return {(row.runner_id, row.system_id): row for row in (await connection.execute(statement)).all()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Any
 from api.v4.representation.moments import duration, moment, queued
 from api.v4.representation.people import person
 from api.v4.representation.pipelines import brief
-from api.v4.representation.runners import runner
+from api.v4.representation.runners import runner, runner_manager
 from domain.status import Status
 from domain.verdict import public_reason, reason_words
-from models.repositories.relations import Relations
+from models.repositories.relations import Relations, process_of
 from models.repositories.standings import Standings
 
 
@@ -26,6 +26,8 @@ def job(
     pipeline = relations.pipelines[row.pipeline_id]
     user = relations.users.get(row.user_id)
     holder = relations.runners.get(row.runner_id)
+    process = process_of(row)
+    manager = relations.managers.get(process)
     kept = [_artifact(item) for item in relations.artifacts.get(row.id, ())]
     archive = next((item for item in relations.artifacts.get(row.id, ()) if item.file_type == "archive"), None)
     document = {
@@ -50,7 +52,8 @@ def job(
         "project": {"ci_job_token_scope_enabled": True},
         "artifacts": kept,
         "artifacts_expire_at": moment(archive.expire_at) if archive is not None else None,
-        "runner": None if holder is None else runner(holder, now, busy=holder.id in relations.busy),
+        "runner": None if holder is None else runner(holder, now, busy=holder.id in relations.busy_runners),
+        "runner_manager": None if manager is None else runner_manager(manager, now, busy=process in relations.busy),
         "tag_list": list(row.tags),
         "source": pipeline.source,
         "archived": False,

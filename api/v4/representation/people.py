@@ -19,8 +19,9 @@ def person(row: Any, url: str) -> dict[str, Any]:
     }
 
 
-def account(row: Any, url: str, identities: Iterable[Any] = ()) -> dict[str, Any]:
-    """A person as he himself and administrators see him."""
+def account(row: Any, url: str, identities: Iterable[Any] = (), namespace_id: int | None = None) -> dict[str, Any]:
+    """A person as he himself and administrators see him; `namespace_id` is that of his own namespace."""
+    seen_on = row.last_activity_on
     return {
         **person(row, url),
         "created_at": moment(row.created_at),
@@ -31,6 +32,10 @@ def account(row: Any, url: str, identities: Iterable[Any] = ()) -> dict[str, Any
         "external": row.external,
         "bot": row.bot,
         "two_factor_enabled": False,
+        "namespace_id": namespace_id,
+        "last_sign_in_at": moment(row.last_sign_in_at),
+        "current_sign_in_at": moment(row.current_sign_in_at),
+        "last_activity_on": None if seen_on is None else seen_on.isoformat(),
         "identities": [{"provider": "openid_connect", "extern_uid": known.subject} for known in identities],
     }
 

@@ -34,6 +34,28 @@ async def test_a_job_that_ended_shows_its_verdict_before_it_is_folded(site):
     assert wrong.status_code == 400
 
 
+async def test_a_job_names_the_process_that_ran_it(site):
+    await site.world.pipeline("one: {script: x}\ntwo: {script: x}\n")
+    info = {"version": "17.8.0", "revision": "abc", "platform": "linux", "architecture": "amd64"}
+    named = (await site.world.request(system_id="s_one", info=info)).json()
+    unnamed = (await site.world.request(system_id="", info=info)).json()
+    async with site.client(site.root) as client:
+        shown = {job["id"]: job for job in (await client.get(address(site))).json()}
+        runner = shown[named["id"]]["runner"]
+        managers = {row["id"]: row for row in (await client.get(f"/api/v4/runners/{runner['id']}/managers")).json()}
+    process = shown[named["id"]]["runner_manager"]
+    assert process == managers[process["id"]]
+    assert {**process, **info, "system_id": "s_one", "status": "online", "job_execution_status": "running"} == process
+    assert shown[unnamed["id"]]["runner_manager"]["system_id"] == "<legacy>"
+
+
+async def test_a_job_that_nobody_took_names_no_process(site):
+    await site.world.pipeline(MANUAL)
+    async with site.client(site.root) as client:
+        (job,) = (await client.get(address(site))).json()
+    assert (job["runner"], job["runner_manager"]) == (None, None)
+
+
 async def test_reasons_of_our_own_are_shown_in_gitlabs_words(site):
     from domain.status import Status
     from models.repositories.verdicts import end_jobs

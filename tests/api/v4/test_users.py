@@ -1,6 +1,9 @@
 """People, tokens, organisations, projects."""
 
+from datetime import date
+
 from auth.secret_token import PERSONAL
+from models.repositories import accounts
 
 
 async def test_an_administrator_adds_a_person_whose_token_works(site):
@@ -91,3 +94,35 @@ async def test_a_refused_project_leaves_nothing_behind(site):
         listed = (await client.get("/api/v4/projects")).json()
     assert (answer.status_code, nameless.status_code) == (400, 400)
     assert [item["id"] for item in listed] == [site.world.project_id]
+
+
+async def test_people_show_when_they_came_to_themselves_and_administrators(site):
+    eve = await site.person("eve")
+    async with site.client(site.root) as root, site.client(eve) as client:
+        unseen = (await root.get(f"/api/v4/users/{eve.id}")).json()
+        me = (await client.get("/api/v4/user")).json()
+        own = (await client.post("/api/v4/projects", json={"name": "mine"})).json()["namespace"]["id"]
+        for _ in range(2):
+            form = {"username": "eve", "password": eve.token}
+            origin = {"origin": site.services.settings.url}
+            async with site.client(headers=origin) as browser:
+                assert (await browser.post("/users/sign_in", data=form)).status_code == 303
+        seen = (await root.get(f"/api/v4/users/{eve.id}")).json()
+        others = (await client.get(f"/api/v4/users/{site.root.id}")).json()
+    today = site.services.clock().date().isoformat()
+    assert (unseen["last_activity_on"], unseen["last_sign_in_at"], unseen["namespace_id"]) == (None, None, None)
+    assert (me["last_activity_on"], me["current_sign_in_at"]) == (today, None)
+    assert seen["namespace_id"] == own
+    assert seen["last_sign_in_at"] < seen["current_sign_in_at"]
+    assert not {"last_activity_on", "last_sign_in_at", "namespace_id"} & set(others)
+
+
+async def test_the_day_of_the_last_call_is_written_by_the_first_one_of_a_day(site):
+    eve = await site.person("eve")
+    shown = []
+    async with site.client(eve) as client:
+        for day in (date(2020, 1, 1), date(2999, 1, 1)):
+            async with site.services.database.write() as connection:
+                await accounts.change(connection, eve.id, last_activity_on=day)
+            shown.append((await client.get("/api/v4/user")).json()["last_activity_on"])
+    assert shown == [site.services.clock().date().isoformat(), "2999-01-01"]
