@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from git.command import run
+from git.command import TIME_LIMIT, run
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.names import checked_path, checked_sha
 from git.object_writing import EMPTY_TREE
@@ -24,7 +24,7 @@ class HistoryQuery:
     """Which commits. `revisions` are ids, with `^` before those whose history is left out; none means all refs.
 
     `skip` and `limit` count commits. `since` and `until` compare with the committer's date; `author` is a part of name
-    or address, as it is written.
+    or address, as it is written; `message` is in that of the commit, in any case.
     """
 
     revisions: Sequence[str]
@@ -32,6 +32,7 @@ class HistoryQuery:
     since: datetime | None = None
     until: datetime | None = None
     author: str = ""
+    message: str = ""
     first_parent: bool = False
     topological: bool = False
     follow: bool = False
@@ -48,7 +49,7 @@ class ChangedLines:
     deletions: int = 0
 
 
-async def commits(repository: Repository, query: HistoryQuery) -> list[Commit]:
+async def commits(repository: Repository, query: HistoryQuery, seconds: float = TIME_LIMIT) -> list[Commit]:
     """The commits of one page, the newest first; git reads no further than that. Raises `Invalid`."""
     revisions = ["^" * one.startswith("^") + checked_sha(one.removeprefix("^")) for one in query.revisions]
     switches = {
@@ -61,11 +62,12 @@ async def commits(repository: Repository, query: HistoryQuery) -> list[Commit]:
     words += [f"--since={_time(query.since)}"] if query.since is not None else []
     words += [f"--until={_time(query.until)}"] if query.until is not None else []
     words += ["--fixed-strings", f"--author={query.author}"] if query.author else []
+    words += ["--fixed-strings", "--regexp-ignore-case", f"--grep={query.message}"] if query.message else []
     words += [f"--skip={query.skip}", f"--max-count={query.limit}"]
     path = [checked_path(query.path)] if query.path else []
     git = ["--literal-pathspecs", f"--git-dir={repository.path}", "log", *_SHOWN, *words]
     seen = revisions or ["--branches", "--tags"]
-    return _parsed((await run([*git, *seen, "--", *path], limit=PATHS_LIMIT)).out)
+    return _parsed((await run([*git, *seen, "--", *path], limit=PATHS_LIMIT, seconds=seconds)).out)
 
 
 async def commits_by_sha(repository: Repository, shas: Iterable[str]) -> dict[str, Commit]:

@@ -8,6 +8,7 @@ from typing import Final
 from sqlmodel import SQLModel
 
 import models.audit
+import models.badges
 import models.commit_comments
 import models.commit_statuses
 import models.contributions

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from api.pages import (
     api_document,
     assets,
+    badges,
     home,
     job_log,
     jobs,
@@ -22,5 +23,18 @@ _FORM_BYTES: Final = 1024 * 1024
 """Of a form: whatever is larger is refused before it is read."""
 
 router = APIRouter(include_in_schema=False, max_body_size=_FORM_BYTES)
-for part in (assets, api_document, sign_in, oidc, profile, home, new_pipeline, pipelines, jobs, job_log, release_files):
+for part in (
+    assets,
+    api_document,
+    badges,
+    sign_in,
+    oidc,
+    profile,
+    home,
+    new_pipeline,
+    pipelines,
+    jobs,
+    job_log,
+    release_files,
+):
     router.include_router(part.router)

@@ -44,7 +44,8 @@ class MemberChange(BaseModel):
     expires_at: date | None = None
 
 
-def _search(statement: Select[Any], query: str) -> Select[Any]:
+def narrowed(statement: Select[Any], query: str) -> Select[Any]:
+    """A statement for members, narrowed to those whose user name or name has a text."""
     if not query:
         return statement
     found = user.c.username.icontains(query, autoescape=True) | user.c.name.icontains(query, autoescape=True)
@@ -74,7 +75,7 @@ async def list_members(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a project itself with their access levels."""
-    return await _page(services, paging, _search(members.of_project(project.row.id), query))
+    return await _page(services, paging, narrowed(members.of_project(project.row.id), query))
 
 
 @router.get("/projects/{project}/members/all")
@@ -82,7 +83,7 @@ async def list_all_members(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a project and of the groups that it lies in, each once with the highest level."""
-    return await _page(services, paging, _search(members.all_of_project(project.row), query))
+    return await _page(services, paging, narrowed(members.all_of_project(project.row), query))
 
 
 @router.get("/projects/{project}/members/all/{user_id}")
@@ -154,7 +155,7 @@ async def list_group_members(
     group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a group itself with their access levels."""
-    return await _page(services, paging, _search(members.of_group(group.row.id), query))
+    return await _page(services, paging, narrowed(members.of_group(group.row.id), query))
 
 
 @router.get("/groups/{group}/members/all")
@@ -162,7 +163,7 @@ async def list_all_group_members(
     group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a group and of those above it, each once with the highest level."""
-    return await _page(services, paging, _search(members.all_of_group(group.row), query))
+    return await _page(services, paging, narrowed(members.all_of_group(group.row), query))
 
 
 @router.get("/groups/{group}/members/{user_id}")

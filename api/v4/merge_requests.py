@@ -162,13 +162,13 @@ async def list_all(
     """Merge requests of all projects that the caller may read: his own without a `scope`."""
     of_all = request.query_params.get("scope", "created_by_me") not in {"created_by_me", "created-by-me"}
     mine = wanted.author_id if of_all else caller.user_id
-    return await _page(services, paging, _of(wanted, _readable(caller), author_id=mine))
+    return await request_page(services, paging, _of(wanted, readable_projects(caller), author_id=mine))
 
 
 @router.get("/groups/{group}/merge_requests")
 async def list_of_group(group: GroupDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep) -> JSONResponse:
     """Merge requests of the projects of a group, and of those within it, that the caller may read."""
-    return await _page(services, paging, _of(wanted, _readable(group.caller, group.row.trail)))
+    return await request_page(services, paging, _of(wanted, readable_projects(group.caller, group.row.trail)))
 
 
 @router.get("/projects/{project}/merge_requests")
@@ -176,7 +176,7 @@ async def list_of_project(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep
 ) -> JSONResponse:
     """The merge requests that lead into a project, newest first."""
-    return await _page(services, paging, _of(wanted, [project.row.id]))
+    return await request_page(services, paging, _of(wanted, [project.row.id]))
 
 
 def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
@@ -184,14 +184,14 @@ def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
     return merge_requests.listed(MergeRequestFilter(**{**fields, **more, "projects": ids}))
 
 
-def _readable(caller: Caller, within: str = "") -> Select[Any]:
+def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
     """Projects whose code the caller may read: for guests of private ones their merge requests are not there."""
     viewer = viewer_of(caller)
     statement = listed_projects(ProjectFilter(viewer, within=within)).order_by(None)
     return statement.with_only_columns(projects.project.c.id).where(projects.visible(viewer, REPORTER))
 
 
-async def _page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+async def request_page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     about = await surrounded(services, found.rows)

@@ -40,6 +40,7 @@ CI/CD variables of projects | SERVED | P/variables |
 CI/CD variables of the instance | SERVED | /admin/ci/variables |
 Deploy tokens | SERVED | P/deploy_tokens G/deploy_tokens /deploy_tokens |
 Events | SERVED | /events /users/:id/events P/events |
+Group and project badges | SERVED | P/badges G/badges |
 Job artifacts | SERVED | P/jobs/:id/artifacts P/jobs/artifacts P/artifacts |
 Job token scope | SERVED | P/job_token_scope |
 Jobs | SERVED | /job P/jobs P/pipelines/:id/jobs P/pipelines/:id/bridges |
@@ -83,6 +84,7 @@ Projects | PART | /projects | uploads, restoring, transfer to another organisati
 Release links | SERVED | P/releases/:tag/assets/links |
 Releases | PART | P/releases | evidence; milestones are kept as names
 Repositories | PART | P/repository | changelogs, health
+Search | PART | P/search G/search /search | issues, snippets and wikis; code and commits of many projects at once
 Settings | PART | /application/settings | changing them: they are environment variables, docs/settings.md
 Statistics | PART | /application/statistics | what counts things that are not here
 Tags | PART | P/repository/tags | signatures
@@ -116,7 +118,6 @@ External status checks | NOT | P/external_status_checks P/merge_requests/:iid/st
 Feature flags | NOT | P/feature_flags P/feature_flags_user_lists /feature_flags | no part of CI
 Freeze periods | NOT | P/freeze_periods | use rules and schedules
 Geo | NOT | /geo_nodes /geo_sites /geo | pods share one database instead
-Group and project badges | NOT | P/badges G/badges | the pages show none
 Import and export | NOT | P/export P/import P/export_relations G/export /import | `perdure import` and `perdure backup`
 Invitations | NOT | P/invitations G/invitations | administrators make accounts
 Issue boards | NOT | P/boards G/boards | planning is no part of CI
@@ -139,7 +140,6 @@ Releases of groups | NOT | G/releases | ask each project
 Repository submodules | NOT | P/repository/submodules | commit the new pointer
 Resource events | NOT | P/merge_requests/:iid/resource_label_events P/merge_requests/:iid/resource_state_events \
 P/merge_requests/:iid/resource_milestone_events | see the audit events
-Search | NOT | P/search G/search /search | list with filters
 Secure files | NOT | P/secure_files | use variables of type file
 Service accounts | NOT | G/service_accounts /service_accounts | access tokens of groups have accounts of their own
 Sidekiq | NOT | /sidekiq /admin/sidekiq /admin/batched_background_migrations | see docs/metrics.md

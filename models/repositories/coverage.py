@@ -28,6 +28,17 @@ async def put(connection: AsyncConnection, found: Mapping[int, float]) -> None:
         await connection.execute(update(job).where(job.c.id == job_id).values(coverage=value))
 
 
-async def of_pipeline(connection: AsyncConnection, pipeline_id: int) -> Sequence[float]:
-    """Those of the latest attempts of its jobs, and of what others report of its commit for it."""
+async def of_pipeline(connection: AsyncConnection, pipeline_id: int, name: str = "") -> Sequence[float]:
+    """Those of the latest attempts of its jobs, and of what others report of its commit; of one `name` or all."""
+    if name:
+        parts = (
+            select(table.c.coverage).where(
+                table.c.pipeline_id == pipeline_id,
+                ~table.c.retried,
+                table.c.coverage.is_not(None),
+                table.c.name == name,
+            )
+            for table in (job, status)
+        )
+        return (await connection.execute(union_all(*parts))).scalars().all()
     return (await connection.execute(_OF_PIPELINE, {"b_pipeline": pipeline_id})).scalars().all()

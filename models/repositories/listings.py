@@ -163,3 +163,11 @@ def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
     column = pipeline.c[wanted.order_by]
     ways = (column.asc(), pipeline.c.id.asc()) if wanted.ascending else (column.desc(), pipeline.c.id.desc())
     return statement.order_by(*ways)
+
+
+async def latest_pipeline(
+    connection: AsyncConnection, project_id: int, wanted: PipelineFilter, without: Collection[Status] = ()
+) -> Record | None:
+    """The newest of these pipelines of a project that has none of the states `without`, or None."""
+    statement = pipelines(project_id, wanted).where(pipeline.c.status.not_in(list(without)))
+    return (await connection.execute(statement.limit(1))).first()

@@ -13,9 +13,11 @@ from domain.errors import NotFound
 from domain.merge_request_notes import Kind
 from models.columns import Record, padded, table_of
 from models.merge_request_notes import MergeRequestNote
+from models.merge_requests import MergeRequest
 from models.tables import User
 
 note = table_of(MergeRequestNote)
+merge_request = table_of(MergeRequest)
 user = table_of(User)
 
 _TO_RESOLVE: Final = note.c.resolvable & note.c.resolved_at.is_(None)
@@ -49,6 +51,14 @@ def listed(wanted: NoteFilter, order_by: str = "created_at", *, ascending: bool 
     column = note.c[order_by]
     ways = (column.asc(), note.c.id.asc()) if ascending else (column.desc(), note.c.id.desc())
     return select(note).where(*wanted.conditions()).order_by(*ways)
+
+
+def found(project_id: int, text: str, *, internal: bool) -> Select[Any]:
+    """Statement for what people wrote in a project that says a text, the newest first; `internal` as in the filter."""
+    requests = select(merge_request.c.id).where(merge_request.c.project_id == project_id)
+    statement = select(note).where(note.c.merge_request_id.in_(requests), ~note.c.system)
+    statement = statement.where(note.c.body.icontains(text, autoescape=True)).order_by(note.c.id.desc())
+    return statement if internal else statement.where(~note.c.internal)
 
 
 def discussions(wanted: NoteFilter) -> Select[Any]:

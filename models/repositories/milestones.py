@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
@@ -37,6 +37,13 @@ def listed(
     if search:
         statement = statement.where(milestone.c.title.icontains(search, autoescape=True))
     return statement.order_by(milestone.c.id.desc())
+
+
+def found(projects: Any, text: str, groups: Collection[int] = ()) -> Select[Any]:
+    """Statement for the milestones of these projects, and of these groups, that say a text."""
+    place = milestone.c.project_id.in_(projects) | milestone.c.namespace_id.in_(padded(groups) if groups else [])
+    says = (column.icontains(text, autoescape=True) for column in (milestone.c.title, milestone.c.description))
+    return select(milestone).where(place, or_(*says)).order_by(milestone.c.id.desc())
 
 
 async def find(connection: AsyncConnection, owner: Owner, key: int, *, ancestors: bool = False) -> Record:

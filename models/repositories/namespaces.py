@@ -8,6 +8,7 @@ from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound, Refused
+from models.badges import Badge
 from models.columns import Record, table_of
 from models.deploy_tokens import DeployToken
 from models.job_token_access import JobTokenAccess
@@ -32,6 +33,7 @@ label = table_of(Label)
 milestone = table_of(Milestone)
 protected_environment = table_of(ProtectedEnvironment)
 deploy_access_level = table_of(DeployAccessLevel)
+badge = table_of(Badge)
 user = table_of(User)
 
 
@@ -130,7 +132,7 @@ async def remove(connection: AsyncConnection, row: Record) -> None:
         raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
     await _remove_deploy_access(connection, row.id)
-    owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone)
+    owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone, badge)
     for table in (*owned, protected_environment):
         await connection.execute(delete(table).where(table.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runner_info import LEGACY_SYSTEM_ID
 from models.columns import Record, table_of
+from models.merge_requests import MergeRequest
 from models.pipelines import Pipeline
 from models.repositories import artifacts, runner_listings
 from models.tables import Namespace, Project, Runner, User
@@ -16,6 +17,7 @@ from models.tables import Namespace, Project, Runner, User
 user = table_of(User)
 runner = table_of(Runner)
 pipeline = table_of(Pipeline)
+merge_request = table_of(MergeRequest)
 namespace = table_of(Namespace)
 project = table_of(Project)
 
@@ -74,6 +76,11 @@ async def runners(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[in
 async def projects(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
     """Projects by id."""
     return await _by_id(connection, project, ids)
+
+
+async def merge_requests(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:
+    """Merge requests by id."""
+    return await _by_id(connection, merge_request, ids)
 
 
 async def namespaces(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Record]:

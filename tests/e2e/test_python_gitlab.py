@@ -21,7 +21,17 @@ import requests
 
 from tests.api.v4.test_artifacts import archive
 from tests.e2e.player import Player
-from tests.e2e.python_gitlab import deploying, merge_requests, people, pipelines, repository, runners, settings
+from tests.e2e.python_gitlab import (
+    deploying,
+    merge_requests,
+    people,
+    pipelines,
+    planning,
+    repository,
+    runners,
+    settings,
+    sharing,
+)
 from tests.e2e.python_gitlab.calls import Calls
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
@@ -29,7 +39,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
-LEAST = 150
+LEAST = 220
 """So many different calls at least."""
 
 
@@ -93,6 +103,10 @@ def before_jobs(gl: gitlab.Gitlab) -> tuple[Any, Any, Any]:
     repository.changes_of(project)
     settings.triggers_of(project)
     settings.neighbours_of(gl, group, project)
+    planning.planning_of(group, project)
+    planning.badges_of(project, group)
+    sharing.sharing_of(gl, group)
+    sharing.administration_of(gl, user)
     pipelines.schedules_of(project)
     return group, project, pipelines.pipelines_of(project)
 

@@ -65,6 +65,9 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/groups/{group}/access_tokens": {"token_id": "{group_token}"},
     "/api/v4/users/{user_id}/impersonation_tokens": {"token_id": "{personal_token}"},
     "/api/v4/projects/{project}/deploy_tokens": {"token_id": "{deploy_token}"},
+    "/api/v4/groups/{group}/badges": {"badge_id": "{group_badge}"},
+    "/{path}/badges": {"ref": "main"},
+    "/{path}/-/badges": {"ref": "main"},
     "/api/v4/groups/{group}/deploy_tokens": {"token_id": "{group_deploy_token}"},
     "/api/v4/projects/{project}/incoming_hooks": {"hook_id": "{incoming_id}"},
     "/api/v4/projects/{project}/protected_environments": {"name": "guarded"},
@@ -139,6 +142,11 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/groups/{group}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
     "POST /api/v4/projects/{project}/deploy_tokens": {"name": "x", "scopes": ["read_repository"]},
     "POST /api/v4/groups/{group}/deploy_tokens": {"name": "x", "scopes": ["read_repository"]},
+    **{
+        f"{verb} /api/v4/{place}/{rest}": {"link_url": "https://a.example/b", "image_url": "https://a.example/c"}
+        for place in ("projects/{project}", "groups/{group}")
+        for verb, rest in (("POST", "badges"), ("PUT", "badges/{badge_id}"))
+    },
     "POST /api/v4/projects": {"name": "fresh", "namespace_id": "{group}"},
     "PUT /api/v4/projects/{project}": {"description": "new"},
     "POST /api/v4/projects/{project}/share": {"group_id": "{listed_group}", "group_access": 10},
@@ -235,6 +243,11 @@ BODIES: Final[Mapping[str, Any]] = {
 
 QUERIES: Final[Mapping[str, str]] = {
     "GET /{path}.git/info/refs": "service=git-upload-pack",
+    "GET /api/v4/search": "scope=users&search=x",
+    "GET /api/v4/groups/{group}/search": "scope=users&search=x",
+    "GET /api/v4/projects/{project}/search": "scope=users&search=x",
+    "GET /api/v4/projects/{project}/badges/render": "link_url=https://a.example/b&image_url=https://a.example/b",
+    "GET /api/v4/groups/{group}/badges/render": "link_url=https://a.example/b&image_url=https://a.example/b",
     "GET /api/v4/projects/{project}/repository/compare": "from=main&to=fix",
     "GET /api/v4/projects/{project}/repository/files/{file_path}": "ref=main",
     "GET /api/v4/projects/{project}/repository/files/{file_path}/blame": "ref=main",

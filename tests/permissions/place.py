@@ -230,6 +230,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         assert (await client.put(f"/api/v4{base}/integrations/gitea", json=link)).status_code == 200
         await made(f"{base}/labels", name="bug", color="#ff0000")
         await made(f"{of_group}/labels", name="team", color="#ff0000")
+        address = {"link_url": "https://badges.example/a", "image_url": "https://badges.example/b"}
+        badges = {where: (await made(f"{where}/badges", **address))["id"] for where in (base, of_group)}
         plans = {where: (await made(f"{where}/milestones", title=where))["id"] for where in (base, of_group)}
         engine = await _engine_objects(site, client, project, side)
         schedule = await made(f"{base}/pipeline_schedules", description="nightly", ref="fix", cron="0 1 * * *")
@@ -262,6 +264,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "group_token": tokens[of_group],
             "deploy_token": deploy_tokens[base],
             "group_deploy_token": deploy_tokens[of_group],
+            "badge_id": badges[base],
+            "group_badge": badges[of_group],
             "runner_id": runner["id"],
             "upstream_project": upstream["id"],
             "listed_project": listed["id"],

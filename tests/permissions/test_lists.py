@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from models.repositories import accounts
@@ -59,6 +60,29 @@ async def test_a_list_has_what_may_be_opened(site: Site, kind: str) -> None:
                 pipelines = await client.get(f"/api/v4/projects/{project}/pipelines")
                 may_read = pipelines.status_code == 200 and bool(pipelines.json())
                 assert (f"/{known[project]}/-/pipelines/" in page) == may_read, (name, known[project])
+
+
+async def test_a_search_finds_what_is_listed_and_nothing_else(site: Site) -> None:
+    known = await everything(site, "projects")
+    async with site.client(site.root) as client:
+        for key in known:
+            milestone = {"title": "planned"}
+            assert (await client.post(f"/api/v4/projects/{key}/milestones", json=milestone)).status_code == 201
+    for name, person in (await people(site)).items():
+        if person is None:
+            continue
+        async with site.client(person) as client:
+
+            async def found(scope: str, text: str, client: httpx.AsyncClient = client) -> set[int]:
+                answer = await client.get("/api/v4/search", params={"scope": scope, "search": text, "per_page": 100})
+                return {item["id" if scope == "projects" else "project_id"] for item in answer.json()}
+
+            listed = {item["id"] for item in (await client.get("/api/v4/projects?per_page=100")).json()}
+            planned = {
+                key for key in known if (await client.get(f"/api/v4/projects/{key}/milestones")).status_code == 200
+            }
+            assert await found("projects", "/") == listed, name
+            assert await found("milestones", "planned") == planned, name
 
 
 async def test_external_people_see_no_internal_group_for_a_project_in_it(site: Site) -> None:

@@ -72,6 +72,11 @@ def _of_gaps() -> Iterator[Request]:
     yield Request("GET", f"{scope}/groups_allowlist")
     yield Request("POST", f"{scope}/groups_allowlist", body={"target_group_id": "{group}"})
     yield Request("DELETE", f"{scope}/groups_allowlist/{{target_id}}")
+    yield Request("GET", f"{_P}/search", query={"scope": "blobs", "search": "app", "ref": "main"})
+    yield Request("GET", "/search", query={"scope": "projects", "search": "app"})
+    linked = {"link_url": "https://ci.example.com/%{project_path}", "image_url": "https://ci.example.com/a.svg"}
+    yield Request("POST", f"{_P}/badges", "maintainer", body=linked)
+    yield Request("GET", f"{_P}/badges")
     comments = f"{_P}/repository/commits/{{sha}}/comments"
     yield Request("GET", comments)
     yield Request("POST", comments, body={"note": "Why?", "path": "README.md", "line": 1, "line_type": "new"})

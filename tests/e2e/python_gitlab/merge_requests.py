@@ -3,6 +3,8 @@
 import time
 from typing import Any
 
+from tests.e2e.python_gitlab.planning import searches_of, talk_about
+
 
 def merge_requests_of(gl: Any, group: Any, project: Any) -> None:
     """Two of them: one is merged, one is deleted."""
@@ -22,6 +24,8 @@ def merge_requests_of(gl: Any, group: Any, project: Any) -> None:
     assert [item.title for item in request.commits()] == ["Add feature [skip ci]"]
     assert [item["new_path"] for item in request.changes()["changes"]] == ["feature.txt"]
     approvals_of(project, request)
+    talk_about(project, request)
+    searches_of(gl, group, project, request.title)
     assert request.merge_ref()["commit_id"]
     request.rebase()
     request.pipelines.create({})
