@@ -64,8 +64,9 @@ async def asked_of(
 ) -> Asked:
     """What a call looks for. Raises `Invalid`."""
     text = search.strip()
-    if not text or len(text) > MOST_TEXT:
-        raise Invalid(f"search is {'missing' if not text else 'invalid'}: give 1 to {MOST_TEXT} characters.")
+    if not text or len(text) > MOST_TEXT or not text.isprintable():
+        fault = "invalid" if text else "missing"
+        raise Invalid(f"search is {fault}: give one line of 1 to {MOST_TEXT} printable characters.")
     if state not in {"", "all", "opened", "closed", "merged", "locked"}:
         raise Invalid("state does not have a valid value")
     return Asked(scope, text, "" if state == "all" else state, ref, caller, services, paging)

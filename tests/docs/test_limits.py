@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.call_turns import CALLS
+from git.searching import SEARCHES
 from git.turns import COMMANDS, FETCHES, PATIENCE, PUSHES, STREAMS, Places
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
@@ -33,6 +34,7 @@ def test_one_caller_has_a_limit_of_everything(what: str) -> None:
     [
         ("Git commands that are read", COMMANDS),
         ("Git whose output", STREAMS),
+        ("Searches", SEARCHES),
         ("Pushes", PUSHES),
         ("Fetches", FETCHES),
         ("Calls of the REST API, and pages", CALLS),

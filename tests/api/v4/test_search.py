@@ -96,7 +96,12 @@ async def test_a_scope_that_is_not_searched_is_refused_with_those_that_are(here)
             refused = await client.get(f"/api/v4{place}/search", params={"scope": "issues", "search": "x"})
             assert refused.status_code == 400
             assert refused.json()["message"].endswith(f"'issues' is not searched here; give one of {scopes}.")
-        for wrong in ({"scope": "users"}, {"search": "x"}, {"scope": "users", "search": "x" * 300}):
+        for wrong in (
+            {"scope": "users"},
+            {"search": "x"},
+            {"scope": "users", "search": "x" * 300},
+            {"scope": "users", "search": "a\0"},
+        ):
             assert (await client.get("/api/v4/search", params=wrong)).status_code == 400
     async with here.site.client() as nobody:
         assert (await nobody.get("/api/v4/search?scope=users&search=x")).status_code == 401

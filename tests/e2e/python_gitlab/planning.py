@@ -15,7 +15,7 @@ def planning_of(group: Any, project: Any) -> None:
         milestone.save()
         assert holder.milestones.get(milestone.id).state == "closed"
         assert milestone.id in {item.id for item in holder.milestones.list()}
-        assert milestone.merge_requests() == []
+        assert list(milestone.merge_requests()) == []
         milestone.delete()
         label.delete()
 
