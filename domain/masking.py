@@ -24,6 +24,8 @@ _WORD: Final = re.compile(rb"[\w.=-]+")
 _ENCODED_FROM: Final = 8
 """Values and lines of at least so many bytes are known in other forms too; shorter ones would hide half of a log."""
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+_FEW: Final = 16
+"""Places at which a value may begin that are compared one by one, which is quick, before all others are at once."""
 _BEFORE: Final = (0, 2, 3)
 """Base64 letters that also depend on what stands before a value, by the bytes of a group that stand before it."""
 
@@ -178,8 +180,30 @@ def _repeats_until(buffer: bytes, start: int, step: int) -> int:
 def _open_start(buffer: bytes, needle: bytes, longest: int) -> int:
     """Where the longest end of `buffer` starts that is a beginning of `needle` of at most `longest` bytes."""
     start = buffer.find(needle[:1], max(0, len(buffer) - longest))
-    while start >= 0:
+    for _ in range(_FEW):
+        if start < 0:
+            return len(buffer)
         if needle.startswith(buffer[start:]):
             return start
         start = buffer.find(needle[:1], start + 1)
-    return len(buffer)
+    return len(buffer) - (_overlap(needle, buffer[start:]) if start >= 0 else 0)
+
+
+def _overlap(needle: bytes, text: bytes) -> int:
+    """How long the longest end of `text` is that is a beginning of `needle`, which is no shorter than `text`.
+
+    In linear time, with the failure function of Knuth, Morris and Pratt.
+    """
+    back = [0] * len(text)
+    matched = 0
+    for place in range(1, len(text)):
+        while matched and needle[place] != needle[matched]:
+            matched = back[matched - 1]
+        matched += needle[place] == needle[matched]
+        back[place] = matched
+    matched = 0
+    for byte in text:
+        while matched and byte != needle[matched]:
+            matched = back[matched - 1]
+        matched += byte == needle[matched]
+    return matched

@@ -289,6 +289,9 @@ LOGS: Final = {
     "masking: a long value that almost stands at the end": Hostile(
         lambda size: _masked(b"a" * size, _value(size).encode()), lambda size: size
     ),
+    "masking: a long value whose every end but the last byte stands at the end": Hostile(
+        lambda size: _masked(b"a" * size + b"c", _value(size).encode()), lambda size: size
+    ),
     "masking: a long value, over and over": Hostile(
         lambda size: _masked(b"a" * 2 * size, b"a" * size), lambda size: size, 4000
     ),
