@@ -1,14 +1,15 @@
 """The installation: one row that says whose database this is, and where its ids begin."""
 
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import SQLModel
 
 from domain.errors import Invalid
 from models.columns import Record, table_of
+from models.schema import METADATA
 from models.tables import Installation
 
 installation = table_of(Installation)
@@ -34,12 +35,12 @@ async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: da
                 id=1, installation_id=str(uuid4()), pod=pod, registration_token_hash="", sealed_check="", created_at=now
             )
         )
-        await _begin_ids(connection, pod_number)
         row = (await connection.execute(select(installation))).one()
     if row.pod != pod:
         raise Invalid(
             f"This database belongs to pod {row.pod}, not to {pod}; check PERDURE_DATABASE_URL and PERDURE_POD."
         )
+    await _begin_ids(connection, pod_number)
     return row
 
 
@@ -58,14 +59,32 @@ async def temporal_agrees(connection: AsyncConnection) -> None:
     await connection.execute(update(installation).values(restored_at=None))
 
 
+async def last_ids(connection: AsyncConnection) -> dict[str, int]:
+    """The last id that each table has given, by its name; a table that has given none may be missing."""
+    if connection.dialect.name == "sqlite":
+        statement = "SELECT name, seq AS last FROM sqlite_sequence"
+    else:
+        statement = "SELECT sequencename AS name, last_value AS last FROM pg_sequences WHERE schemaname = 'public'"
+    rows = (await connection.execute(text(statement))).all()
+    return {row.name.removesuffix("_id_seq"): row.last or 0 for row in rows}
+
+
+async def continue_after(connection: AsyncConnection, name: str, last: int) -> None:
+    """The next id of a table is the one after `last`."""
+    values: dict[str, Any] = {"name": name, "last": last}
+    if connection.dialect.name == "sqlite":
+        await connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": name})
+        await connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), values)
+    else:
+        await connection.execute(text("SELECT setval(:name, :last)"), {"name": f"{name}_id_seq", "last": last})
+
+
 async def _begin_ids(connection: AsyncConnection, pod_number: int) -> None:
+    """Let ids begin at the pod's block, also those of tables that a later version has added."""
     first = pod_number * BLOCK
-    for table in SQLModel.metadata.sorted_tables:
-        if not first or not table.kwargs.get("sqlite_autoincrement"):
-            continue
-        if connection.dialect.name == "sqlite":
-            await connection.execute(
-                text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :seq)"), {"name": table.name, "seq": first}
-            )
-        else:
-            await connection.execute(text(f'ALTER SEQUENCE "{table.name}_id_seq" RESTART WITH {first + 1}'))
+    if not first:
+        return
+    known = await last_ids(connection)
+    for table in METADATA.sorted_tables:
+        if table.kwargs.get("sqlite_autoincrement") and known.get(table.name, 0) < first:
+            await continue_after(connection, table.name, first)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, exists, false, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, delete, exists, false, func, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid
@@ -18,7 +18,7 @@ from domain.status import COMPLETE, HELD_BY_RUNNER
 from models.columns import table_of
 from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace, TraceChunk
 from models.repositories import leases
-from models.repositories.installations import BLOCK, installation
+from models.repositories.installations import BLOCK, continue_after, installation, last_ids
 from models.schedules import PipelineSchedule
 from models.schema import METADATA
 
@@ -54,31 +54,15 @@ async def settle(connection: AsyncConnection, pod_number: int, missing: Collecti
 
 async def _skip_ids(connection: AsyncConnection, pod_number: int) -> None:
     first, end = pod_number * BLOCK, (pod_number + 1) * BLOCK
+    known = await last_ids(connection)
     for table in METADATA.sorted_tables:
         if not table.kwargs.get("sqlite_autoincrement"):
             continue
         highest = (await connection.execute(select(func.max(table.c.id)))).scalar() or 0
-        last = max(highest, await _last(connection, table.name), first) + SKIPPED
+        last = max(highest, known.get(table.name, 0), first) + SKIPPED
         if last >= end:
             raise Invalid(f"Table {table.name} has no ids left in the block of this pod ({first} to {end}).")
-        await _continue_after(connection, table.name, last)
-
-
-async def _last(connection: AsyncConnection, name: str) -> int:
-    if connection.dialect.name == "sqlite":
-        statement = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
-        return (await connection.execute(statement, {"name": name})).scalar() or 0
-    statement = text("SELECT last_value FROM pg_sequences WHERE schemaname = 'public' AND sequencename = :name")
-    return (await connection.execute(statement, {"name": f"{name}_id_seq"})).scalar() or 0
-
-
-async def _continue_after(connection: AsyncConnection, name: str, last: int) -> None:
-    values: dict[str, Any] = {"name": name, "last": last}
-    if connection.dialect.name == "sqlite":
-        await connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": name})
-        await connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), values)
-    else:
-        await connection.execute(text("SELECT setval(:name, :last)"), {"name": f"{name}_id_seq", "last": last})
+        await continue_after(connection, table.name, last)
 
 
 async def _fence(connection: AsyncConnection, now: datetime) -> None:
@@ -123,7 +107,10 @@ async def _let_runners_come_back(connection: AsyncConnection, now: datetime) -> 
 
 
 async def _forget_missing(connection: AsyncConnection, missing: Collection[str]) -> None:
-    """No row speaks of an object that is not there: an artifact has expired, a log is empty and says so."""
+    """No row speaks of an object that is not there.
+
+    An artifact has expired, a log is empty and says so.
+    """
     for keys in _batches(sorted(missing)):
         gone = artifact.c.object_key.in_(keys)
         await connection.execute(update(artifact).where(gone, artifact.c.file_type == "archive").values(object_key=""))

@@ -8,7 +8,7 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, insert, inspect, text
 from sqlmodel import SQLModel
 
 import models.schema  # noqa: F401  # registers every table
@@ -68,6 +68,25 @@ async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(empty_da
         await connection.execute(text("DELETE FROM namespace"))
     async with database.write() as connection:
         assert await create_namespace(connection, "two", "Two", BEGIN) == first + 1
+
+
+async def test_ids_of_tables_that_a_later_version_adds_begin_at_the_block_too(empty_database: Database) -> None:
+    """Also those of one that has given ids already; where ids have begun in the block they go on."""
+    database, first = empty_database, 3 * installations.BLOCK
+    values = {"id": 1, "installation_id": "x", "pod": "east", "registration_token_hash": "", "sealed_check": ""}
+    async with database.write() as connection:
+        await connection.run_sync(partial(upgrade_to, version="0010"))
+        await connection.execute(insert(installations.installation).values(**values, created_at=BEGIN))
+        await installations.continue_after(connection, "namespace", first + 5)
+    await migrate(database)
+    async with database.write() as connection:
+        await installations.ensure(connection, "east", 3, BEGIN)
+        known = await installations.last_ids(connection)
+    assert (known["namespace"], known["deploy_token"], known["runner"]) == (first + 5, first, first)
+    async with database.write() as connection:
+        await installations.continue_after(connection, "runner", 7)
+        await installations.ensure(connection, "east", 3, BEGIN)
+        assert (await installations.last_ids(connection))["runner"] == first
 
 
 async def test_a_database_belongs_to_one_pod(database: Database) -> None:
