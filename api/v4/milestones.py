@@ -1,6 +1,6 @@
 """Milestones of projects and of groups: the same routes below both."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Final, Literal
@@ -8,14 +8,15 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
+from sqlalchemy import Select
 
 from api.deps import ServicesDep, viewer_of
 from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_request_access import surrounded
-from api.v4.pagination import Paging, PagingDep
+from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.planning_access import GroupPlanningDep, PlanningAccess, ProjectPlanningDep
+from api.v4.planning_access import PlanningAccess, planning_of_group, planning_of_project
 from api.v4.representation.merge_requests import listed as shown_request
 from api.v4.representation.milestones import milestone as shown_milestone
 from api.v4.representation.milestones import web_url
@@ -26,8 +27,6 @@ from models.repositories import milestones, projects, relations
 from models.repositories.listings import ProjectFilter
 from models.repositories.listings import projects as listed_projects
 from models.repositories.paging import slice_of
-
-router = APIRouter()
 
 _MOST_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}
@@ -91,35 +90,14 @@ async def _shown(planning: PlanningAccess, services: Services, rows: Sequence[Re
     return [shown_milestone(row, web_url(url, path, groups.get(row.namespace_id)), today) for row in rows]
 
 
-async def _list(planning: PlanningAccess, services: Services, paging: Paging, asked: Wanted) -> JSONResponse:
-    narrowed = (asked.state, asked.iids, asked.title, asked.search)
-    statement = milestones.listed(planning.owner, *narrowed, ancestors=asked.ancestors)
-    async with services.database.read() as connection:
-        page = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer(await _shown(planning, services, page.rows), page.total)
-
-
 async def _row(planning: PlanningAccess, services: Services, key: int) -> Record:
     async with services.database.read() as connection:
         return await milestones.find(connection, planning.owner, key)
 
 
-async def _get(planning: PlanningAccess, services: Services, key: int) -> dict[str, Any]:
-    return (await _shown(planning, services, [await _row(planning, services, key)]))[0]
-
-
 def _check_days(start: date | None, due: date | None) -> None:
     if start is not None and due is not None and due < start:
         raise Invalid("due_date is invalid: it must be on or after start_date.")
-
-
-async def _create(planning: PlanningAccess, services: Services, new: NewMilestone) -> dict[str, Any]:
-    planning.require_change()
-    _check_days(new.start_date, new.due_date)
-    values = {**new.model_dump(), "description": new.description or ""}
-    async with services.database.write() as connection:
-        row = await milestones.add(connection, planning.owner, services.clock(), **values)
-    return (await _shown(planning, services, [row]))[0]
 
 
 async def _change(planning: PlanningAccess, services: Services, key: int, changes: MilestoneChanges) -> dict[str, Any]:
@@ -134,104 +112,79 @@ async def _change(planning: PlanningAccess, services: Services, key: int, change
     return (await _shown(planning, services, [row]))[0]
 
 
-async def _remove(planning: PlanningAccess, services: Services, key: int) -> Response:
-    planning.require_change()
-    async with services.database.write() as connection:
-        await milestones.remove(connection, await milestones.find(connection, planning.owner, key))
-    return Response(status_code=204)
-
-
-async def _requests(planning: PlanningAccess, services: Services, paging: Paging, key: int) -> JSONResponse:
-    """Those of projects that the caller may read."""
+def _requests(planning: PlanningAccess, row: Record) -> Select[Any]:
+    """Statement for the merge requests of a milestone, of projects that the caller may read."""
     viewer = viewer_of(planning.caller)
     readable = listed_projects(ProjectFilter(viewer)).order_by(None)
     ids = readable.with_only_columns(projects.project.c.id).where(projects.visible(viewer, REPORTER))
-    statement = milestones.merge_requests(await _row(planning, services, key), ids)
-    async with services.database.read() as connection:
-        page = await slice_of(connection, statement, paging.number, paging.size)
-    about = await surrounded(services, page.rows)
-    return paging.answer([shown_request(row, about) for row in page.rows], page.total)
+    return milestones.merge_requests(row, ids)
 
 
-@router.get("/projects/{project}/milestones")
-async def list_of_project(
-    planning: ProjectPlanningDep, services: ServicesDep, paging: PagingDep, asked: WantedDep
-) -> JSONResponse:
-    """The milestones of a project, the newest first; those of groups around it with `include_ancestors`."""
-    return await _list(planning, services, paging, asked)
+def routes_of(prefix: str, access: Callable[..., Awaitable[PlanningAccess]]) -> APIRouter:
+    """The same calls for the milestones of one kind of owner."""
+    router = APIRouter(prefix=prefix)
+
+    @router.get("")
+    async def list_milestones(
+        services: ServicesDep, paging: PagingDep, asked: WantedDep, planning: PlanningAccess = Depends(access)
+    ) -> JSONResponse:
+        """The milestones, the newest first; those of groups around a project or group with `include_ancestors`."""
+        narrowed = (asked.state, asked.iids, asked.title, asked.search)
+        statement = milestones.listed(planning.owner, *narrowed, ancestors=asked.ancestors)
+        async with services.database.read() as connection:
+            page = await slice_of(connection, statement, paging.number, paging.size)
+        return paging.answer(await _shown(planning, services, page.rows), page.total)
+
+    @router.post("", status_code=201)
+    async def create_milestone(
+        new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """Add a milestone, as a reporter; that of a group is for all that lies in it."""
+        planning.require_change()
+        _check_days(new.start_date, new.due_date)
+        values = {**new.model_dump(), "description": new.description or ""}
+        async with services.database.write() as connection:
+            row = await milestones.add(connection, planning.owner, services.clock(), **values)
+        return (await _shown(planning, services, [row]))[0]
+
+    @router.get("/{milestone_id}")
+    async def get_milestone(
+        milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """One milestone."""
+        return (await _shown(planning, services, [await _row(planning, services, milestone_id)]))[0]
+
+    @router.put("/{milestone_id}")
+    async def change_milestone(
+        milestone_id: Id, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """Change a milestone, close it or open it again."""
+        return await _change(planning, services, milestone_id, changes)
+
+    @router.delete("/{milestone_id}", status_code=204)
+    async def remove_milestone(
+        milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> Response:
+        """Remove a milestone, from merge requests too."""
+        planning.require_change()
+        async with services.database.write() as connection:
+            await milestones.remove(connection, await milestones.find(connection, planning.owner, milestone_id))
+        return Response(status_code=204)
+
+    @router.get("/{milestone_id}/merge_requests")
+    async def list_requests(
+        milestone_id: Id, services: ServicesDep, paging: PagingDep, planning: PlanningAccess = Depends(access)
+    ) -> JSONResponse:
+        """The merge requests that are planned for a milestone and that the caller may read, the newest first."""
+        statement = _requests(planning, await _row(planning, services, milestone_id))
+        async with services.database.read() as connection:
+            page = await slice_of(connection, statement, paging.number, paging.size)
+        about = await surrounded(services, page.rows)
+        return paging.answer([shown_request(row, about) for row in page.rows], page.total)
+
+    return router
 
 
-@router.get("/groups/{group}/milestones")
-async def list_of_group(
-    planning: GroupPlanningDep, services: ServicesDep, paging: PagingDep, asked: WantedDep
-) -> JSONResponse:
-    """The milestones of a group, the newest first."""
-    return await _list(planning, services, paging, asked)
-
-
-@router.post("/projects/{project}/milestones", status_code=201)
-async def create_in_project(new: NewDep, planning: ProjectPlanningDep, services: ServicesDep) -> dict[str, Any]:
-    """Add a milestone to a project, as a reporter."""
-    return await _create(planning, services, new)
-
-
-@router.post("/groups/{group}/milestones", status_code=201)
-async def create_in_group(new: NewDep, planning: GroupPlanningDep, services: ServicesDep) -> dict[str, Any]:
-    """Add a milestone to a group and all that lies in it, as a reporter."""
-    return await _create(planning, services, new)
-
-
-@router.get("/projects/{project}/milestones/{milestone_id}")
-async def get_of_project(milestone_id: Id, planning: ProjectPlanningDep, services: ServicesDep) -> dict[str, Any]:
-    """One milestone."""
-    return await _get(planning, services, milestone_id)
-
-
-@router.get("/groups/{group}/milestones/{milestone_id}")
-async def get_of_group(milestone_id: Id, planning: GroupPlanningDep, services: ServicesDep) -> dict[str, Any]:
-    """One milestone."""
-    return await _get(planning, services, milestone_id)
-
-
-@router.put("/projects/{project}/milestones/{milestone_id}")
-async def change_in_project(
-    milestone_id: Id, changes: ChangesDep, planning: ProjectPlanningDep, services: ServicesDep
-) -> dict[str, Any]:
-    """Change a milestone, close it or open it again."""
-    return await _change(planning, services, milestone_id, changes)
-
-
-@router.put("/groups/{group}/milestones/{milestone_id}")
-async def change_in_group(
-    milestone_id: Id, changes: ChangesDep, planning: GroupPlanningDep, services: ServicesDep
-) -> dict[str, Any]:
-    """Change a milestone, close it or open it again."""
-    return await _change(planning, services, milestone_id, changes)
-
-
-@router.delete("/projects/{project}/milestones/{milestone_id}", status_code=204)
-async def remove_from_project(milestone_id: Id, planning: ProjectPlanningDep, services: ServicesDep) -> Response:
-    """Remove a milestone, from merge requests too."""
-    return await _remove(planning, services, milestone_id)
-
-
-@router.delete("/groups/{group}/milestones/{milestone_id}", status_code=204)
-async def remove_from_group(milestone_id: Id, planning: GroupPlanningDep, services: ServicesDep) -> Response:
-    """Remove a milestone, from merge requests too."""
-    return await _remove(planning, services, milestone_id)
-
-
-@router.get("/projects/{project}/milestones/{milestone_id}/merge_requests")
-async def requests_of_project(
-    milestone_id: Id, planning: ProjectPlanningDep, services: ServicesDep, paging: PagingDep
-) -> JSONResponse:
-    """The merge requests that are planned for a milestone, the newest first."""
-    return await _requests(planning, services, paging, milestone_id)
-
-
-@router.get("/groups/{group}/milestones/{milestone_id}/merge_requests")
-async def requests_of_group(
-    milestone_id: Id, planning: GroupPlanningDep, services: ServicesDep, paging: PagingDep
-) -> JSONResponse:
-    """The merge requests that are planned for a milestone and that the caller may read, the newest first."""
-    return await _requests(planning, services, paging, milestone_id)
+router = APIRouter()
+router.include_router(routes_of("/projects/{project}/milestones", planning_of_project))
+router.include_router(routes_of("/groups/{group}/milestones", planning_of_group))

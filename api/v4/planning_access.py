@@ -1,9 +1,7 @@
 """Projects and groups as those who plan in them use them: whose labels and milestones a path is about."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-from fastapi import Depends
+from typing import Any
 
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
@@ -42,7 +40,3 @@ async def planning_of_project(project: ProjectDep, services: ServicesDep) -> Pla
 async def planning_of_group(group: GroupDep) -> PlanningAccess:
     """The group of a path."""
     return PlanningAccess(owners.of_group(group.row), group.row, group.caller, group.level)
-
-
-ProjectPlanningDep = Annotated[PlanningAccess, Depends(planning_of_project)]
-GroupPlanningDep = Annotated[PlanningAccess, Depends(planning_of_group)]
