@@ -15,10 +15,11 @@ from api.services import Services
 from api.v4.access import Id, SeenProjectDep
 from api.v4.groups import GroupAccess, GroupDep
 from api.v4.pagination import Paging, PagingDep
-from api.v4.parameters import given
+from api.v4.parameters import Optionals, given
 from api.v4.representation.people import member as shown
 from auth.permissions import OWNER, Action, GroupAction
-from domain.errors import Forbidden, NotFound, Refused
+from domain.errors import Forbidden, Invalid, NotFound, Refused
+from models.columns import Record
 from models.repositories import accounts, members, protected_environments
 from models.repositories.audit import Happened
 from models.repositories.members import user
@@ -29,10 +30,14 @@ router = APIRouter()
 Level = Literal[10, 20, 30, 40, 50]
 
 
-class NewMember(BaseModel):
-    """Parameters of `POST .../members`. A membership lasts until the beginning of the day `expires_at`."""
+class NewMember(Optionals):
+    """Parameters of `POST .../members`; the person is named by number or by user name.
 
-    user_id: int = Field(ge=1, le=2**53)
+    A membership lasts until the beginning of the day `expires_at`.
+    """
+
+    user_id: int | None = Field(default=None, ge=1, le=2**53)
+    username: str = Field(default="", max_length=255)
     access_level: Level
     expires_at: date | None = None
 
@@ -63,6 +68,18 @@ async def _one(connection: AsyncConnection, services: Services, statement: Selec
     if row is None:
         raise NotFound("404 Not found")
     return shown(row, services.settings.url)
+
+
+async def _person(connection: AsyncConnection, new: NewMember) -> Record:
+    """Whom a new membership is for. Raises `Invalid` unless one is named, `NotFound`."""
+    if (new.user_id is None) == (not new.username):
+        raise Invalid("user_id, username: exactly one of them must be given")
+    if new.user_id is not None:
+        return await accounts.get(connection, new.user_id)
+    row = await accounts.by_username(connection, new.username)
+    if row is None:
+        raise NotFound("404 User Not Found")
+    return row
 
 
 def _require_no_more(level: int, own: int) -> None:
@@ -109,7 +126,7 @@ async def add_member(
     _require_no_more(new.access_level, project.level)
     statement = members.of_project(project.row.id)
     async with services.database.write() as connection:
-        person = await accounts.get(connection, new.user_id)
+        person = await _person(connection, new)
         if (await connection.execute(statement.where(user.c.id == person.id))).first() is not None:
             raise Refused("Member already exists")
         await members.add_to_project(connection, project.row.id, person.id, new.access_level, new.expires_at)
@@ -181,7 +198,7 @@ async def add_group_member(
     group.require(GroupAction.OWN)
     statement = members.of_group(group.row.id)
     async with services.database.write() as connection:
-        person = await accounts.get(connection, new.user_id)
+        person = await _person(connection, new)
         if (await connection.execute(statement.where(user.c.id == person.id))).first() is not None:
             raise Refused("Member already exists")
         await members.add_to_group(connection, group.row.id, person.id, new.access_level, new.expires_at)

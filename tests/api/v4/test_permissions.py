@@ -92,6 +92,23 @@ async def test_nobody_gives_more_than_he_has(site):
     assert strange.status_code == 400
 
 
+async def test_a_member_is_named_by_number_or_by_user_name(site):
+    await site.person("friend")
+    async with site.client(site.root) as client:
+        group = (await client.post("/api/v4/groups", json={"name": "team", "path": "team"})).json()
+        for place in (f"projects/{site.world.project_id}", f"groups/{group['id']}"):
+            path = f"/api/v4/{place}/members"
+            for body, status, said in (
+                ({"username": "nobody"}, 404, "404 User Not Found"),
+                ({}, 400, "user_id, username: exactly one of them must be given"),
+                ({"username": "friend", "user_id": 1}, 400, "user_id, username: exactly one of them must be given"),
+                ({"username": "friend"}, 201, None),
+                ({"username": "friend"}, 409, "Member already exists"),
+            ):
+                answer = await client.post(path, json={**body, "access_level": 30})
+                assert (answer.status_code, answer.json().get("message")) == (status, said), body
+
+
 async def test_a_session_cannot_be_used_by_another_site(site):
     from auth.session_token import COOKIE, issue_session
 
