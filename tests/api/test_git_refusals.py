@@ -68,6 +68,20 @@ async def test_a_password_in_place_of_a_token(site: Site) -> None:
         assert (await client.get("/api/v4/user")).json() == {"message": "401 Unauthorized"}
 
 
+async def test_each_kind_of_token_is_named_as_what_it_is(site: Site) -> None:
+    await work_tree(site)
+    for shown, at_git, at_rest in (
+        ("gldt-wrong", "That deploy token was revoked", "That is a deploy token, which only git and container tools"),
+        ("glrt-wrong", "That is the token of a runner", "That is the token of a runner"),
+        ("glptt-wrong", "That is a trigger token", "That is a trigger token"),
+    ):
+        said = await refused(site, "fetch", await remote(site, shown, "robot"), "main")
+        assert f"Access denied. {at_git}" in said
+        async with site.client(headers={"PRIVATE-TOKEN": shown}) as client:
+            answer = await client.get("/api/v4/user")
+            assert (answer.status_code, at_rest in answer.text) == (401, True), answer.text
+
+
 async def test_a_project_that_is_not_there(site: Site) -> None:
     await work_tree(site)
     url = (await remote(site)).replace(await site.path(), "nobody/nothing")
