@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -72,15 +73,20 @@ def register(
     name: Annotated[str, typer.Option(help="Name in the configuration; the host's name if empty.")] = "",
     config: ConfigOption = DEFAULT_CONFIG,
     executor: Annotated[str, typer.Option(help="How jobs are run.")] = "shell",
+    tls_ca_file: Annotated[
+        Path | None,
+        typer.Option(help="Certificates (PEM) of the authority that signed the server's, if this machine knows none."),
+    ] = None,
 ) -> None:
     """Check a runner token with the server and add the runner to config.toml."""
     try:
         if executor not in EXECUTORS:
             raise Invalid(f"executor {executor!r} is not known; use one of {', '.join(EXECUTORS)}")
         api_base(url)
-        entry = RunnerEntry(name or socket.gethostname(), url, token, executor=executor)
+        ca_file = tls_ca_file and tls_ca_file.resolve()
+        entry = RunnerEntry(name or socket.gethostname(), url, token, executor=executor, tls_ca_file=ca_file)
         known = asyncio.run(_verify(entry, config.resolve().parent))
-        add_runner(config, RunnerEntry(entry.name, url, known.token, id=known.id, executor=executor))
+        add_runner(config, replace(entry, token=known.token, id=known.id))
     except PerdureError as error:
         _fail(error)
     typer.echo(f"Runner {known.id} ({entry.name}) is registered in {config}.", err=True)
@@ -111,7 +117,11 @@ async def _run(fleet: FleetConfig, folder: Path, rights: JobRights | None) -> No
 
 async def _verify(entry: RunnerEntry, folder: Path) -> Registration:
     async with RunnerClient(
-        entry.url, entry.token, system_id=system_id(folder), info=runner_info(entry.executor)
+        entry.url,
+        entry.token,
+        system_id=system_id(folder),
+        info=runner_info(entry.executor),
+        tls_ca_file=entry.tls_ca_file,
     ) as client:
         return await client.verify(give_up_after=VERIFY_FOR)
 

@@ -129,6 +129,8 @@ def add_runner(path: Path, entry: RunnerEntry) -> None:
     }
     if entry.builds_dir != BUILDS_DIR:
         rows["builds_dir"] = str(entry.builds_dir)
+    if entry.tls_ca_file is not None:
+        rows["tls-ca-file"] = str(entry.tls_ca_file)
     table = "".join(f"  {key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in rows.items())
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, f"{text}\n[[runners]]\n{table}".encode())

@@ -11,11 +11,11 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 
-from domain.errors import Unavailable
+from domain.errors import Invalid, Unavailable
 from fleet.backoff import Backoff, retry_after_seconds
 from fleet.features import RUNNER_NAME, runner_version
 
@@ -23,6 +23,15 @@ CALL_TIMEOUT = aiohttp.ClientTimeout(total=90, sock_connect=30)
 """For calls with small bodies. A held request for a job is answered within 25 s: after 90 s the server is dead."""
 TRANSFER_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=600)
 """For files of any size: only silence ends them."""
+
+CHECK_URL: Final = "check the URL and try again"
+_UNKNOWN_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})
+"""OpenSSL's codes of certificates that sign themselves, or that nobody known has signed (`X509_V_ERR_...`)."""
+_GIVE_AUTHORITY: Final = (
+    "no authority that this machine knows has signed it: give the certificate of the one that has, by --tls-ca-file of "
+    "`perdure runner register` or `tls-ca-file` in config.toml"
+)
+_OTHER_CERTIFICATE: Final = "check the URL, or have the certificate of the server replaced"
 
 LOG = logging.getLogger(__name__)
 
@@ -84,22 +93,22 @@ class Transport:
             try:
                 reply = await exchange(self._open_session(), sent)
             except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-                problem = f"{type(error).__name__}: {error}"
+                problem, advice = problem_of(error)
             else:
                 if not in_trouble(reply.status):
                     return reply
-                problem = f"status {reply.status}"
+                problem, advice = f"status {reply.status}", CHECK_URL
                 retry_after = retry_after_seconds(reply.headers.get("Retry-After"))
             pause = self._backoff.pause(attempt, retry_after)
             if give_up_after is not None and time.monotonic() - started + pause > give_up_after:
-                raise Unavailable(f"{what}: the server could not be reached ({problem}); check the URL and try again")
+                raise Unavailable(f"{what}: the server could not be reached ({problem}); {advice}")
             _log_retry(attempt, what, problem, pause)
             attempt += 1
             await self._sleep(pause)
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            context = ssl.create_default_context(cafile=self._tls_ca_file) if self._tls_ca_file else True
+            context = _context(self._tls_ca_file) if self._tls_ca_file else True
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ssl=context),
                 headers={"User-Agent": f"{RUNNER_NAME} {runner_version()}"},
@@ -107,6 +116,27 @@ class Transport:
                 trust_env=True,
             )
         return self._session
+
+
+def problem_of(error: Exception) -> tuple[str, str]:
+    """Why a call got no answer, and what to do about it.
+
+    A certificate that no known authority has signed, or that is not for this address, is told as such.
+    """
+    if not isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"{type(error).__name__}: {error}", CHECK_URL
+    fault = error.certificate_error
+    why = fault.verify_message if isinstance(fault, ssl.SSLCertVerificationError) else str(fault)
+    is_unknown = isinstance(fault, ssl.SSLCertVerificationError) and fault.verify_code in _UNKNOWN_AUTHORITY
+    advice = _GIVE_AUTHORITY if is_unknown else _OTHER_CERTIFICATE
+    return f"the certificate of {error.host}:{error.port} is not accepted: {why}", advice
+
+
+def _context(ca_file: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise Invalid(f"{ca_file} cannot be read as certificates (PEM) of authorities: {error}") from error
 
 
 async def read_reply(response: aiohttp.ClientResponse) -> Reply:

@@ -1,6 +1,7 @@
 """A server that speaks the runner protocol over a real socket, keeps what it got, and fails on demand."""
 
 import asyncio
+import ssl
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,11 +48,12 @@ class ProtocolServer:
     faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     port: int = 0
+    tls: ssl.SSLContext | None = None
     runner: web.AppRunner | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     async def start(self) -> None:
         """Listen, on the same port as before if there was one."""
@@ -64,7 +66,7 @@ class ProtocolServer:
         app.router.add_get("/api/v4/jobs/{id:\\d+}/artifacts", self._download, name="download")
         self.runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self.runner.setup()
-        site = web.TCPSite(self.runner, "127.0.0.1", self.port)
+        site = web.TCPSite(self.runner, "127.0.0.1", self.port, ssl_context=self.tls)
         await site.start()
         self.port = site._server.sockets[0].getsockname()[1]
 

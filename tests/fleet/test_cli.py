@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import ssl
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from cli import runner
 from fleet.config import load_config
+from tests.certificates import Files, self_signed
 from tests.fleet.server import ProtocolServer
 
 
@@ -44,6 +46,54 @@ async def test_register_with_nobody_there(tmp_path: Path, monkeypatch: pytest.Mo
     result = await perdure_runner("register", "--url", url, "--token", "x", "--config", str(tmp_path / "c.toml"))
     assert result.exit_code == 5
     assert "could not be reached" in result.stderr
+
+
+async def over_tls(files: Files) -> ProtocolServer:
+    """A server with this certificate."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files.certificate, files.key)
+    server = ProtocolServer(tls=context)
+    await server.start()
+    return server
+
+
+async def test_a_certificate_of_an_unknown_authority_is_told_and_taken_once_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "VERIFY_FOR", 0.2)
+    files, config = self_signed(tmp_path, "ours"), tmp_path / "config.toml"
+    server = await over_tls(files)
+    try:
+        words = ("register", "--url", server.url, "--token", "glrt-good", "--config", str(config))
+        refused = await perdure_runner(*words)
+        assert refused.exit_code == 5
+        assert f"the certificate of 127.0.0.1:{server.port} is not accepted: self-signed certificate" in refused.stderr
+        assert "by --tls-ca-file of `perdure runner register` or `tls-ca-file` in config.toml" in refused.stderr
+        assert "ClientConnectorCertificateError" not in refused.stderr
+        broken = await perdure_runner(*words, "--tls-ca-file", str(files.key))
+        assert (broken.exit_code, "cannot be read as certificates (PEM)" in broken.stderr) == (2, True)
+        taken = await perdure_runner(*words, "--tls-ca-file", str(files.certificate))
+        assert taken.exit_code == 0, taken.stderr
+    finally:
+        await server.stop()
+    (entry,) = load_config(config).runners
+    assert entry.tls_ca_file == files.certificate.resolve()
+
+
+async def test_a_certificate_for_another_address_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "VERIFY_FOR", 0.2)
+    files = self_signed(tmp_path, "ours")
+    server = await over_tls(files)
+    try:
+        url = server.url.replace("127.0.0.1", "localhost")
+        words = ("register", "--url", url, "--token", "x", "--tls-ca-file", str(files.certificate))
+        refused = await perdure_runner(*words, "--config", str(tmp_path / "config.toml"))
+    finally:
+        await server.stop()
+    assert (refused.exit_code, "Hostname mismatch" in refused.stderr) == (5, True), refused.stderr
+    assert "check the URL, or have the certificate of the server replaced" in refused.stderr
 
 
 @pytest.mark.parametrize(
