@@ -61,6 +61,7 @@ def status(settings: Settings, *, as_json: bool) -> ExitCode:
             "temporal_ui": temporal_ui(settings),
             "children": [asdict(child) for child in found],
             "jobs_as": found_last and found_last.jobs_as,
+            "unsupported_keywords": found_last and settings.unsupported_keywords,
         }
         typer.echo(json.dumps(answer))
     else:

@@ -110,6 +110,7 @@ PIPELINE_DETAILS: Final[Kind] = (
     Field("duration", "number|null", "seconds it has run"),
     Field("queued_duration", "number|null", "seconds before its first job ran"),
     Field("failure_reason", "string|null", "why no job was made"),
+    Field("yaml_errors", "string|null", "what is wrong with its configuration"),
     Field("status_reason", "string|null", "who canceled it, and why"),
     Field("jobs", "array", "latest attempts in the order of the stages, trigger jobs too", of="job"),
 )

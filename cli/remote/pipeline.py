@@ -187,6 +187,8 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
             "page": found["web_url"],
         }
     )
+    for line in (found["yaml_errors"] or "").splitlines():
+        call.out.data(line)
     if found["jobs"]:
         call.out.table(("job", "stage", "name", "state", "duration", ""), (job_row(job) for job in found["jobs"]))
 

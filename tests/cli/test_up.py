@@ -42,7 +42,7 @@ def test_up_status_kill_up_down(perdure):
     found = json.loads(status.stdout)
     assert (status.returncode, found["running"], found["url"], found["temporal_ui"]) == (0, True, perdure.url, None)
     assert [child["name"] for child in found["children"]] == ["front", "api", "runner"]
-    assert found["jobs_as"] == "server"
+    assert (found["jobs_as"], found["unsupported_keywords"]) == ("server", "run")
     shown = perdure("status").stdout
     assert "Jobs of the built-in runner run as the server's user" in shown
     assert "jobs that ask for image, services or cache run on this machine without" in shown
@@ -187,7 +187,7 @@ def test_status_of_a_home_that_is_down(perdure):
     assert "is down" in status.stdout
     assert "\x1b[" not in status.stdout
     found = json.loads(perdure("status", "--json").stdout)
-    assert found["running"] is False
+    assert (found["running"], found["jobs_as"], found["unsupported_keywords"]) == (False, None, None)
     assert [(child["pid"], child["alive"], child["ready"]) for child in found["children"]] == [(None, False, False)] * 2
 
 

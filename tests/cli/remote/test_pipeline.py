@@ -41,6 +41,24 @@ async def test_a_pipeline_is_run_shown_and_explained(site: Site, shell: Shell) -
     assert (await document(shell, "pipeline", "list", "--status", "success")) == []
 
 
+async def test_a_pipeline_that_could_not_be_made_shows_what_is_wrong_with_its_configuration(
+    site: Site, shell: Shell
+) -> None:
+    await site.commit({".gitlab-ci.yml": CONFIG})
+    path = f"/api/v4/projects/{site.world.project_id}/repository/files/.gitlab-ci.yml"
+    body = {"branch": "main", "commit_message": "Break it", "content": "build: {script: x, stage: none}\n"}
+    async with site.client(site.root) as client:
+        assert (await client.put(path, json=body)).status_code == 200
+    (made, *_) = await document(shell, "pipeline", "list")
+    shown = await document(shell, "pipeline", "show", str(made["id"]))
+    assert (shown["failure_reason"], "chosen stage none does not exist" in shown["yaml_errors"]) == (
+        "config_error",
+        True,
+    ), shown
+    done = await shell("pipeline", "show", str(made["id"]))
+    assert (done.code, shown["yaml_errors"] in done.out) == (0, True), done.out
+
+
 async def test_warnings_of_a_configuration_are_told_with_their_place(site: Site, shell: Shell) -> None:
     await site.commit({".gitlab-ci.yml": "build: {script: x}\npages: {script: y}\n"})
     made = await document(shell, "pipeline", "run")
