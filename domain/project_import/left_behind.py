@@ -41,8 +41,8 @@ class Tally:
 PARTS: Final = (
     Part("member", "/members", _ACCESS, "Add them to the project or its group.", "username"),
     Part("hook", "/hooks", _SECRET, "Add the webhook here, with a new secret.", "url"),
-    Part("deploy_key", "/deploy_keys", "Git is spoken over HTTP here.", "Use a project access token.", "title"),
-    Part("deploy_token", "/deploy_tokens", _SECRET, "Use a project access token.", query=(("active", "true"),)),
+    Part("deploy_key", "/deploy_keys", "Git is spoken over HTTP here.", "Use a deploy token to fetch.", "title"),
+    Part("deploy_token", "/deploy_tokens", _SECRET, "Make it here by the API.", query=(("active", "true"),)),
     Part("access_token", "/access_tokens", _SECRET, "Make it here by the API.", query=(("state", "active"),)),
     Part(
         "runner",
@@ -74,7 +74,12 @@ PARTS: Final = (
         (),
         "container_registry_access_level",
     ),
-    Part("secure_file", "/secure_files", _CI_ONLY, "Make it a variable of type file, in base64 where it is binary."),
+    Part(
+        "secure_file",
+        "/secure_files",
+        "Their contents are not carried.",
+        "Download them, add them here by the API.",
+    ),
     Part("freeze_period", "/freeze_periods", _CI_ONLY, "Write it as `rules` of the deployments.", "freeze_start"),
     Part("protected_environment", "/protected_environments", _ACCESS, "Protect it here by the API."),
     Part(
