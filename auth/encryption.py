@@ -21,6 +21,7 @@ from domain.errors import Invalid
 from settings import Settings
 
 _FORM: Final = re.compile(r"v1\.(?P<key>[0-9a-f]{8})\.(?P<text>[A-Za-z0-9_-]+)")
+_FILE_FORM: Final = re.compile(rb"v1\.(?P<key>[0-9a-f]{8})\.")
 _NONCE: Final = 12
 _KEY_BYTES: Final = 32
 FILE: Final = "secrets.key"
@@ -28,7 +29,7 @@ _HOW: Final = "give the key that this installation was made with: PERDURE_SECRET
 
 
 class Sealer:
-    """Seals and opens texts with the keys of the installation, of which the first one seals."""
+    """Seals and opens texts and files with the keys of the installation, of which the first one seals."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         """`keys` are 32 bytes each, by name, the one that seals first."""
@@ -37,8 +38,7 @@ class Sealer:
 
     def seal(self, text: str, purpose: str) -> str:
         """A text that only this installation can open again, for the same purpose."""
-        nonce = secrets.token_bytes(_NONCE)
-        sealed = nonce + self._keys[self.name].encrypt(nonce, text.encode(), purpose.encode())
+        sealed = self._sealed(text.encode(), purpose)
         return f"v1.{self.name}.{base64.urlsafe_b64encode(sealed).rstrip(b'=').decode()}"
 
     def open(self, sealed: str, purpose: str) -> str:
@@ -46,14 +46,37 @@ class Sealer:
         form = _FORM.fullmatch(sealed)
         if form is None:
             raise Invalid("A secret in the database is damaged: it has not the form of a sealed text.")
-        key = self._keys.get(form["key"])
-        if key is None:
-            raise Invalid(f"A secret was sealed with key {form['key']}, which is not here; {_HOW} {FILE}.")
+        key = self._key(form["key"])
         try:
             content = base64.b64decode(form["text"] + "=" * (-len(form["text"]) % 4), b"-_", validate=True)
             return key.decrypt(content[:_NONCE], content[_NONCE:], purpose.encode()).decode()
         except (InvalidTag, binascii.Error, ValueError) as error:
             raise Invalid(f"A secret in the database is damaged: it cannot be opened for {purpose}.") from error
+
+    def seal_bytes(self, content: bytes, purpose: str) -> bytes:
+        """The same for a file, which stays binary."""
+        return f"v1.{self.name}.".encode() + self._sealed(content, purpose)
+
+    def open_bytes(self, sealed: bytes, purpose: str) -> bytes:
+        """The file again. Raises `Invalid` with a wrong key, or for what was changed or moved."""
+        form = _FILE_FORM.match(sealed)
+        if form is None:
+            raise Invalid("A sealed file is damaged: it has not the form of one.")
+        key, content = self._key(form["key"].decode()), sealed[form.end() :]
+        try:
+            return key.decrypt(content[:_NONCE], content[_NONCE:], purpose.encode())
+        except (InvalidTag, ValueError) as error:
+            raise Invalid(f"A sealed file is damaged: it cannot be opened for {purpose}.") from error
+
+    def _sealed(self, content: bytes, purpose: str) -> bytes:
+        nonce = secrets.token_bytes(_NONCE)
+        return nonce + self._keys[self.name].encrypt(nonce, content, purpose.encode())
+
+    def _key(self, name: str) -> AESGCM:
+        key = self._keys.get(name)
+        if key is None:
+            raise Invalid(f"A secret was sealed with key {name}, which is not here; {_HOW} {FILE}.")
+        return key
 
 
 def open_sealer(settings: Settings) -> Sealer:

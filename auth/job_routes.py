@@ -32,6 +32,7 @@ _ROUTES: Final = (
     _route(_READS, f"{_PROJECT}/repository/commits/[^/]+"),
     _route(_READS, f"{_PROJECT}/repository/files/.+/raw"),
     _route(_READS, rf"{_PROJECT}/merge_requests(/\d+)?"),
+    _route(_READS, rf"{_PROJECT}/secure_files(/\d+(/download)?)?"),
 )
 
 

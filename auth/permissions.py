@@ -29,6 +29,7 @@ class Action(StrEnum):
     READ = "read"
     PUSH = "push"
     RUN = "run"
+    READ_SECURE_FILES = "read secure files"
     ADMINISTER = "administer"
     OWN = "own"
 
@@ -38,6 +39,7 @@ LEVEL_FOR: Final = {
     Action.READ: REPORTER,
     Action.PUSH: DEVELOPER,
     Action.RUN: DEVELOPER,
+    Action.READ_SECURE_FILES: DEVELOPER,
     Action.ADMINISTER: MAINTAINER,
     Action.OWN: OWNER,
 }

@@ -4,3 +4,8 @@
 def trace_key(project_id: int, job_id: int, generation: int) -> str:
     """Where the log of a job lies in the store."""
     return f"projects/{project_id}/jobs/{job_id}/trace-{generation}.log"
+
+
+def secure_file_key(project_id: int, unique: str) -> str:
+    """Where a secure file of a project lies in the store, sealed; `unique` is never used again."""
+    return f"projects/{project_id}/secure_files/{unique}"

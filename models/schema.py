@@ -28,6 +28,7 @@ import models.protected_environments
 import models.protected_refs
 import models.reports
 import models.schedules
+import models.secure_files
 import models.sessions
 import models.sharing
 import models.subscriptions

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
-import structlog
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,9 +16,10 @@ from api.runner.job_access import claims_for, held, holder, job_token, require_r
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from api.stored_file import stored_file
+from api.uploads import give_up
 from auth.job_token import JobClaims, Scope
 from domain.config.reading.durations import parse_expiry
-from domain.errors import Forbidden, Invalid, NotFound, PerdureError, TooLarge, Unavailable
+from domain.errors import Forbidden, Invalid, NotFound, TooLarge, Unavailable
 from domain.size_limits import SizeLimit
 from models.columns import Record
 from models.notifications import REPORTS
@@ -27,8 +27,6 @@ from models.repositories import artifacts, database_time, reports, unused_object
 from storage.objects import Stored
 from storage.reports.content import Content
 from storage.reports.parsers import DOTENV, PARSERS, READ
-
-log = structlog.get_logger()
 
 _ANY: Final = "application/octet-stream"
 _MULTIPART: Final = 4096
@@ -70,7 +68,7 @@ async def upload(job_id: int, request: Request, services: Services) -> JSONRespo
         expire_in = described.get("expire_in", "")
         await _keep(services, claims, _Arrived(kind, file_format, part.filename, key, stored, variables, expire_in))
     except BaseException:
-        await _give_up(services, key)
+        await give_up(services, key)
         raise
     if kind in READ and variables is None:
         await services.notifications.notify(REPORTS)
@@ -172,15 +170,6 @@ def _seconds(wish: str, services: Services) -> float | None:
     if wish:
         return parse_expiry(wish)
     return services.settings.times.artifact_expire_in or None
-
-
-async def _give_up(services: Services, key: str) -> None:
-    """The object, if it came so far, is deleted soon; without the database its key is found after a day."""
-    try:
-        async with services.database.write() as connection:
-            await unused_objects.doom_announced(connection, key)
-    except PerdureError as error:
-        log.warning("an upload that came to nothing is cleared away later", key=key, error=str(error))
 
 
 async def download(job_id: int, request: Request, services: Services) -> Response:

@@ -59,6 +59,7 @@ Pull mirrors | SERVED | P/mirror |
 Repository files | SERVED | P/repository/files |
 Resource groups | SERVED | P/resource_groups |
 Runners | SERVED | /runners P/runners G/runners /user/runners |
+Secure files | SERVED | P/secure_files |
 System hooks | SERVED | /hooks |
 Webhooks of groups | SERVED | G/hooks |
 Webhooks of projects | SERVED | P/hooks |
@@ -140,7 +141,6 @@ Releases of groups | NOT | G/releases | ask each project
 Repository submodules | NOT | P/repository/submodules | commit the new pointer
 Resource events | NOT | P/merge_requests/:iid/resource_label_events P/merge_requests/:iid/resource_state_events \
 P/merge_requests/:iid/resource_milestone_events | see the audit events
-Secure files | NOT | P/secure_files | use variables of type file
 Service accounts | NOT | G/service_accounts /service_accounts | access tokens of groups have accounts of their own
 Sidekiq | NOT | /sidekiq /admin/sidekiq /admin/batched_background_migrations | see docs/metrics.md
 Snippets | NOT | P/snippets /snippets | no part of CI

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.status import COMPLETE
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
-from models.repositories import job_objects, outbox, row_removal
+from models.repositories import job_objects, outbox, row_removal, secure_files
 from models.repositories.job_rows import job
 from models.tables import Project
 
@@ -67,5 +67,6 @@ async def remove_ended(connection: AsyncConnection, project_id: int) -> bool:
 async def remove(connection: AsyncConnection, project_id: int) -> None:
     """Remove the rows; objects of the store are noted as doomed. What others refer to is forgotten there."""
     await job_objects.doom(connection, job.c.project_id == project_id)
+    await secure_files.doom(connection, project_id)
     rules = row_removal.rules_of(project, project.c.id == project_id, "project_id", project_id)
     await row_removal.remove(connection, rules, "project_id")

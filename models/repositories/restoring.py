@@ -17,7 +17,7 @@ from domain.object_keys import trace_key
 from domain.status import COMPLETE, HELD_BY_RUNNER
 from models.columns import table_of
 from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace, TraceChunk
-from models.repositories import leases
+from models.repositories import leases, secure_files
 from models.repositories.installations import BLOCK, continue_after, installation, last_ids
 from models.schedules import PipelineSchedule
 from models.schema import METADATA
@@ -109,13 +109,14 @@ async def _let_runners_come_back(connection: AsyncConnection, now: datetime) -> 
 async def _forget_missing(connection: AsyncConnection, missing: Collection[str]) -> None:
     """No row speaks of an object that is not there.
 
-    An artifact has expired, a log is empty and says so.
+    An artifact has expired, a log is empty and says so, a secure file is gone.
     """
     for keys in _batches(sorted(missing)):
         gone = artifact.c.object_key.in_(keys)
         await connection.execute(update(artifact).where(gone, artifact.c.file_type == "archive").values(object_key=""))
         await connection.execute(delete(artifact).where(gone))
         await _forget_logs(connection, keys)
+        await secure_files.forget_missing(connection, keys)
 
 
 async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None:

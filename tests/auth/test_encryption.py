@@ -69,3 +69,16 @@ def test_keys_can_be_changed_without_losing_a_secret(tmp_path: Path) -> None:
 def test_what_is_no_key_is_refused(tmp_path: Path, key: str) -> None:
     with pytest.raises(Invalid, match="32 bytes"):
         sealer(tmp_path, key)
+
+
+def test_a_file_stays_binary_and_opens_only_for_its_purpose(tmp_path: Path) -> None:
+    mine, content = sealer(tmp_path), bytes(range(256))
+    sealed = mine.seal_bytes(content, "projects/1/a")
+    assert mine.open_bytes(sealed, "projects/1/a") == content
+    assert content[:16] not in sealed
+    changed = sealed[:-1] + bytes([sealed[-1] ^ 1])
+    for what, purpose in ((sealed, "projects/2/a"), (changed, "projects/1/a"), (sealed[:14], "projects/1/a")):
+        with pytest.raises(Invalid, match="cannot be opened for"):
+            mine.open_bytes(what, purpose)
+    with pytest.raises(Invalid, match="form"):
+        mine.open_bytes(content, "projects/1/a")

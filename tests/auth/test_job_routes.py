@@ -22,6 +22,9 @@ PERMITTED = [
     ("GET", "/projects/7/repository/files/src%2Fa.py/raw"),
     ("GET", "/projects/7/merge_requests"),
     ("GET", "/projects/7/merge_requests/3"),
+    ("GET", "/projects/7/secure_files"),
+    ("GET", "/projects/7/secure_files/3"),
+    ("GET", "/projects/7/secure_files/3/download"),
 ]
 REFUSED = [
     ("DELETE", "/projects/7/artifacts"),
@@ -40,6 +43,8 @@ REFUSED = [
     ("GET", "/projects/7/repository/files/a"),
     ("PUT", "/projects/7/repository/files/a"),
     ("PUT", "/projects/7/merge_requests/3"),
+    ("POST", "/projects/7/secure_files"),
+    ("DELETE", "/projects/7/secure_files/3"),
     ("GET", "/projects/7/merge_requests/3/approvals"),
     ("GET", "/projects/7/variables"),
     ("GET", "/user"),

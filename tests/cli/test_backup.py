@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from api.startup import open_services
-from auth.encryption import new_key
+from auth.encryption import new_key, open_sealer
 from cli.backup import Progress, write_backup
 from cli.restore import put_back
 from domain.errors import Invalid, NotFound, Refused
@@ -20,6 +20,7 @@ from models.columns import table_of
 from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace
 from models.repositories import accounts, artifacts, namespaces, projects
 from models.repositories.installations import installation
+from models.secure_files import SecureFile
 from models.session import Database
 from models.tables import Project
 from settings import Settings
@@ -193,6 +194,23 @@ async def test_an_object_that_is_gone_by_then_is_forgotten(kept: Kept) -> None:
     async with database.read() as connection:
         assert await artifacts.available(connection, job_id, artifacts.ARCHIVE) is None
     await database.close()
+
+
+async def test_secure_files_come_back_and_those_whose_content_is_gone_are_forgotten(kept: Kept) -> None:
+    where = f"/api/v4/projects/{kept.site.world.project_id}/secure_files"
+    async with kept.site.client(kept.site.root) as client:
+        for name in ("kept", "gone"):
+            made = await client.post(where, data={"name": name}, files={"file": ("x", name.encode())})
+            assert made.status_code == 201
+    files = table_of(SecureFile)
+    gone = await rows_of(kept.site, select(files).where(files.c.name == "gone"))
+    await ObjectStore.open(kept.settings.store).delete(gone[0].object_key)
+    manifest = await kept.back_up()
+    assert (manifest["objects"], manifest["missing_objects"]) == (1, [gone[0].object_key])
+    await kept.restore()
+    (row,) = await kept.restored(select(files))
+    sealed = b"".join([part async for part in ObjectStore.open(kept.target.store).read(row.object_key)])
+    assert open_sealer(kept.target).open_bytes(sealed, row.object_key) == b"kept"
 
 
 async def test_what_runners_hold_gets_time_and_lost_hand_outs_open_nothing(kept: Kept) -> None:

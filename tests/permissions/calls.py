@@ -44,6 +44,10 @@ def _filled(body: Any, values: Mapping[str, str]) -> Any:
 _FLUSH: Final = b"0000"
 _FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
 _LEVEL: Final = {"access_level": 40}
+_UPLOAD: Final = (
+    b'--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nmore\r\n'
+    b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\r\n--b--\r\n'
+)
 
 PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
@@ -235,6 +239,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /api/v4/projects/{project}/releases/{tag}": {"name": "new"},
     "POST /api/v4/projects/{project}/releases/{tag}/assets/links": {"name": "b", "url": "https://files.example/b"},
     "PUT /api/v4/projects/{project}/releases/{tag}/assets/links/{link_id}": {"link_type": "package"},
+    "POST /api/v4/projects/{project}/secure_files": _UPLOAD,
     "POST /api/v4/user/runners": {"runner_type": "project_type", "project_id": "{project}"},
     "POST /api/v4/projects/{project}/runners": {"runner_id": "{runner_id}"},
     "PUT /api/v4/runners/{runner_id}": {"paused": True},
@@ -260,6 +265,7 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /users/sign_in": _FORM,
     "POST /-/profile/password": _FORM,
     "POST /jwt/auth": _FORM,
+    "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
 }
 
 

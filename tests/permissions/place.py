@@ -222,6 +222,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         await made(f"{base}/protected_tags", name="v*")
         for where, name in ((base, "guarded"), (of_group, "staging")):
             await made(f"{where}/protected_environments", name=name, deploy_access_levels=[{"access_level": 40}])
+        secure = await client.post(f"/api/v4{base}/secure_files", data={"name": "a"}, files={"file": ("a", b"a")})
+        assert secure.status_code == 201, secure.text
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
         pair = {"key": "A", "value": "a"}
         of_hook = {"url": hook_url, "custom_headers": [pair], "url_variables": [pair]}
@@ -262,6 +264,7 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "incoming_id": incoming["id"],
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
+            "file_id": secure.json()["id"],
             "deploy_token": deploy_tokens[base],
             "group_deploy_token": deploy_tokens[of_group],
             "badge_id": badges[base],

@@ -57,6 +57,7 @@ class Place:
     iid: int = 1
     asset: str = "app"
     link_id: int = 1
+    file_id: int = 1
 
 
 def _of_job(method: str, rest: str, **request: Any) -> Door:
@@ -122,6 +123,9 @@ DOORS: Final = (
     _rest("GET", _PROJECT + "/repository/commits/{sha}"),
     _rest("GET", _PROJECT + "/merge_requests"),
     _rest("GET", _PROJECT + "/merge_requests/{iid}"),
+    _rest("GET", _PROJECT + "/secure_files"),
+    _rest("GET", _PROJECT + "/secure_files/{file_id}"),
+    _rest("GET", _PROJECT + "/secure_files/{file_id}/download"),
 )
 """The way to publish a release is last but one of its kind, so that each door opens to a good token in this order."""
 
