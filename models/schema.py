@@ -31,6 +31,7 @@ import models.schedules
 import models.secure_files
 import models.sessions
 import models.sharing
+import models.ssh_keys
 import models.subscriptions
 import models.tables
 import models.triggers

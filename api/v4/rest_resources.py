@@ -87,10 +87,11 @@ Releases | PART | P/releases | evidence; milestones are kept as names
 Repositories | PART | P/repository | changelogs, health
 Search | PART | P/search G/search /search | issues, snippets and wikis; code and commits of many projects at once
 Settings | PART | /application/settings | changing them: they are environment variables, docs/settings.md
+SSH keys | PART | /keys /user/keys /users/:id/keys | SSH: the keys are records, and open nothing
 Statistics | PART | /application/statistics | what counts things that are not here
 Tags | PART | P/repository/tags | signatures
 Templates | PART | /templates P/templates | any but those of CI/CD configurations
-Users | PART | /user /users | changing emails and status, keys, following, preferences, removal
+Users | PART | /user /users | changing emails and status, following, preferences, removal
 Validate `.gitlab-ci.yml` | PART | P/ci/lint | without a project, which GitLab has removed too
 OpenAPI document | OWN | /openapi.json | GitLab's is a file; this one is made of the routes
 Pull requests and pushes of other forges | OWN | P/incoming_hooks | their webhooks start pipelines
@@ -119,12 +120,12 @@ External status checks | NOT | P/external_status_checks P/merge_requests/:iid/st
 Feature flags | NOT | P/feature_flags P/feature_flags_user_lists /feature_flags | no part of CI
 Freeze periods | NOT | P/freeze_periods | use rules and schedules
 Geo | NOT | /geo_nodes /geo_sites /geo | pods share one database instead
+GPG keys | NOT | /user/gpg_keys /users/:id/gpg_keys | signatures are not checked
 Import and export | NOT | P/export P/import P/export_relations G/export /import | `perdure import` and `perdure backup`
 Invitations | NOT | P/invitations G/invitations | administrators make accounts
 Issue boards | NOT | P/boards G/boards | planning is no part of CI
 Issues | NOT | P/issues G/issues /issues P/issues_statistics G/issues_statistics /issues_statistics | no part of CI
 Iterations | NOT | P/iterations G/iterations | planning is no part of CI
-Keys | NOT | /keys /user/keys /user/gpg_keys /users/:id/keys /users/:id/gpg_keys | there is no SSH
 LDAP and SAML | NOT | G/ldap_group_links G/saml_group_links G/saml /ldap /scim | people sign in by OpenID Connect
 Plan limits | NOT | /licenses /application/plan_limits | there are no plans
 Member roles | NOT | G/member_roles /member_roles | the five access levels

@@ -44,6 +44,7 @@ def _filled(body: Any, values: Mapping[str, str]) -> Any:
 _FLUSH: Final = b"0000"
 _FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
 _LEVEL: Final = {"access_level": 40}
+_KEY: Final = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 _UPLOAD: Final = (
     b'--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nmore\r\n'
     b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\r\n--b--\r\n'
@@ -68,6 +69,9 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/access_tokens": {"token_id": "{project_token}"},
     "/api/v4/groups/{group}/access_tokens": {"token_id": "{group_token}"},
     "/api/v4/users/{user_id}/impersonation_tokens": {"token_id": "{personal_token}"},
+    "/api/v4/user/keys": {"key_id": "{ssh_key}"},
+    "/api/v4/users/{user_id}/keys": {"key_id": "{ssh_key}"},
+    "/api/v4/keys": {"key_id": "{ssh_key}"},
     "/api/v4/projects/{project}/deploy_tokens": {"token_id": "{deploy_token}"},
     "/api/v4/groups/{group}/badges": {"badge_id": "{group_badge}"},
     "/{path}/badges": {"ref": "main"},
@@ -142,6 +146,8 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/users/{user_id}/personal_access_tokens": {"name": "x", "scopes": ["api"]},
     "POST /api/v4/users/{user_id}/impersonation_tokens": {"name": "x", "scopes": ["api"]},
     "POST /api/v4/user/personal_access_tokens": {"name": "x", "scopes": ["api"]},
+    "POST /api/v4/user/keys": {"title": "x", "key": _KEY},
+    "POST /api/v4/users/{user_id}/keys": {"title": "x", "key": _KEY},
     "POST /api/v4/projects/{project}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
     "POST /api/v4/groups/{group}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
     "POST /api/v4/projects/{project}/deploy_tokens": {"name": "x", "scopes": ["read_repository"]},
@@ -253,6 +259,7 @@ QUERIES: Final[Mapping[str, str]] = {
     "GET /api/v4/projects/{project}/search": "scope=users&search=x",
     "GET /api/v4/projects/{project}/badges/render": "link_url=https://a.example/b&image_url=https://a.example/b",
     "GET /api/v4/groups/{group}/badges/render": "link_url=https://a.example/b&image_url=https://a.example/b",
+    "GET /api/v4/keys": "fingerprint=SHA256:none",
     "GET /api/v4/projects/{project}/repository/compare": "from=main&to=fix",
     "GET /api/v4/projects/{project}/repository/files/{file_path}": "ref=main",
     "GET /api/v4/projects/{project}/repository/files/{file_path}/blame": "ref=main",

@@ -225,6 +225,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         secure = await client.post(f"/api/v4{base}/secure_files", data={"name": "a"}, files={"file": ("a", b"a")})
         assert secure.status_code == 201, secure.text
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
+        public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + ("B" if side == "own" else "C") * 43
+        ssh_key = await made(f"/users/{member.id}/keys", title="laptop", key=public)
         pair = {"key": "A", "value": "a"}
         of_hook = {"url": hook_url, "custom_headers": [pair], "url_variables": [pair]}
         hooks = {where: (await made(f"{where}/hooks", **of_hook))["id"] for where in (base, of_group, "")}
@@ -265,6 +267,7 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
             "file_id": secure.json()["id"],
+            "ssh_key": ssh_key["id"],
             "deploy_token": deploy_tokens[base],
             "group_deploy_token": deploy_tokens[of_group],
             "badge_id": badges[base],
