@@ -23,6 +23,7 @@ SECURITY: Final = {
 NOTICES: Final = {
     "kept": "Your request is kept and will be carried out in a moment; this page shows it as soon as it happens.",
     "password": "Your password is changed.",
+    "revoked": "The access token is revoked.",
 }
 """What `?notice=` may say."""
 

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from api.pages import (
+    access_tokens,
     api_document,
     assets,
     badges,
@@ -30,6 +31,7 @@ for part in (
     sign_in,
     oidc,
     profile,
+    access_tokens,
     home,
     new_pipeline,
     pipelines,

@@ -69,6 +69,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/access_tokens": {"token_id": "{project_token}"},
     "/api/v4/groups/{group}/access_tokens": {"token_id": "{group_token}"},
     "/api/v4/users/{user_id}/impersonation_tokens": {"token_id": "{personal_token}"},
+    "/-/profile/personal_access_tokens": {"token_id": "{personal_token}"},
     "/api/v4/user/keys": {"key_id": "{ssh_key}"},
     "/api/v4/users/{user_id}/keys": {"key_id": "{ssh_key}"},
     "/api/v4/keys": {"key_id": "{ssh_key}"},
@@ -146,6 +147,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/users/{user_id}/personal_access_tokens": {"name": "x", "scopes": ["api"]},
     "POST /api/v4/users/{user_id}/impersonation_tokens": {"name": "x", "scopes": ["api"]},
     "POST /api/v4/user/personal_access_tokens": {"name": "x", "scopes": ["api"]},
+    "POST /-/profile/personal_access_tokens": b"name=x&scopes=read_user",
     "POST /api/v4/user/keys": {"title": "x", "key": _KEY},
     "POST /api/v4/users/{user_id}/keys": {"title": "x", "key": _KEY},
     "POST /api/v4/projects/{project}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
@@ -271,6 +273,7 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /{path}/-/pipelines": _FORM,
     "POST /users/sign_in": _FORM,
     "POST /-/profile/password": _FORM,
+    "POST /-/profile/personal_access_tokens": _FORM,
     "POST /jwt/auth": _FORM,
     "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
 }
