@@ -85,6 +85,19 @@ def test_what_is_decided_stays_so_however_the_log_goes_on(parts: list[bytes], da
     assert KNOWN.masked(log[:size])[:decided] == KNOWN.masked(log)[:decided]
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    value=st.lists(st.sampled_from([b"a", b"aab", b"aabaa" * 9]), min_size=1, max_size=12).map(b"".join),
+    before=st.lists(st.sampled_from([b"a", b"b", b"aab" * 20, b"aabaa" * 9]), max_size=4).map(b"".join),
+    data=st.data(),
+)
+def test_the_open_end_is_the_longest_that_may_become_a_value(value: bytes, before: bytes, data: st.DataObject) -> None:
+    """Also where the value repeats itself, and far more than a few ends have to be compared."""
+    log = before + value[: data.draw(st.integers(0, len(value)))]
+    starts = (start for start in range(max(0, len(log) - len(value) + 1), len(log)) if value.startswith(log[start:]))
+    assert Secrets([value], prefixes=()).open_end(log) == min(starts, default=len(log))
+
+
 @pytest.mark.parametrize("secret", ["correct horse", "p@ss/word+1?", "\u00fcml\u00e4ut & so"])
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc", "user:"])
 @pytest.mark.parametrize("after", ["", "\n", "xyz!"])
