@@ -44,6 +44,7 @@ async def test_python_gitlab_adds_lists_downloads_and_removes_files(site: Site) 
 
     async with serving(site) as url:
         document = await asyncio.to_thread(talk, url)
+    assert len(await objects(site)) == 1, "the content of a removed file is removed"
     assert {name: value for name, value in document.items() if name not in {"id", "project_id", "created_at"}} == {
         "name": "app.jks",
         "checksum": hashlib.sha256(CONTENT).hexdigest(),
