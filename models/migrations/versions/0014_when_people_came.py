@@ -6,7 +6,7 @@ from alembic import op
 import models.columns
 
 revision = '0014'
-down_revision = '0011'
+down_revision = '0013'
 branch_labels = None
 depends_on = None
 

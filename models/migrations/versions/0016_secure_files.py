@@ -7,7 +7,7 @@ from alembic import op
 import models.columns
 
 revision = '0016'
-down_revision = '0011'
+down_revision = '0015'
 branch_labels = None
 depends_on = None
 
