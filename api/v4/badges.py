@@ -160,8 +160,9 @@ def _routes_of(prefix: str, access: _Access, access_to_change: _Access) -> APIRo
         link_url: str, image_url: str, services: ServicesDep, planning: PlanningAccess = Depends(access)
     ) -> dict[str, Any]:
         """What the addresses of a badge would be."""
-        addresses = [checked_address(link_url, "link_url"), checked_address(image_url, "image_url")]
-        return _addresses(*addresses, await _facts(services, planning, addresses))
+        checked_address(link_url, "link_url")
+        checked_address(image_url, "image_url")
+        return _addresses(link_url, image_url, await _facts(services, planning, (link_url, image_url)))
 
     @router.get("/{badge_id}")
     async def get_badge(
