@@ -23,18 +23,6 @@ from temporalio.service import RPCError
 
 from activities.commit_reports import ReportActivities
 from activities.hooks.deliveries import HookActivities
-from activities.loops.archiver import Archiver
-from activities.loops.artifacts import ArtifactLoop
-from activities.loops.environments import EnvironmentLoop
-from activities.loops.invariants import InvariantLoop
-from activities.loops.reconciler import Reconciler
-from activities.loops.relay import Relay
-from activities.loops.removals import RemovalLoop
-from activities.loops.reports import ReportLoop
-from activities.loops.retention import RetentionLoop
-from activities.loops.schedules import ScheduleKeeper
-from activities.loops.sweeper import Sweeper
-from activities.loops.telling import Telling
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
@@ -43,18 +31,30 @@ from activities.temporal_client import connect
 from activities.temporal_runtime import counting_runtime
 from activities.temporal_worker import make_telling_worker, make_worker, prepare_namespace
 from api.app import create_app
-from api.bridges.loop import BridgeLoop
 from api.exposing import tell_metrics
-from api.hooks.loop import PullRequestLoop
 from api.listeners import listeners
-from api.merge_requests.loop import MergeLoop
-from api.mirrors.loop import MirrorLoop
-from api.push import finish_abandoned, sweep_repositories
-from api.schedules.loop import TickLoop
 from api.services import Services
 from api.startup import close_services, open_services
-from api.subscriptions.loop import SubscriptionLoop
+from application.pushes.push import finish_abandoned, sweep_repositories
 from domain.errors import Invalid, PerdureError
+from loops.archiver import Archiver
+from loops.artifacts import ArtifactLoop
+from loops.bridges import BridgeLoop
+from loops.delivery_starter import Telling
+from loops.environments import EnvironmentLoop
+from loops.invariants import InvariantLoop
+from loops.merge_requests import MergeLoop
+from loops.mirrors import MirrorLoop
+from loops.pull_requests import PullRequestLoop
+from loops.reconciler import Reconciler
+from loops.relay import Relay
+from loops.removals import RemovalLoop
+from loops.reports import ReportLoop
+from loops.retention import RetentionLoop
+from loops.schedule_ticks import TickLoop
+from loops.schedules import ScheduleKeeper
+from loops.subscriptions import SubscriptionLoop
+from loops.sweeper import Sweeper
 from models.clock import system_clock
 from models.repositories import installations
 from outbound.addresses import public_or_within

@@ -10,15 +10,16 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
-from api.deploy_token_access import deploy_token_of, is_deploy_token
-from api.deps import ProjectAccess, ServicesDep, access_to, caller_by_token, key_of
+from api.deps import ServicesDep, caller_by_token, key_of
 from api.git_metrics import git_answer, measured
-from api.job_callers import user_of
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
-from api.push import receive
 from api.refused_secrets import UNAUTHORIZED, refused_git
-from api.runner.job_access import claims_for, held
 from api.services import Services
+from application.access import ProjectAccess, access_to
+from application.accounts.deploy_token_access import deploy_token_of, is_deploy_token
+from application.jobs.job_access import claims_for, held
+from application.jobs.job_callers import user_of
+from application.pushes.push import receive
 from auth.job_token import PREFIX, Scope, scope_of
 from auth.permissions import LEVEL_FOR, LEVEL_NAMES, NOBODY, Action, Caller, require
 from auth.scopes import Use, require_scope

@@ -20,11 +20,10 @@ from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.shown_tokens import shown_by
+from application.limits.windows import Windows
 from domain.client_network import network_of
 from settings import RateLimits
 
-WINDOW: Final = 60.0
-"""Seconds in which calls are counted."""
 _REMEMBERED: Final = 20_000
 _PREFIX: Final = "/api/v4/"
 _AUTHENTICATED: Final = "throttle_authenticated_api"
@@ -32,14 +31,6 @@ _OWN: Final = b"ratelimit-name"
 _UNAUTHENTICATED: Final = "throttle_unauthenticated_api"
 _IS_KNOWN: Final = "perdure.caller_is_known"
 """Where the scope of a request holds what notes that its token is somebody's."""
-
-
-@dataclass(slots=True)
-class _Count:
-    """The calls of a window that began at a moment (monotonic seconds)."""
-
-    began: float
-    calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +66,6 @@ def rate_headers(name: str, limit: int, observed: int, reset_in: float, resets_a
         **({"Retry-After": max(1, round(reset_in))} if observed > limit else {}),
     }
     return {name: str(value) for name, value in values.items()}
-
-
-class Windows:
-    """Counts things by key in windows of a minute, of which it remembers the newest."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` gives monotonic seconds."""
-        self._clock = clock
-        self._counts: OrderedDict[bytes, _Count] = OrderedDict()
-
-    def note(self, key: bytes) -> tuple[int, float]:
-        """Count one more; how many there are in the window, and in how many seconds it ends."""
-        now = self._clock()
-        count = self._counts.pop(key, None)
-        if count is None or now - count.began >= WINDOW:
-            count = _Count(now)
-        self._counts[key] = count
-        if len(self._counts) > _REMEMBERED:
-            self._counts.popitem(last=False)
-        count.calls += 1
-        return count.calls, count.began + WINDOW - now
 
 
 class Throttle:

@@ -15,12 +15,12 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
-from api.deploy_token_access import deploy_token_of, is_deploy_token
 from api.deps import ServicesDep, caller_by_token
-from api.job_callers import user_of
 from api.runner.body import SMALL, json_object, text
-from api.runner.job_access import claims_for, held
 from api.services import Services
+from application.accounts.deploy_token_access import deploy_token_of, is_deploy_token
+from application.jobs.job_access import claims_for, held
+from application.jobs.job_callers import user_of
 from auth.job_token import PREFIX, JobClaims, Scope, scope_of
 from auth.permissions import LEVEL_FOR, NOBODY, Action, Caller, level_of
 from auth.registry_token import LIFETIME, SERVICE, registry_token

@@ -8,8 +8,6 @@ from typing import Any, Final
 import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.action_limits import ActionLimits
-from api.compiler_pool import compiler_pool
 from api.refusals import Refusals
 from api.runner.asked_together import AskedTogether
 from api.runner.claimed_together import AT_ONCE, hand_out_jobs
@@ -20,6 +18,8 @@ from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
 from api.v4.log_reads import LogReads
+from application.configurations.compiler_pool import compiler_pool
+from application.limits.actions import ActionLimits
 from auth.encryption import Sealer, open_sealer
 from auth.job_token import JobTokens
 from auth.key_ring import Purpose, open_ring

@@ -10,7 +10,7 @@ from pathlib import PurePath
 import pytest
 
 KINDS = ("sqlite", "postgresql")
-DOORS = frozenset({"api", "cli", "oidc", "security"})
+DOORS = frozenset({"api", "application", "cli", "oidc", "security"})
 """Folders of `tests/` whose tests take turns, unless they are marked with `both_databases`."""
 
 

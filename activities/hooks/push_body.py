@@ -11,7 +11,7 @@ _NOTHING: Final = "0"
 
 
 def push_body(row: Record, around: Around, url: str) -> dict[str, Any]:
-    """The body for a ref that was pushed; commits were noted when it was (`api.push_events`)."""
+    """The body for a ref that was pushed; commits were noted when it was (`application.pushes.push_events`)."""
     facts, user = row.facts, around.users.get(row.user_id)
     page = f"{url}/{around.project.full_path}"
     kind = "push" if row.kind == Event.PUSH else "tag_push"

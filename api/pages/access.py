@@ -4,8 +4,9 @@ from typing import Annotated, Final
 
 from fastapi import Depends
 
-from api.deps import CallerDep, ProjectAccess, ServicesDep, access_to
+from api.deps import CallerDep, ServicesDep
 from api.pages.project_paths import CONVERTOR
+from application.access import ProjectAccess, access_to
 
 
 async def project_of_page(path: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:

@@ -2,7 +2,7 @@
 
 from fastapi.responses import RedirectResponse
 
-from api.operations import Asked
+from application.pipelines.operations import Asked
 
 
 def after(asked: Asked, address: str) -> RedirectResponse:

@@ -5,11 +5,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from api.deps import CallerDep, ServicesDep, viewer_of
+from api.deps import CallerDep, ServicesDep
 from api.pages.live import event_stream
 from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
 from api.services import Services
+from application.access import viewer_of
 from auth.permissions import Caller
 from models.repositories import accounts, jobs, runners
 from models.repositories.listings import ProjectFilter, newest_pipelines, projects

@@ -4,10 +4,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deploying import require_deploying_job
-from api.deps import ProjectAccess, ServicesDep, access_to
-from api.downstream_pipelines import downstream_of
+from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.asking import after
 from api.pages.job_log import first_window
@@ -22,6 +19,10 @@ from api.v4.asking import ask_or_leave
 from api.v4.job_log import log_of
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
+from application.access import ProjectAccess, access_to
+from application.audit import record
+from application.bridges.downstream_pipelines import downstream_of
+from application.environments.deploying import require_deploying_job
 from auth.permissions import require_admin
 from domain.config.plan import When
 from domain.messages import Operation

@@ -8,20 +8,21 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from api.ci_variables import reaching
-from api.compiling import Compilation
-from api.config_sources import ConfigSources
-from api.deps import ProjectAccess, ServicesDep
-from api.event_context import event_context
+from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.responses import page
-from api.pipeline_creation import create_pipeline, with_commit
-from api.project_config import configuration_of
 from api.services import Services
 from api.v4.origin import require_our_pages
 from api.v4.parameters import parameters
-from api.v4.pipelines import find_ref
+from application.access import ProjectAccess
+from application.configurations.compiling import Compilation
+from application.configurations.config_sources import ConfigSources
+from application.configurations.project_config import configuration_of
+from application.pipelines.ci_variables import reaching
+from application.pipelines.creation import create_pipeline, with_commit
+from application.pipelines.event_context import event_context
+from application.pipelines.refs import find_ref
 from auth.permissions import Action
 from domain.ci_variables import KEY
 from domain.config.form import FormField, input_fields, variable_fields

@@ -10,8 +10,8 @@ from api.deps import ServicesDep, address_of
 from api.errors import status_of
 from api.pages.sessions import sign_in_as
 from api.pages.sign_in import inside, sign_in_page
-from api.provided_accounts import account_of
 from api.services import Services
+from application.accounts.provided_accounts import account_of
 from auth.oidc.login_attempt import COOKIE, LIFETIME, LoginAttempt, issue_attempt, new_attempt, read_attempt
 from auth.oidc.profile import profile_of
 from auth.oidc.provider import CALLBACK, Provider

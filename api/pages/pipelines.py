@@ -6,8 +6,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 
-from api.deps import ProjectAccess, ServicesDep, access_to
-from api.downstream_pipelines import downstream_of, visible
+from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.asking import after
 from api.pages.home import Number
@@ -19,6 +18,8 @@ from api.v4.access import Id
 from api.v4.asking import ask_or_leave
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
+from application.access import ProjectAccess, access_to
+from application.bridges.downstream_pipelines import downstream_of, visible
 from auth.permissions import LEVEL_FOR, Action
 from domain.messages import Operation
 from domain.operations import CANCELABLE

@@ -5,12 +5,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from api.audit import record
 from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import NOTICES, page
 from api.pages.sessions import begin_session
-from api.proof_of_identity import proven
 from api.v4.origin import require_our_pages
+from application.accounts.proof_of_identity import proven
+from application.audit import record
 from auth.passwords import LONGEST, SHORTEST, fault_of
 from auth.permissions import Caller
 from models.repositories import accounts, sessions

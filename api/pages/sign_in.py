@@ -8,9 +8,9 @@ from fastapi.responses import RedirectResponse, Response
 from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import page
 from api.pages.sessions import sign_in_as
-from api.proof_of_identity import proven
 from api.services import Services
 from api.v4.origin import require_our_pages
+from application.accounts.proof_of_identity import proven
 from auth.permissions import NOBODY
 from auth.session_token import COOKIE, read_session
 from domain.errors import Unauthenticated

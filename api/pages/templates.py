@@ -10,8 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from api.pages.assets import asset_path
-from api.v4.representation.moments import moment
 from api.v4.representation.statuses import SHOWN, shown_job, shown_pipeline
+from domain.moments import moment
 
 
 def stamp(value: datetime | None) -> Markup:

@@ -12,11 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.runner.artifact_types import LIMITS, artifact_type, check, limit_of, too_large
 from api.runner.body import flag
-from api.runner.job_access import claims_for, held, holder, job_token, require_running
+from api.runner.job_access import job_token
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from api.stored_file import stored_file
 from api.uploads import give_up
+from application.jobs.job_access import claims_for, held, holder, require_running
 from auth.job_token import JobClaims, Scope
 from domain.config.reading.durations import parse_expiry
 from domain.errors import Forbidden, Invalid, NotFound, TooLarge, Unavailable

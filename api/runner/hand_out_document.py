@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.ci_variables import opened
 from api.runner import payload
-from api.runner.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies, with_dotenv
 from api.runner.hand_out_tokens import archive_token, hand_out_token
 from api.runner.payload_artifacts import dependency
 from api.runner.payload_deploy_token import deploy_variables
 from api.runner.payload_id_tokens import id_tokens
-from api.runner.payload_variables import job_variables
 from api.runner.runner_features import fail_unsupported
 from api.services import Services
+from application.jobs.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies, with_dotenv
+from application.jobs.variables import job_variables
+from application.pipelines.ci_variables import opened
 from domain.errors import NotFound
 from domain.status import Status
 from git.ref_presence import has_ref

@@ -12,9 +12,9 @@ import orjson
 from api.runner.payload_artifacts import artifacts, dependency
 from api.runner.payload_cache import caches
 from api.runner.payload_images import image, services
-from api.runner.payload_registry import registry_credentials
 from api.runner.payload_secrets import secrets
-from api.runner.payload_variables import is_protected, job_variables, repository_url, variable_document
+from application.jobs.registry import registry_credentials
+from application.jobs.variables import is_protected, job_variables, repository_url, variable_document
 from domain.ref_names import full_ref
 from domain.runner_features import MERGE_REQUEST_REFS
 from domain.variables import JobVariable

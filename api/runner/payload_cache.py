@@ -1,14 +1,14 @@
 """The caches of a job as its runner gets them (reference: CI YAML, section 6; runner protocol, sections 6.3 and 9).
 
 The runner stores caches by key and expands the variables of a key. Keys that are named after files are text already
-(`api.cache_keys`). What is added here is whether the ref is protected, so that a job of an unprotected branch cannot
-leave something behind for one of a protected branch.
+(`application.pipelines.cache_keys`). What is added here is whether the ref is protected, so that a job of an
+unprotected branch cannot leave something behind for one of a protected branch.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from api.runner.payload_variables import expanded_text
+from application.jobs.variables import expanded_text
 from domain.variables import JobVariable
 
 _SUFFIXES: Final = {True: "protected", False: "non_protected"}

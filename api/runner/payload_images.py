@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from api.runner.payload_variables import variable_document
+from application.jobs.variables import variable_document
 from domain.variables import JobVariable
 
 

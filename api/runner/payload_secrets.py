@@ -7,7 +7,7 @@ in variables. Reference: CI YAML, section 6 (`secrets`); runner protocol, sectio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from api.runner.payload_variables import expanded_text
+from application.jobs.variables import expanded_text
 from domain.variables import JobVariable
 
 _SERVERS: Final[Mapping[str, Mapping[str, str]]] = {

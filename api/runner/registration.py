@@ -7,10 +7,10 @@ from fastapi.responses import JSONResponse
 
 from api.runner.body import flag, json_limit, json_object, text
 from api.runner.runner_access import authenticated_runner, note_contact, shown_token
-from api.runner_tokens import IssuedToken, add_runner, renew_token
-from api.runner_wishes import RunnerWishes
 from api.services import Services
 from api.v4.parameters import validated
+from application.runners.parameters import RunnerWishes
+from application.runners.tokens import IssuedToken, add_runner, renew_token
 from auth.secret_token import digest
 from domain.errors import Forbidden, Invalid, NotFound
 from models.notifications import RUNNERS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from api.runner.asked_together import AskedTogether
-from api.runner.job_access import named, require_running
+from application.jobs.job_access import named, require_running
 from auth.job_token import JobClaims
 from domain.errors import OutOfOrder, PerdureError, Unavailable
 from models.columns import Record

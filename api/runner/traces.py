@@ -7,10 +7,11 @@ from fastapi import Request, Response
 from starlette.background import BackgroundTask
 
 from api.runner.body import limited_body
-from api.runner.job_access import claims_for, held, job_token
+from api.runner.job_access import job_token
 from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
 from api.runner.trace_writer import Chunk
 from api.services import Services
+from application.jobs.job_access import claims_for, held
 from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.size_limits import of_installation

@@ -11,10 +11,11 @@ from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.runner.body import json_limit, json_object, number, text
-from api.runner.job_access import claims_for, held, holder, holder_now, in_grace, job_token, require_running
-from api.runner.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
+from api.runner.job_access import holder_now, job_token
 from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
 from api.services import Services
+from application.jobs.job_access import claims_for, held, holder, in_grace, require_running
+from application.releases.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
 from auth.job_token import MAKES_RELEASE, JobClaims, Scope
 from domain.errors import Invalid, Refused, TraceMismatch
 from domain.status import COMPLETE, Status

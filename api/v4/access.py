@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Path
 
-from api.deps import CallerDep, ProjectAccess, ServicesDep, access_to
+from api.deps import CallerDep, ServicesDep
 from api.v4.encoded_paths import decoded
+from application.access import ProjectAccess, access_to
 from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import NotFound, Unauthenticated

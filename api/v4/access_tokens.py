@@ -15,19 +15,20 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep, ProjectDep
 from api.v4.groups import GroupAccess, GroupDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.moments import moment
+from application.access import ProjectAccess
+from application.audit import record
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from auth.scopes import OF_PROJECTS, Scope, checked_scopes
 from auth.secret_token import PERSONAL, digest, plain_token
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import access_tokens, accounts, members
 from models.repositories.access_tokens import TokenFilter

@@ -10,14 +10,15 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.merge_requests import any_approver_rule
+from application.access import ProjectAccess
+from application.audit import record
 from auth.permissions import Action
 from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound
 from models.repositories import projects

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from api.deps import ProjectAccess
 from api.services import Services
+from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from models.columns import Record

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from fastapi.responses import JSONResponse
 
-from api.operations import Asked, ask
 from api.services import Services
+from application.pipelines.operations import Asked, ask
 from domain.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
 from domain.errors import NotFound, Refused
 from domain.messages import Answer, Operation

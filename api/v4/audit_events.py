@@ -10,8 +10,8 @@ from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.groups import GroupDep
 from api.v4.pagination import Paging, PagingDep
-from api.v4.representation.moments import moment
 from auth.permissions import Action, GroupAction, require_admin
+from domain.moments import moment
 from models.repositories import audit
 from models.repositories.paging import slice_of
 

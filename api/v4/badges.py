@@ -8,13 +8,14 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from api.deps import ServicesDep, viewer_of
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.groups import GroupDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.planning_access import PlanningAccess, planning_of_group, planning_of_project
+from application.access import viewer_of
 from auth.permissions import REPORTER, Action, GroupAction
 from domain.badges import BadgeFacts, checked_address, names_in, rendered
 from domain.errors import Forbidden, Invalid, NotFound

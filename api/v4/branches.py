@@ -6,16 +6,16 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
-from api.committing import branch_ref, new_branch_ref
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
-from api.push import update_refs
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repository_access import RepositoryAccess, RepositoryDep
 from api.v4.representation.refs import BranchStanding
 from api.v4.representation.refs import branch as shown
+from application.pushes.committing import branch_ref, new_branch_ref
+from application.pushes.push import update_refs
 from auth.permissions import DEVELOPER, LEVEL_FOR, Action
 from domain.config.rules.patterns import Patterns
 from domain.errors import Invalid, NotFound, Refused

@@ -11,9 +11,9 @@ from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repository_access import CommitDep, RepositoryDep
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
 from domain.errors import Forbidden, Invalid
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import accounts, commit_comments, relations
 from models.repositories.paging import slice_of

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from api.committing import WantedCommit, advance, commit_files, existing_head, signature_of
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.commits import detailed
 from api.v4.parameters import Optionals, given
 from api.v4.repository_access import CommitDep, RepositoryAccess, RepositoryDep
+from application.pushes.committing import WantedCommit, advance, commit_files, existing_head, signature_of
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
 from git.commit import Commit

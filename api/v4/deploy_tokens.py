@@ -12,19 +12,19 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 
-from api.audit import record
-from api.deploy_token_access import OF_JOBS, purpose_of
 from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.groups import GroupDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.moments import moment
+from application.accounts.deploy_token_access import OF_JOBS, purpose_of
+from application.audit import record
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from auth.scopes import OF_DEPLOYMENT, checked_scopes
 from auth.secret_token import DEPLOY, digest, plain_token
 from domain.errors import Invalid
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import deploy_tokens
 from models.repositories.audit import Entity, Happened

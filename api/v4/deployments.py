@@ -12,9 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deploying import require_deploy
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.jobs import shown_jobs
@@ -22,6 +20,9 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.repository_access import RepositoryAccess, RepositoryDep
 from api.v4.representation.environments import deployment as shown
+from application.access import ProjectAccess
+from application.audit import record
+from application.environments.deploying import require_deploy
 from auth.permissions import Action
 from domain.environment_variables import environment_slug, guessed_tier
 from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api.deploying import require_deploy
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
@@ -14,6 +13,7 @@ from api.v4.deployments import presented
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.environments import environment as shown
+from application.environments.deploying import require_deploy
 from auth.permissions import Action
 from domain.environment_variables import environment_slug, guessed_tier
 from domain.errors import Forbidden, Invalid

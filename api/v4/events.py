@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
-from api.deps import CallerDep, ServicesDep, viewer_of
+from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import KnownCallerDep, SeenProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import Paging, PagingDep
 from api.v4.representation.events import event as shown
+from application.access import viewer_of
 from auth.permissions import Caller
 from domain.contributions import TARGETS, Action
 from domain.decimal_number import decimal_number

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import Field
 
-from api.committing import WantedCommit, commit_files
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.services import Services
@@ -19,6 +18,7 @@ from api.v4.parameters import Optionals, given
 from api.v4.repository_access import RepositoryAccess, RepositoryDep
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.streaming import download
+from application.pushes.committing import WantedCommit, commit_files
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
 from git.blame import blame

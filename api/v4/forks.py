@@ -8,8 +8,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from api.audit import record
-from api.deps import ServicesDep, viewer_of
+from api.deps import ServicesDep
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.groups import Visibility
 from api.v4.names import PathName
@@ -17,6 +16,8 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.project_documents import documents, project_page
 from api.v4.projects import namespace_for
+from application.access import viewer_of
+from application.audit import record
 from auth.permissions import OWNER
 from domain.errors import Invalid, Refused
 from git.fetching import copied

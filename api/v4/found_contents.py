@@ -4,13 +4,13 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
-from api.deps import ProjectAccess
 from api.services import Services
 from api.v4.pagination import Paging
 from api.v4.repository_access import RepositoryAccess
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.notes import AroundNotes, people_of
 from api.v4.representation.notes import note as shown_note
+from application.access import ProjectAccess
 from auth.permissions import NoteAction, may_note
 from domain.errors import NotFound
 from git.searching import FoundFile, commits_with, files_with, first_places

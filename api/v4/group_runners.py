@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 from api.v4.groups import GroupDep
 from api.v4.pagination import PagingDep
-from api.v4.registration_tokens import renewed
 from api.v4.runner_list import RunnerListDep, listed
+from application.runners.registration_tokens import renewed
 from auth.permissions import GroupAction
 from models.repositories import runner_listings
 from models.repositories.registration_tokens import scope_of_group

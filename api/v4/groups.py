@@ -7,20 +7,22 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api import project_removal
-from api.audit import record
-from api.deps import CallerDep, ServicesDep, viewer_of
+from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.encoded_paths import decoded
-from api.v4.names import PathName, checked_path, checked_top_path, path_from
+from api.v4.names import PathName
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.project_documents import project_page
 from api.v4.representation.projects import group, namespace
+from application.access import viewer_of
+from application.audit import record
+from application.projects import removal
 from auth.permissions import GUEST, OWNER, Caller, GroupAction, is_open, require_in_group, require_known
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound
+from domain.path_names import checked_path, checked_top_path, path_from
 from models.repositories import members, namespaces
 from models.repositories.audit import Entity, Happened
 from models.repositories.listings import NamespaceFilter, ProjectFilter
@@ -183,7 +185,7 @@ async def change_group(
 async def remove_group(found: GroupDep, services: ServicesDep) -> dict[str, str]:
     """Remove a group with all groups, projects and runners in it; its owners may. What runs is canceled first."""
     found.require(GroupAction.OWN)
-    await project_removal.remove_group(services, found.caller, found.row)
+    await removal.remove_group(services, found.caller, found.row)
     return {"message": "202 Accepted"}
 
 

@@ -9,14 +9,14 @@ import orjson
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
-from api.action_limits import Limited
 from api.deps import ServicesDep
-from api.hook_tests import sample, sample_of_many, sample_of_system, send
 from api.services import Services
 from api.v4.access import Id
 from api.v4.hook_holders import PLACES, Access, HookAccess, hook_of, of_instance
 from api.v4.pagination import PagingDep
 from api.v4.representation.hooks import hook_event as shown
+from application.hooks.hook_tests import sample, sample_of_many, sample_of_system, send
+from application.limits.actions import Limited
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid
 from domain.hooks import Event, HookScope, flags_of

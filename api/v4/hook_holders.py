@@ -7,14 +7,14 @@ from typing import Any, Final, TypeAlias
 from fastapi import Depends
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
 from api.deps import CallerDep, ServicesDep
-from api.hook_secrets import opened_map
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.groups import GroupDep
 from api.v4.representation.hooks import hook as shown
 from api.v4.variables import INSTANCE
+from application.audit import record
+from application.hooks.secrets import opened_map
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from models.repositories import hooks
 from models.repositories.audit import Entity, Happened

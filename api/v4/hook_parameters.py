@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 import httpx
 from pydantic import BaseModel, Field
 
-from api.hook_secrets import sealed, sealed_map
 from api.services import Services
+from application.hooks.secrets import sealed, sealed_map
 from domain.errors import Invalid
 from domain.hook_requests import address_of, check_header, check_variable
 from domain.hooks import BITS, Event, HookScope, check_branch_filter, flags_of, signing_key

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel
 
 from api.deps import ServicesDep
-from api.hook_secrets import opened_map, sealed_map
 from api.services import Services
 from api.v4.hook_holders import PLACES, Access, HookAccess, hook_of, note
 from api.v4.hook_parameters import MOST_PAIRS, check_url
 from api.v4.parameters import given
+from application.hooks.secrets import opened_map, sealed_map
 from domain.errors import Invalid, NotFound
 from domain.hook_requests import check_header, check_variable
 from models.repositories import hooks

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.hook_secrets import opened_map
 from api.v4.hook_holders import PLACES, Access, HookAccess, HookHolder, hook_of, note, presented
 from api.v4.hook_parameters import AT_FIRST, Changes, NewHook, check_url, columns, pairs
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from application.hooks.secrets import opened_map
 from domain.errors import Invalid
 from domain.hooks import HookScope
 from models.repositories import hooks

@@ -8,15 +8,16 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.moments import moment
+from application.access import ProjectAccess
+from application.audit import record
 from auth.permissions import Action
 from domain.incoming_hooks import SIGNING, Forge
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import incoming_hooks
 from models.repositories.audit import Happened

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
-from api.audit import record
 from api.deps import ServicesDep
-from api.hook_secrets import sealed
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.hook_parameters import check_url
 from api.v4.parameters import given
 from api.v4.representation.hooks import integration, integration_in_full
+from application.audit import record
+from application.hooks.secrets import sealed
 from auth.permissions import Action
 from domain.commit_statuses import Forge, api_of
 from domain.errors import Invalid, NotFound

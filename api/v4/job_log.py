@@ -9,9 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.ci_variables import opened
 from api.services import Services
 from api.v4.log_reads import PART, Part
+from application.pipelines.ci_variables import opened
 from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
 from models.repositories import ci_variables, traces

@@ -7,8 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep, access_to
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.groups import group_by
@@ -16,6 +15,8 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.project_documents import project_page
 from api.v4.representation.projects import namespace
+from application.access import ProjectAccess, access_to
+from application.audit import record
 from auth.permissions import Action, GroupAction
 from models.repositories import job_token_access, projects
 from models.repositories.audit import Happened

@@ -8,8 +8,6 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deploying import require_deploying_job
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import JobAccess, JobDep, ProjectDep
@@ -18,6 +16,8 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.pipelines import NewVariable
 from api.v4.representation.jobs import job as shown
+from application.audit import record
+from application.environments.deploying import require_deploying_job
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid
 from domain.messages import Answer, Operation

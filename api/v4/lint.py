@@ -8,20 +8,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from api.action_limits import Limited
-from api.ci_variables import reaching
-from api.compiling import Compilation
-from api.config_sources import ConfigSources
-from api.deps import ProjectAccess, ServicesDep
-from api.event_context import event_context
+from api.deps import ServicesDep
 from api.leaving_callers import PostEndsWithCaller
-from api.pipeline_creation import with_commit
-from api.project_config import Configuration, configuration_of
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.parameters import given
-from api.v4.pipelines import find_ref
 from api.v4.representation.plans import absent_job, included, planned_job
+from application.access import ProjectAccess
+from application.configurations.compiling import Compilation
+from application.configurations.config_sources import ConfigSources
+from application.configurations.project_config import Configuration, configuration_of
+from application.limits.actions import Limited
+from application.pipelines.ci_variables import reaching
+from application.pipelines.creation import with_commit
+from application.pipelines.event_context import event_context
+from application.pipelines.refs import find_ref
 from auth.permissions import Action
 from domain.config.plan import Plan
 from domain.config_place import CONFIG_FILE, ConfigSource

@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
-from api.compiling import COMPILATIONS, PATIENCE
 from api.deps import ServicesDep
 from api.markdown import MOST, rendered
 from api.v4.access import KnownCallerDep
 from api.v4.parameters import Optionals, given
+from application.configurations.compiling import COMPILATIONS, PATIENCE
 from git.turns import turn_of
 
 router = APIRouter()

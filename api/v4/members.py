@@ -9,14 +9,15 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, SeenProjectDep
 from api.v4.groups import GroupAccess, GroupDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import member as shown
+from application.access import ProjectAccess
+from application.audit import record
 from auth.permissions import OWNER, Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound, Refused
 from models.columns import Record

@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 from api.v4.access import Id, KnownCallerDep
 from api.v4.pagination import PagingDep
-from api.v4.representation.moments import moment
 from auth.permissions import require_admin
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import accounts, members
 from models.repositories.paging import slice_of

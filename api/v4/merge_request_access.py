@@ -6,16 +6,17 @@ from typing import Annotated, Any
 
 from fastapi import Depends
 
-from api.deps import ProjectAccess, ServicesDep, access_to
-from api.merge_requests.standing import Assessment, assess
-from api.merge_requests.surroundings import Surroundings, around
-from api.merge_requests.wishes import require_change, require_merge
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pipelines import full as full_pipeline
 from api.v4.representation.merge_requests import Around, Details, detailed, people_of
 from api.v4.representation.milestones import milestone as shown_milestone
 from api.v4.representation.milestones import web_url
+from application.access import ProjectAccess, access_to
+from application.merge_requests.standing import Assessment, assess
+from application.merge_requests.surroundings import Surroundings, around
+from application.merge_requests.wishes import require_change, require_merge
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.diffs import changed_files
 from models.repositories import merge_request_notes, merge_requests, milestones, relations

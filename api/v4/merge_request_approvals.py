@@ -5,11 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
-from api.audit import record
 from api.deps import ServicesDep
-from api.merge_requests import news
-from api.merge_requests.news import Cause
-from api.merge_requests.standing import counted, missing
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, again, surrounded
@@ -18,6 +14,10 @@ from api.v4.parameters import Optionals, given
 from api.v4.representation.merge_requests import any_approver_rule as rule_of
 from api.v4.representation.merge_requests import approvals as shown_approvals
 from api.v4.representation.people import person
+from application.audit import record
+from application.merge_requests import news
+from application.merge_requests.news import Cause
+from application.merge_requests.standing import counted, missing
 from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unauthenticated
 from domain.merge_request_news import of_approval, of_withdrawal

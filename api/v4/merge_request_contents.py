@@ -7,13 +7,13 @@ from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
-from api.merge_requests.pipelines import prepared, save
 from api.v4.merge_request_access import MergeRequestDep, shown, visible_projects
 from api.v4.pagination import PagingDep
 from api.v4.pipelines import full as full_pipeline
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
 from api.v4.representation.pipelines import brief
+from application.merge_requests.pipelines import prepared, save
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed
 from domain.merge_requests import State

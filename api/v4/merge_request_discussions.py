@@ -7,10 +7,10 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
 from api.deps import ServicesDep
-from api.merge_requests.notes import answer, begin_discussion, change_body, delete_note, resolve
 from api.v4.note_access import DiscussionDep, NoteDep, NotesDep, Written, shown, shown_discussions
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from application.merge_requests.notes import answer, begin_discussion, change_body, delete_note, resolve
 from domain.errors import Invalid, NotFound
 from domain.merge_request_notes import MOST_BODY
 from models.repositories import merge_request_notes

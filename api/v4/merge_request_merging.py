@@ -6,14 +6,15 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from api.deps import ServicesDep, access_to
-from api.merge_requests.merging import CANNOT, merge_now
-from api.merge_requests.source_branch import rebase_source
-from api.merge_requests.standing import Assessment, assess
-from api.merge_requests.wishes import MergeOptions, merge_by_itself, require_merge, strategy_of
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep, shown
 from api.v4.parameters import Optionals, given
+from application.access import access_to
+from application.merge_requests.merging import CANNOT, merge_now
+from application.merge_requests.source_branch import rebase_source
+from application.merge_requests.standing import Assessment, assess
+from application.merge_requests.wishes import MergeOptions, merge_by_itself, require_merge, strategy_of
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed, Refused, Unauthenticated, Unmergeable
 from domain.merge_request_notes import CANCELED

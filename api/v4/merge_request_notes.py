@@ -7,10 +7,10 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.deps import ServicesDep
-from api.merge_requests.notes import change_body, delete_note, write_note
 from api.v4.note_access import NoteDep, NotesDep, Written, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from application.merge_requests.notes import change_body, delete_note, write_note
 from domain.merge_request_notes import MOST_BODY
 from models.repositories import merge_request_notes
 from models.repositories.paging import slice_of

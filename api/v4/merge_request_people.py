@@ -9,8 +9,8 @@ from api.deps import ServicesDep
 from api.v4.merge_request_access import MergeRequestDep
 from api.v4.note_access import NotesDep
 from api.v4.pagination import PagingDep
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from domain.moments import moment
 from models.repositories import merge_request_notes, merge_requests, relations
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")

@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import APIRouter
 
 from api.deps import ServicesDep
-from api.merge_requests.reports import Comparison, compared
 from api.v4.merge_request_access import MergeRequestDep, pipeline_project
 from api.v4.representation.pipelines import brief
+from application.merge_requests.reports import Comparison, compared
 from domain.report_comparison import MOST_SHOWN, FindingComparison, TestComparison
 from domain.status import COMPLETE
 from models.repositories import merge_requests

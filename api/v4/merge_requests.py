@@ -9,11 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from sqlalchemy import Select
 
-from api.audit import record
-from api.deps import CallerDep, ServicesDep, access_to, viewer_of
-from api.merge_requests import changing
-from api.merge_requests.opening import NewMergeRequest, open_merge_request
-from api.merge_requests.surroundings import around
+from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.groups import GroupDep
@@ -22,6 +18,11 @@ from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.planned_requests import planned_for, usable_labels
 from api.v4.representation.merge_requests import listed as shown_in_list
+from application.access import access_to, viewer_of
+from application.audit import record
+from application.merge_requests import changing
+from application.merge_requests.opening import NewMergeRequest, open_merge_request
+from application.merge_requests.surroundings import around
 from auth.permissions import REPORTER, Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound

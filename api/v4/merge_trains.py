@@ -6,11 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
-from api.merge_requests.merging import CANNOT
-from api.merge_requests.standing import assess
-from api.merge_requests.wishes import require_merge
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.encoded_paths import decoded
@@ -19,6 +15,11 @@ from api.v4.merge_request_merging import Merging, check_sha, options_of, set_aut
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.merge_requests import Around, people_of, train_car
+from application.access import ProjectAccess
+from application.audit import record
+from application.merge_requests.merging import CANNOT
+from application.merge_requests.standing import assess
+from application.merge_requests.wishes import require_merge
 from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unmergeable
 from domain.merge_requests import OF_CI, OF_GIT, AutoMerge, Blocker, State, blockers

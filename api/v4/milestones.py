@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 from sqlalchemy import Select
 
-from api.deps import ServicesDep, viewer_of
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_request_access import surrounded
@@ -20,6 +20,7 @@ from api.v4.planning_access import PlanningAccess, planning_of_group, planning_o
 from api.v4.representation.merge_requests import listed as shown_request
 from api.v4.representation.milestones import milestone as shown_milestone
 from api.v4.representation.milestones import web_url
+from application.access import viewer_of
 from auth.permissions import REPORTER
 from domain.errors import Invalid
 from models.columns import Record

@@ -5,15 +5,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
-from api.mirrors.pull import checked_url
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.parameters import given
-from api.v4.representation.moments import moment
+from application.access import ProjectAccess
+from application.audit import record
+from application.mirrors.pull import checked_url
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import mirrors
 from models.repositories.audit import Happened

@@ -9,7 +9,6 @@ from fastapi import Depends
 from pydantic import Field
 
 from api.deps import ServicesDep
-from api.merge_requests.notes import NewNote
 from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_request_access import MergeRequestAccess, MergeRequestDep
@@ -17,6 +16,7 @@ from api.v4.parameters import Optionals
 from api.v4.representation.notes import AroundNotes, people_of
 from api.v4.representation.notes import discussion as shown_discussion
 from api.v4.representation.notes import note as shown_note
+from application.merge_requests.notes import NewNote
 from auth.permissions import LEVEL_FOR, Action, NoteAction, may_note, require_known, require_note
 from domain.errors import Forbidden
 from domain.merge_request_notes import MOST_BODY

@@ -4,9 +4,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from api.deps import ServicesDep, access_to
+from api.deps import ServicesDep
 from api.v4.access import KnownCallerDep
 from api.v4.jobs import full
+from application.access import access_to
 from domain.errors import Unauthenticated
 
 router = APIRouter()

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.downstream_pipelines import downstream_of
 from api.v4.access import PipelineDep
 from api.v4.jobs import ScopeDep, shown_jobs
 from api.v4.pagination import PagingDep
 from api.v4.representation.bridges import bridge
 from api.v4.representation.reports import reports as shown_reports
 from api.v4.representation.test_reports import test_report, test_report_summary
+from application.bridges.downstream_pipelines import downstream_of
 from models.repositories import jobs, reports
 from models.repositories.paging import slice_of
 

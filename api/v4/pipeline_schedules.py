@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
-from api.action_limits import Limited
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.pagination import PagingDep
@@ -21,6 +20,8 @@ from api.v4.representation.schedules import schedule as shown
 from api.v4.representation.schedules import tick as shown_tick
 from api.v4.schedule_access import ScheduleAccess, ScheduleDep
 from api.v4.schedule_input import NewSchedule, ScheduleFields, columns_of, found_ref, when_checked
+from application.access import ProjectAccess
+from application.limits.actions import Limited
 from auth.permissions import Action, ScheduleAction
 from domain.cron import parse
 from domain.cron_ticks import next_tick

@@ -7,20 +7,20 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api import pipeline_removal
 from api.deps import ServicesDep
-from api.pipeline_creation import create_pipeline
 from api.services import Services
 from api.v4.access import Id, PipelineDep, ProjectDep
 from api.v4.asking import answer_with
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.pipelines import brief, pipeline
+from application.pipelines import removal
+from application.pipelines.creation import create_pipeline
+from application.pipelines.refs import find_ref
 from auth.permissions import Action
 from domain.coverage import average
 from domain.errors import Invalid, NotFound
 from domain.messages import Answer, Operation
-from git.repository import Repository
 from models.repositories import accounts, coverage, jobs, pipelines
 from models.repositories.listings import PipelineFilter
 from models.repositories.listings import pipelines as listed
@@ -134,18 +134,6 @@ async def start_pipeline(
     return await full(services, pipeline_id, project.row)
 
 
-async def find_ref(repository: Repository, name: str) -> tuple[str, bool, str]:
-    """Short name, whether it is a tag, and commit of a branch or tag. Raises `Invalid`."""
-    for prefix, tag in (("refs/heads/", False), ("refs/tags/", True)):
-        if name.startswith("refs/") and not name.startswith(prefix):
-            continue
-        short = name.removeprefix(prefix)
-        for ref in await repository.refs(prefix + short):
-            if ref.name == prefix + short:
-                return short, tag, ref.sha
-    raise Invalid("Reference not found")
-
-
 @router.post("/pipelines/{pipeline_id}/cancel")
 async def cancel_pipeline(pipeline_id: Id, found: PipelineDep, services: ServicesDep) -> JSONResponse:
     """Cancel every job that has not ended."""
@@ -162,7 +150,7 @@ async def retry_pipeline(pipeline_id: Id, found: PipelineDep, services: Services
 async def delete_pipeline(found: PipelineDep, services: ServicesDep) -> None:
     """Remove a pipeline that has ended, with its jobs, logs and artifacts; its owners may. 409 while it has not."""
     found.project.require(Action.OWN)
-    await pipeline_removal.remove(services, found.project, found.row)
+    await removal.remove(services, found.project, found.row)
 
 
 async def _ask(services: Services, found: PipelineDep, pipeline_id: int, name: str, status: int) -> JSONResponse:

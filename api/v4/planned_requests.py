@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from api.deps import ProjectAccess
 from api.services import Services
+from application.access import ProjectAccess
 from auth.permissions import may_plan
 from domain.errors import Invalid, NotFound
 from domain.labels import checked_name

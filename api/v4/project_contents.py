@@ -6,9 +6,9 @@ from fastapi import APIRouter
 
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
-from api.v4.representation.moments import moment
 from auth.permissions import require_admin
 from domain.errors import NotFound
+from domain.moments import moment
 from git.languages import shares_of
 from git.revision import commit_named
 

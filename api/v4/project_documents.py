@@ -8,11 +8,11 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.deps import viewer_of
 from api.services import Services
 from api.v4.pagination import Paging
 from api.v4.representation.projects import project as shown
 from api.v4.representation.projects import statistics as figures
+from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import NotFound
 from git.history import count_commits

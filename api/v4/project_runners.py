@@ -10,10 +10,10 @@ from api.deps import ServicesDep
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.registration_tokens import renewed
 from api.v4.representation.runners import runner
 from api.v4.runner_access import access_to_runner
 from api.v4.runner_list import RunnerListDep, listed
+from application.runners.registration_tokens import renewed
 from auth.permissions import Action, RunnerAction
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.matching import RunnerType

@@ -7,20 +7,22 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, BeforeValidator, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api import project_removal
-from api.audit import record
-from api.deps import CallerDep, ProjectAccess, ServicesDep, viewer_of
+from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep, SeenProjectDep
 from api.v4.groups import Visibility, group_by, require_project_creation
-from api.v4.names import PathName, checked_path, path_from
+from api.v4.names import PathName
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.project_documents import documents, project_page
+from application.access import ProjectAccess, viewer_of
+from application.audit import record
+from application.projects import removal
 from auth.permissions import OWNER, Action, Caller, require_admin
 from domain.config_place import config_place
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.merge_requests import MergeMethod, SquashOption
+from domain.path_names import checked_path, path_from
 from git.names import checked_branch
 from models.columns import Record
 from models.notifications import RUNNERS
@@ -253,7 +255,7 @@ async def _set_default_branch(services: Services, project: ProjectAccess, branch
 async def remove_project(project: ProjectDep, services: ServicesDep) -> dict[str, str]:
     """Remove a project with all that belongs to it, its repository too; its owners may. What runs is canceled first."""
     project.require(Action.OWN)
-    await project_removal.remove(services, project)
+    await removal.remove(services, project)
     return {"message": "202 Accepted"}
 
 

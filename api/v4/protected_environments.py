@@ -14,13 +14,13 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.groups import GroupDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from application.audit import record
 from auth.permissions import Action, Caller, GroupAction
 from domain.config.readers.environment import TIERS
 from domain.errors import Invalid

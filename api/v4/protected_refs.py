@@ -6,12 +6,12 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api.audit import record
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from application.audit import record
 from auth.permissions import Action
 from models.repositories import protected_refs
 from models.repositories.audit import Happened

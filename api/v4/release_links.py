@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import Field
 
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.encoded_paths import decoded
@@ -18,6 +18,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.releases import Link, LinkType
 from api.v4.representation.releases import release_link, release_page
+from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Invalid
 from domain.release_links import link_at, link_of, links_of, with_changed_link, with_link, without_link

@@ -9,13 +9,20 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.deps import ServicesDep
-from api.releasing import LONGEST_DESCRIPTION, LONGEST_NAME, NewRelease, check_text, moment_of, prepare_release
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.releases import release as shown
+from application.releases.releasing import (
+    LONGEST_DESCRIPTION,
+    LONGEST_NAME,
+    NewRelease,
+    check_text,
+    moment_of,
+    prepare_release,
+)
 from auth.permissions import Action
 from domain.errors import NotFound, Refused
 from git.commit import Commit

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 from fastapi import Depends
 
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
+from application.access import ProjectAccess
 from domain.errors import NotFound
 from git.repository import Repository
 from git.revision import commit_named

@@ -10,13 +10,14 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.jobs import shown_jobs
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.resource_groups import resource_group as shown
+from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.resource_groups import ProcessMode
 from models.notifications import OUTBOX

@@ -8,13 +8,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.deps import ServicesDep, viewer_of
-from api.runner_wishes import Words
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.jobs import job as shown
 from api.v4.runner_access import RunnerDep
+from application.access import viewer_of
+from application.runners.parameters import Words
 from auth.permissions import LEVEL_FOR, Action
 from domain.status import Status
 from models.columns import Record

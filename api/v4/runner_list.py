@@ -8,11 +8,11 @@ from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, Field
 from sqlalchemy import Select
 
-from api.runner_wishes import Tags, Words
 from api.services import Services
 from api.v4.pagination import Paging
 from api.v4.parameters import given
 from api.v4.representation.runners import runner
+from application.runners.parameters import Tags, Words
 from domain.matching import RunnerType
 from domain.runner_status import Connection
 from models.repositories import database_time

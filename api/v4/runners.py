@@ -7,18 +7,18 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from api.deps import ServicesDep
-from api.runner_tokens import renew_token
-from api.runner_wishes import AccessLevel, Note, Tags, Timeout, check_tags
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.project_documents import documents
-from api.v4.registration_tokens import renewed
 from api.v4.representation.projects import group
 from api.v4.representation.runners import runner_details, runner_manager
 from api.v4.runner_access import RunnerAccess, RunnerDep
 from api.v4.runner_list import RunnerListDep, listed
+from application.runners.parameters import AccessLevel, Note, Tags, Timeout, check_tags
+from application.runners.registration_tokens import renewed
+from application.runners.tokens import renew_token
 from auth.permissions import MAINTAINER, RunnerAction, require_admin
 from domain.errors import NotFound
 from domain.matching import RunnerType

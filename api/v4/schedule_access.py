@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from fastapi import Depends
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.representation.schedules import variable as presented
+from application.access import ProjectAccess
+from application.audit import record
 from auth.permissions import ScheduleAction, may_schedule, require_schedule
 from domain.schedules import short_ref
 from models.repositories import schedules

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from api.v4.pipelines import find_ref
+from application.pipelines.refs import find_ref
 from domain.cron import parse
 from domain.cron_ticks import next_tick
 from domain.errors import FieldsInvalid, Invalid, NotFound

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from sqlalchemy import Select
 
-from api.deps import ServicesDep, viewer_of
+from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
@@ -24,6 +24,7 @@ from api.v4.project_documents import project_page
 from api.v4.representation.milestones import milestone as shown_milestone
 from api.v4.representation.milestones import web_url
 from api.v4.representation.people import person
+from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import Invalid
 from models.columns import Record

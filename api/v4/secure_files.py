@@ -12,17 +12,18 @@ from uuid import uuid4
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep
+from api.deps import ServicesDep
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from api.uploads import give_up
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
-from api.v4.representation.moments import moment
 from api.v4.streaming import download
+from application.access import ProjectAccess
+from application.audit import record
 from auth.permissions import Action
 from domain.errors import Invalid, TooLarge, Unavailable
+from domain.moments import moment
 from domain.object_keys import secure_file_key
 from domain.secure_files import LIMIT, checked_name
 from models.columns import Record

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from api.audit import record
-from api.deps import ServicesDep, viewer_of
+from api.deps import ServicesDep
 from api.v4.access import Id, ProjectDep
 from api.v4.groups import group_by
 from api.v4.pagination import PagingDep
@@ -16,6 +15,8 @@ from api.v4.parameters import Optionals, given
 from api.v4.representation.people import person
 from api.v4.representation.projects import public_group
 from api.v4.representation.projects import share as shown
+from application.access import viewer_of
+from application.audit import record
 from auth.permissions import GUEST, LEVEL_NAMES, Action
 from domain.errors import Forbidden, NotFound, Refused
 from models.repositories import members, namespaces, protected_environments, shares

@@ -10,18 +10,18 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 
-from api.audit import record
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep
 from api.v4.impersonation_tokens import AdministratorDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.moments import moment
 from api.v4.representation.people import account
+from application.audit import record
 from auth.permissions import Caller
 from auth.ssh_key import fingerprints, read_public_key
 from domain.errors import Invalid
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import accounts, identities, ssh_keys
 from models.repositories.audit import Entity, Happened

@@ -5,13 +5,14 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from api.deps import ServicesDep, viewer_of
+from api.deps import ServicesDep
 from api.v4.access import Id, KnownCallerDep, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.project_documents import project_page
 from api.v4.projects import project_document
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from application.access import viewer_of
+from domain.moments import moment
 from models.repositories import accounts, stars
 from models.repositories.listings import ProjectFilter
 from models.repositories.listings import projects as listed

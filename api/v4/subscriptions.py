@@ -9,15 +9,16 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from api.audit import record
-from api.deps import ServicesDep, access_to
+from api.deps import ServicesDep
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from application.access import access_to
+from application.audit import record
 from auth.permissions import Action
 from domain.errors import Invalid
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import accounts, relations, subscriptions
 from models.repositories.audit import Happened

@@ -6,18 +6,18 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
-from api.committing import signature_of
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
-from api.push import update_refs
 from api.services import Services
-from api.tagging import make_tag
 from api.v4.branches import fits
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repository_access import RepositoryAccess, RepositoryDep
 from api.v4.representation.refs import tag as shown
+from application.pushes.committing import signature_of
+from application.pushes.push import update_refs
+from application.pushes.tagging import make_tag
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound, Refused
 from git.history import commits_by_sha

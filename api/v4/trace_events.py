@@ -21,11 +21,12 @@ import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from api.deps import ServicesDep, access_to
+from api.deps import ServicesDep
 from api.event_streams import followed
 from api.services import Services
 from api.v4.access import JobAccess, JobDep
 from api.v4.job_log import Log, log_of, read_log
+from application.access import access_to
 from domain.errors import PerdureError
 from models.notifications import trace_topic
 from models.repositories import jobs

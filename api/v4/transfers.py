@@ -5,14 +5,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from api.audit import record
-from api.deps import ProjectAccess, ServicesDep, access_to
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.groups import GroupAccess, GroupDep, group_by, require_project_creation
 from api.v4.parameters import given
 from api.v4.projects import project_document
 from api.v4.representation.projects import group as shown_group
+from application.access import ProjectAccess, access_to
+from application.audit import record
 from auth.permissions import Action, require_admin
 from domain.errors import Invalid
 from models.notifications import RUNNERS

@@ -14,10 +14,10 @@ from pydantic import BaseModel, Field, field_validator
 from api.deps import ServicesDep
 from api.refusals import note_guess
 from api.services import Services
-from api.trigger_calls import TriggerCall, start
 from api.v4.encoded_paths import decoded
 from api.v4.parameters import parameters, validated
 from api.v4.pipelines import full
+from application.pipelines.trigger_calls import TriggerCall, start
 from auth.job_token import PREFIX
 from domain.ci_variables import KEY
 from domain.errors import ConfigInvalid, Forbidden, Invalid, NotFound

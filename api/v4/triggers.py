@@ -10,17 +10,17 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator
 
-from api.audit import record
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from application.audit import record
 from auth.permissions import Action
 from auth.secret_token import TRIGGER, digest, plain_token
 from domain.errors import Forbidden, Invalid
+from domain.moments import moment
 from models.columns import Record
 from models.repositories import accounts, relations, triggers
 from models.repositories.audit import Happened

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit import record
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep
@@ -14,6 +13,7 @@ from api.v4.names import TopPathName
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import account
 from api.v4.users import accounts_of
+from application.audit import record
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
 from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
-from api.deps import ServicesDep, access_to
-from api.runner_tokens import add_runner
-from api.runner_wishes import RunnerWishes
+from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.groups import group_by
 from api.v4.parameters import given
+from application.access import access_to
+from application.runners.parameters import RunnerWishes
+from application.runners.tokens import add_runner
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from domain.errors import Invalid
 from domain.matching import RunnerType

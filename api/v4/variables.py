@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from api.audit import record
 from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.groups import GroupDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from application.audit import record
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from domain.ci_variables import EVERYWHERE, KEY, LONGEST_VALUE, cannot_be_masked
 from domain.errors import Invalid

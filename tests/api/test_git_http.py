@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from api import push
-from api.push import finish_abandoned
+from application.pushes import push
+from application.pushes.push import finish_abandoned
 from domain.errors import Unavailable
 from models.repositories.job_rows import job
 from models.repositories.pipelines import pipeline

@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 
 import git.push as git_push
-from api import git_http, push
+from api import git_http
+from application.pushes import push
 from domain.errors import StorageFull, Unavailable
 from domain.size_limits import fixed
 from git import smart_http, turns

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from api.rate_limits import WINDOW, Throttle
+from api.rate_limits import Throttle
+from application.limits.windows import WINDOW
 from auth.session_token import COOKIE
 from settings import RateLimits
 from tests.api.v4.site import open_site

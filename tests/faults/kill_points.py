@@ -86,7 +86,7 @@ _LIFE: dict[str, tuple[Step, ...]] = {
         _seen(_VERDICT),
         Step("models.repositories.outbox:mark_sent"),
     ),
-    "between freezing and archiving": (Step("activities.loops.archiver:Archiver._copy"),),
+    "between freezing and archiving": (Step("loops.archiver:Archiver._copy"),),
     "after the object was read back, before the chunks go": (Step("models.repositories.traces:copied"),),
 }
 _OTHERS = (
@@ -99,14 +99,16 @@ _OTHERS = (
     KillPoint(
         "after put_back, before its notification",
         Story.VANISH,
-        (_seen("models.repositories.leases:put_back"), Step("activities.loops.sweeper:job_offers.tell")),
+        (_seen("models.repositories.leases:put_back"), Step("loops.sweeper:job_offers.tell")),
     ),
-    KillPoint("after a move of a ref is noted, before git", Story.COMMIT, (Step("api.push:move_refs"),)),
-    KillPoint("after git moved a ref, before its pipeline", Story.COMMIT, (Step("api.push:move_refs", AFTER),)),
+    KillPoint("after a move of a ref is noted, before git", Story.COMMIT, (Step("application.pushes.push:move_refs"),)),
+    KillPoint(
+        "after git moved a ref, before its pipeline", Story.COMMIT, (Step("application.pushes.push:move_refs", AFTER),)
+    ),
     KillPoint(
         "after the pipeline of a moved ref, before the answer",
         Story.COMMIT,
-        (_seen("api.push:move_refs"), Step("api.push:finish", AFTER)),
+        (_seen("application.pushes.push:move_refs"), Step("application.pushes.push:finish", AFTER)),
     ),
     KillPoint("in a sweep between two jobs", Story.LOST, (Step(_VERDICT, AFTER),)),
     KillPoint("during a poison payload's failure", Story.POISON, (Step("api.runner.claimed_together:_fail"),)),

@@ -12,9 +12,9 @@ POINTS: Final = {
     "Temporal has the schedule, SQL does not know": Step("workflows.schedules:Schedules.put", AFTER),
     "the tick is written, not committed": Step("models.repositories.schedule_ticks:ask_by_hand", AFTER),
     "the tick is committed": Step("activities.schedules:ScheduleActivities._recorded", AFTER),
-    "the pipeline is compiled": Step("api.schedules.loop:wish_of", AFTER),
-    "the pipeline is written, not committed": Step("api.schedules.loop:TickLoop._record", AFTER),
-    "the pipeline is committed, nobody was told": Step("api.schedules.loop:TickLoop._settle", AFTER),
+    "the pipeline is compiled": Step("loops.schedule_ticks:wish_of", AFTER),
+    "the pipeline is written, not committed": Step("loops.schedule_ticks:TickLoop._record", AFTER),
+    "the pipeline is committed, nobody was told": Step("loops.schedule_ticks:TickLoop._settle", AFTER),
     "the activity knows the pipeline, Temporal does not": Step(
         "activities.schedules:ScheduleActivities.carry_out_tick", AFTER
     ),

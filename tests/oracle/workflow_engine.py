@@ -15,15 +15,15 @@ from typing import Any
 import yaml
 from temporalio.client import WorkflowExecutionStatus
 
-from api.pipeline_creation import create_pipeline
+from application.pipelines.creation import create_pipeline
 from domain.resource_groups import ProcessMode
 from domain.status import COMPLETE, Status
 from models.columns import Record
 from models.notifications import OUTBOX
 from models.repositories import invariants, resource_groups
 from models.repositories.pipelines import PipelineRequest
-from tests.api.bridges.installation import open_installation
-from tests.api.bridges.running import Running, running
+from tests.application.bridges.installation import open_installation
+from tests.application.bridges.running import Running, running
 from tests.cases.engine import COMMANDS
 from tests.git.serving import git, new_commit
 from tests.models.world import job, pipeline, stage

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from api.push import finish_abandoned
+from application.pushes.push import finish_abandoned
 from models.repositories import members, namespaces
 from settings import RateLimits, TimeLimits
 from tests.api.v4.site import Person, Site, open_site

@@ -8,18 +8,18 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "a tick is counted only when the front reaches this API",
-        "activities/loops/sweeper.py",
+        "loops/sweeper.py",
         "                if is_reachable := await self._reachable():\n",
         "                if is_reachable := await self._reachable() or True:\n",
-        "tests/activities/loops/test_ticks.py::test_a_tick_is_counted_only_when_the_front_reaches_us",
+        "tests/loops/test_ticks.py::test_a_tick_is_counted_only_when_the_front_reaches_us",
     ),
     Removal(
         "Leases",
         "an outage gives every lease at least two minutes more",
-        "activities/loops/sweeper.py",
+        "loops/sweeper.py",
         "max(self._times.outage_bonus_min, min(outage, self._times.outage_bonus_max))",
         "min(outage, self._times.outage_bonus_max)",
-        "tests/activities/loops/test_ticks.py::test_after_an_outage_a_runner_has_as_much_more_time",
+        "tests/loops/test_ticks.py::test_after_an_outage_a_runner_has_as_much_more_time",
     ),
     Removal(
         "Leases",
@@ -27,15 +27,15 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "models/repositories/leases.py",
         "    given = func.coalesce(real, counted) + bind",
         "    given = counted + bind",
-        "tests/activities/loops/test_ticks.py::test_outages_that_follow_each_other_give_a_silent_runner_one_bonus",
+        "tests/loops/test_ticks.py::test_outages_that_follow_each_other_give_a_silent_runner_one_bonus",
     ),
     Removal(
         "Leases",
         "the tick that ends an outage and its bonus are one transaction",
-        "activities/loops/sweeper.py",
+        "loops/sweeper.py",
         ("lease_tick)\n            if tick is None:"),
         ("lease_tick)\n        async with self._database.write() as connection:\n            if tick is None:"),
-        ("tests/activities/loops/test_ticks.py::test_killed_between_the_tick_and_the_bonus_the_outage_is_found_again"),
+        ("tests/loops/test_ticks.py::test_killed_between_the_tick_and_the_bonus_the_outage_is_found_again"),
     ),
     Removal(
         "Leases",
@@ -43,7 +43,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "models/repositories/leases.py",
         "    now = await database_time.seconds(connection)",
         ("    import time\n\n    now = time.time()"),
-        "tests/activities/loops/test_ticks.py::test_the_clock_of_the_process_does_not_count",
+        "tests/loops/test_ticks.py::test_the_clock_of_the_process_does_not_count",
     ),
     Removal(
         "Leases",
@@ -51,7 +51,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "models/repositories/cancellation.py",
         "    asked_at = await database_time.moment(connection)\n",
         "    asked_at = now\n",
-        "tests/activities/loops/test_ticks.py::test_the_clock_of_the_process_does_not_count",
+        "tests/loops/test_ticks.py::test_the_clock_of_the_process_does_not_count",
     ),
     Removal(
         "Leases",
@@ -72,21 +72,18 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "one sweep touches only a few jobs",
-        "activities/loops/sweeper.py",
+        "loops/sweeper.py",
         "within = found[: self.left]",
         "within = found",
-        (
-            "tests/activities/loops/test_ticks.py::test_one_sweep_gives_up_no_more_than_five_in_a_hundr"
-            "ed_and_raises_an_alarm"
-        ),
+        ("tests/loops/test_ticks.py::test_one_sweep_gives_up_no_more_than_five_in_a_hundred_and_raises_an_alarm"),
     ),
     Removal(
         "Leases",
         "a runner that calls at the last moment goes on",
-        "activities/loops/sweeper.py",
+        "loops/sweeper.py",
         "[row for row in rows if row.job_id in lost]",
         "rows",
-        "tests/activities/loops/test_sweeper.py::test_a_call_at_the_last_moment_keeps_the_job",
+        "tests/loops/test_sweeper.py::test_a_call_at_the_last_moment_keeps_the_job",
     ),
     Removal(
         "Leases",
@@ -99,7 +96,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "given up is final",
-        "api/runner/job_access.py",
+        "application/jobs/job_access.py",
         ("    require_running(row)\n    await held_jobs.renew(connection, row)"),
         "    await held_jobs.renew(connection, row)",
         "tests/api/runner/test_leases.py::test_given_up_is_final",
@@ -227,13 +224,10 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "chunks go only after the object was read back",
-        "activities/loops/archiver.py",
+        "loops/archiver.py",
         "        if crc != row.crc:",
         "        if crc is None:",
-        (
-            "tests/activities/loops/test_archiver.py::test_a_log_stays_in_the_database_until_the_store_"
-            "gives_it_back_unchanged"
-        ),
+        ("tests/loops/test_archiver.py::test_a_log_stays_in_the_database_until_the_store_gives_it_back_unchanged"),
     ),
     Removal(
         "Logs",

@@ -24,18 +24,15 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQL is the truth",
         "a bell that nobody hears is rung again before the pipeline is reconciled",
-        "activities/loops/relay.py",
+        "loops/relay.py",
         "return bool(now - row.created_at > self._patience)",
         "return bool(row and now)",
-        (
-            "tests/activities/loops/test_relay.py::test_a_bell_that_nobody_hears_is_rung_again_before_t"
-            "he_pipeline_is_reconciled"
-        ),
+        ("tests/loops/test_relay.py::test_a_bell_that_nobody_hears_is_rung_again_before_the_pipeline_is_reconciled"),
     ),
     Removal(
         "SQL is the truth",
         "a bell that nobody hears for long lets the pipeline be reconciled",
-        "activities/loops/relay.py",
+        "loops/relay.py",
         "return bool(now - row.created_at > self._patience)",
         "return not (row and now)",
         ("tests/workflows/test_recovery.py::test_the_relay_mends_a_pipeline_whose_activity_temporal_does_not_know"),
@@ -62,15 +59,15 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQL is the truth",
         "the reconciler starts what Temporal has closed or lost",
-        "activities/loops/reconciler.py",
+        "loops/reconciler.py",
         "if run is not None and run.is_open and not run.in_window and not has_unfolded:",
         "if not has_unfolded:",
-        "tests/activities/loops/test_reconciler.py::test_what_is_closed_or_unknown_goes_on",
+        "tests/loops/test_reconciler.py::test_what_is_closed_or_unknown_goes_on",
     ),
     Removal(
         "SQL is the truth",
         "a workflow that only waits for a retry is told when SQL says that its pipeline goes on",
-        "activities/loops/reconciler.py",
+        "loops/reconciler.py",
         "if run is not None and run.is_open and not run.in_window and not has_unfolded:",
         "if run is not None and run.is_open and not has_unfolded:",
         "tests/workflows/test_retry_window.py::test_a_pipeline_that_goes_on_in_sql_does_not_wait_for_a_retry",
@@ -78,10 +75,10 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQL is the truth",
         "what was terminated by hand is canceled",
-        "activities/loops/reconciler.py",
+        "loops/reconciler.py",
         "if run is not None and run.is_terminated and not is_complete:",
         "if run is not None and run.is_terminated and has_unfolded:",
-        "tests/activities/loops/test_reconciler.py::test_what_was_terminated_is_canceled_with_the_reason",
+        "tests/loops/test_reconciler.py::test_what_was_terminated_is_canceled_with_the_reason",
     ),
     Removal(
         "Who writes which status",
@@ -241,10 +238,10 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "What is shown",
         "a complete pipeline with an unfolded verdict is told",
-        "activities/loops/reconciler.py",
+        "loops/reconciler.py",
         "        mended += await self._mend_all(sorted(news - looked_at), news)\n",
         "",
-        "tests/activities/loops/test_reconciler.py::test_a_complete_pipeline_with_an_unfolded_verdict_is_told_once",
+        "tests/loops/test_reconciler.py::test_a_complete_pipeline_with_an_unfolded_verdict_is_told_once",
     ),
     Removal(
         "Never backwards",

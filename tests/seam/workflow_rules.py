@@ -48,7 +48,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Messages",
         "a run that has just closed, or is busy, is asked again",
-        "api/operations.py",
+        "application/pipelines/operations.py",
         "{RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}",
         "()",
         ("tests/workflows/test_asking.py::test_a_run_that_has_just_closed_or_is_busy_is_asked_again_with_the_same_key"),
@@ -56,7 +56,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Messages",
         "a command that is not answered in time goes to the outbox",
-        "api/operations.py",
+        "application/pipelines/operations.py",
         "    await _leave_in_outbox(services, pipeline_id, name, operation)\n",
         "",
         "tests/api/v4/test_pipelines.py::test_without_temporal_a_command_is_kept_and_its_key_told",
@@ -102,10 +102,10 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Outbox",
         "a look that finds nothing writes nothing",
-        "activities/loops/relay.py",
+        "loops/relay.py",
         ("            if not await outbox.unsent(connection, now, 1):\n                return ()\n"),
         "            await outbox.unsent(connection, now, 1)\n",
-        "tests/activities/loops/test_relay.py::test_a_look_that_finds_nothing_writes_nothing",
+        "tests/loops/test_relay.py::test_a_look_that_finds_nothing_writes_nothing",
     ),
     Removal(
         "Outbox",
@@ -118,7 +118,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Outbox",
         "what has started already counts as sent",
-        "activities/loops/relay.py",
+        "loops/relay.py",
         ("        except WorkflowAlreadyStartedError:\n            return True\n"),
         ("        except WorkflowAlreadyStartedError:\n            return False\n"),
         "tests/workflows/test_pipelines.py::test_two_relays_start_a_pipeline_once",
@@ -166,19 +166,21 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Child pipelines",
         "a pipeline and the mark of its bridge are one transaction",
-        "api/bridges/loop.py",
+        "loops/bridges.py",
         ("            await outbox.mark_sent(connection, [row], now)\n        if isinstance(wish, Wanted)"),
         ("        await self._done(row)\n        if isinstance(wish, Wanted)"),
-        ("tests/api/bridges/test_loop.py::test_killed_before_the_commit_nothing_is_left_and_the_next_try_makes_one"),
+        (
+            "tests/application/bridges/test_loop.py::test_killed_before_the_commit_nothing_is_left_and_the_next_try_makes_one"
+        ),
     ),
     Removal(
         "Child pipelines",
         "a bridge makes its pipeline only while it still waits for one",
-        "api/bridges/loop.py",
+        "loops/bridges.py",
         ("            if await bridges.is_pending(connection, bridge.job.id):\n                made ="),
         ("            if bridge:\n                made ="),
         (
-            "tests/api/bridges/test_interleavings.py::test_a_bridge_that_is_canceled_while_its_pipeline"
+            "tests/application/bridges/test_interleavings.py::test_a_bridge_that_is_canceled_while_its_pipeline"
             "_is_compiled_makes_none"
         ),
     ),
@@ -188,7 +190,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "models/repositories/decisions.py",
         "    if status != before.status and await",
         "    if status == before.status and await",
-        "tests/api/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
+        "tests/application/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
     ),
     Removal(
         "Waking",
@@ -196,15 +198,15 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "activities/pipelines.py",
         "            await self._notifications.notify(BRIDGES)\n",
         "            pass\n",
-        "tests/api/bridges/test_waking.py::test_a_bridge_is_carried_out_at_once_after_its_offer_and_hears_of_every_status",
+        "tests/application/bridges/test_waking.py::test_a_bridge_is_carried_out_at_once_after_its_offer_and_hears_of_every_status",
     ),
     Removal(
         "Waking",
         "the loop of the bridges looks by itself",
-        "api/bridges/loop.py",
+        "loops/bridges.py",
         "timeout=pause, return_when",
         "timeout=None, return_when",
-        "tests/api/bridges/test_waking.py::test_a_bridge_that_nobody_was_told_of_is_found_by_the_next_look",
+        "tests/application/bridges/test_waking.py::test_a_bridge_that_nobody_was_told_of_is_found_by_the_next_look",
     ),
     Removal(
         "Child pipelines",
@@ -212,7 +214,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "models/repositories/bridges.py",
         "if step.act is Act.REVIVE and not row.folded:",
         "if step.act is Act.REVIVE and row.id < 0:",
-        "tests/api/bridges/test_loop.py::test_a_revival_waits_until_the_end_before_it_is_folded",
+        "tests/application/bridges/test_loop.py::test_a_revival_waits_until_the_end_before_it_is_folded",
     ),
     Removal(
         "Child pipelines",
@@ -232,7 +234,9 @@ REMOVALS: Final[tuple[Removal, ...]] = (
             "            static_summary=summary(facts),\n"
             "            start_signal=name,"
         ),
-        ("tests/api/bridges/test_end_to_end.py::test_a_retry_in_the_child_brings_the_closed_parent_back_to_life"),
+        (
+            "tests/application/bridges/test_end_to_end.py::test_a_retry_in_the_child_brings_the_closed_parent_back_to_life"
+        ),
     ),
 )
 """In the order of `docs/seam.md`."""

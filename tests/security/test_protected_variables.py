@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from tests.api.bridges.installation import Installation, open_installation
 from tests.api.v4.site import Person, Site, open_site, serving
+from tests.application.bridges.installation import Installation, open_installation
 from tests.git.serving import git, new_commit, new_work_tree
 
 SECRET = "correct-horse-battery"

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 
 from temporalio.worker import Worker
 
-from activities.loops.reconciler import Reconciler
-from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_client import connect
 from activities.temporal_worker import make_worker, prepare_namespace
+from loops.reconciler import Reconciler
+from loops.relay import Relay
 from models.clock import system_clock
 from models.notifications import Notifications
 from settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from temporalio.client import WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.service import RPCError, RPCStatusCode
 
-from api.operations import ask
+from application.pipelines.operations import ask
 from domain.errors import Refused
 from domain.messages import Answer, Operation
 from models.repositories import decisions

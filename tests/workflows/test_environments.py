@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from textwrap import dedent
 
-from activities.loops.environments import EnvironmentLoop
 from domain.status import Status
+from loops.environments import EnvironmentLoop
 from models.clock import system_clock
 from models.columns import table_of
 from models.environments import Deployment, Environment

@@ -12,8 +12,6 @@ from temporalio.service import RPCError
 
 from activities.commit_reports import ReportActivities
 from activities.hooks.deliveries import HookActivities
-from activities.loops import telling
-from activities.loops.telling import Telling
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
@@ -23,6 +21,8 @@ from domain.hooks import Event, bits_of
 from domain.messages import DeliverHook
 from domain.sealed_for import FORGE
 from domain.status import Status
+from loops import delivery_starter
+from loops.delivery_starter import Telling
 from models.clock import system_clock
 from models.columns import table_of
 from models.hooks import CommitReport, HookDelivery
@@ -201,7 +201,7 @@ async def test_a_temporal_that_comes_back_empty_is_told_again(teller: Teller, mo
     async with receiving() as receiver:
         await teller.hook(receiver, Event.PIPELINE)
         await begun(teller.pod.world)
-        monkeypatch.setattr(telling, "TAKEN", timedelta(seconds=0.5))
+        monkeypatch.setattr(delivery_starter, "TAKEN", timedelta(seconds=0.5))
         async with teller.loop():
 
             async def taken() -> bool:
@@ -243,7 +243,7 @@ async def test_deliveries_have_a_queue_of_their_own(teller: Teller) -> None:
 
 
 async def test_the_loop_hears_of_a_notification(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "IDLE", 3600.0)
+    monkeypatch.setattr(delivery_starter, "IDLE", 3600.0)
     async with receiving() as receiver, teller.working():
         await teller.hook(receiver, Event.PIPELINE)
         await begun(teller.pod.world)

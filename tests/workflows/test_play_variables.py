@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.loops.relay import Relay
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_client import connect
 from activities.temporal_worker import make_worker, prepare_namespace
+from loops.relay import Relay
 from models.columns import table_of
 from models.pipelines import Outbox, PlayVariables
 from models.repositories.pipelines import PipelineRequest, create

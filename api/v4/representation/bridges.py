@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.downstream_pipelines import Related
 from api.v4.representation.pipelines import brief
+from application.bridges.downstream_pipelines import Related
 
 _OF_BUILDS: Final = frozenset(
     {"artifacts", "artifacts_expire_at", "artifacts_file", "runner", "tag_list", "log_incomplete", "stuck"}

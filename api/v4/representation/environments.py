@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from domain.moments import moment
 from models.repositories.deployment_listings import STATUSES
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
 from domain.contributions import Action, action_name
+from domain.moments import moment
 
 
 def event(row: Any, author: Any, url: str) -> dict[str, Any]:

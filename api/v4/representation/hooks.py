@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from api.v4.representation.moments import moment
 from domain.hooks import Event, Health, HookScope, flags_of, trigger_of, wants
+from domain.moments import moment
 
 _NOT_HERE: Final = (
     "issues_events",

@@ -8,10 +8,10 @@ says why no runner can take a job that is `stuck`; `unresponsive` is true while 
 from datetime import datetime
 from typing import Any
 
-from api.v4.representation.moments import duration, moment, queued
 from api.v4.representation.people import person
 from api.v4.representation.pipelines import brief
 from api.v4.representation.runners import runner, runner_manager
+from domain.moments import duration, moment, queued
 from domain.status import Status
 from domain.verdict import public_reason, reason_words
 from models.repositories.relations import Relations, process_of

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.v4.representation.moments import moment, span
 from api.v4.representation.people import person
 from api.v4.representation.pipelines import brief as brief_pipeline
+from application.merge_requests.addresses import page_of
 from domain.merge_requests import Standing, State, detailed_status, is_draft
 from domain.merge_train import CarStatus
+from domain.moments import moment, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,6 @@ def people_of(rows: Iterable[Any]) -> set[int]:
         found |= {row.author_id, row.merge_user_id, row.closed_by_id, row.auto_merge_user_id}
         found |= {*row.assignee_ids, *row.reviewer_ids}
     return {key for key in found if key is not None}
-
-
-def page_of(row: Any, full_path: str, url: str) -> str:
-    """Address of a merge request's page."""
-    return f"{url}/{full_path}/-/merge_requests/{row.iid}"
 
 
 def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from api.v4.representation.moments import moment
+from domain.moments import moment
 
 
 def web_url(url: str, project_path: str, group: Any | None) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
 from domain.merge_request_notes import Kind
+from domain.moments import moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from api.v4.representation.moments import moment
+from domain.moments import moment
 
 
 def person(row: Any, url: str) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from api.v4.representation.moments import moment, span
 from api.v4.representation.people import person
 from api.v4.representation.statuses import detailed_status, shown_pipeline
+from domain.moments import moment, span
 
 
 def page_of(row: Any, full_path: str) -> str:

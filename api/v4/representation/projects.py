@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
 from auth.permissions import MAINTAINER
+from domain.moments import moment
 
 
 def namespace(row: Any, url: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.v4.representation.moments import moment
+from domain.moments import moment
 
 
 def resource_group(row: Any) -> dict[str, Any]:

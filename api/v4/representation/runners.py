@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from api.v4.representation.moments import moment
 from domain.matching import RunnerType
+from domain.moments import moment
 from domain.runner_status import Connection, Execution, connection_of
 
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from api.v4.representation.moments import moment
 from api.v4.representation.people import person
+from domain.moments import moment
 
 
 def schedule(row: Any, owner: Any | None, next_run_at: datetime | None, url: str) -> dict[str, Any]:

@@ -1,3 +1,3 @@
 """The mirrored project of the tests of mirrors."""
 
-from tests.api.mirrors.conftest import mirrored  # noqa: F401
+from tests.application.mirrors.conftest import mirrored  # noqa: F401

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from sqlalchemy import select
 
-from api.hooks.loop import PATIENCE, PullRequestLoop
-from api.owed_pipelines import HELD
+from loops.pipeline_requests import HELD
+from loops.pull_requests import PATIENCE, PullRequestLoop
 from models.repositories import accounts, incoming_hooks
 from tests.git.serving import git, new_commit
 

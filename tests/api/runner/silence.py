@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from activities.loops.sweeper import Sweeper
+from loops.sweeper import Sweeper
 from models.columns import table_of
 from models.pipelines import LeaseClock
 from models.repositories import leases

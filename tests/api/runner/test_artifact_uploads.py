@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from activities.loops.artifacts import ArtifactLoop
 from api.runner.artifact_types import FORMATS, LIMITS
 from domain.errors import Unavailable
 from domain.status import Status
+from loops.artifacts import ArtifactLoop
 from models.repositories import unused_objects, verdicts
 from models.repositories.artifacts import artifact, project
 from models.repositories.unused_objects import unused

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.bridges.scope import scope_of
+from application.bridges.scope import scope_of
 from domain.bridges import forwarded
 from models.repositories import bridges
 from models.repositories.reports import report

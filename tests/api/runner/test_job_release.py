@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from api import push, tagging
-from api.push import finish_abandoned
-from api.runner import job_release, updates
+from api.runner import updates
+from application.pushes import push, tagging
+from application.pushes.push import finish_abandoned
+from application.releases import job_release
 from domain.errors import Unavailable
 from models.repositories import outbox, pipelines, releases, traces
 from models.repositories.cancellation import cancel_jobs

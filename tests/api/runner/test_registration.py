@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from api.app import create_app
-from api.v4.registration_tokens import renewed
+from application.runners.registration_tokens import renewed
 from auth.runner_token import TYPE_NUMBER
 from auth.secret_token import PAYLOAD_FIRST, RANDOM_FIRST, RUNNER_BY_REGISTRATION, digest, read_route
 from domain.matching import RunnerType

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from activities.loops.artifacts import ArtifactLoop
-from activities.loops.reports import ReportLoop
+from loops.artifacts import ArtifactLoop
+from loops.reports import ReportLoop
 from models.repositories.artifacts import artifact, pipeline
 from models.repositories.reports import report
 from tests.api.v4.test_jobs import address

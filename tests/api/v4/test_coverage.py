@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from activities.loops.archiver import Archiver
+from loops.archiver import Archiver
 from tests.api.v4.merging import Merging
 
 CONFIG = r"""

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.hook_tests import sample
+from application.hooks.hook_tests import sample
 from domain.hooks import Event
 from models.repositories import projects
 from tests.api.v4.site import Site

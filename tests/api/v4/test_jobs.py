@@ -1,6 +1,6 @@
 """Jobs and their logs over the REST API."""
 
-from activities.loops.archiver import Archiver
+from loops.archiver import Archiver
 
 MANUAL = "ask: {script: x, when: manual}\n"
 

@@ -198,7 +198,7 @@ async def test_a_fork_is_a_copy_of_its_own(here):
 async def test_a_child_pipeline_is_one_of_the_merge_request(site):
     here = Merging(site)
     await here.begin(CHILD, **{"child.yml": "inner: {script: x, rules: [{if: $CI_MERGE_REQUEST_IID}]}\n"})
-    from api.bridges.loop import BridgeLoop
+    from loops.bridges import BridgeLoop
 
     opened = await here.feature("feature")
     await site.world.settle(opened["head_pipeline"]["id"])
@@ -218,7 +218,7 @@ async def test_a_wrong_configuration_is_a_failed_pipeline(here):
 
 
 async def test_a_pipeline_that_is_owed_is_made_by_the_loop(here, monkeypatch):
-    from api.merge_requests import opening, refresh
+    from application.merge_requests import opening, refresh
     from domain.errors import Unavailable
 
     async def away(*_: Any) -> list[str]:

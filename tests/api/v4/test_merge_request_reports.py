@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from activities.loops.reports import ReportLoop
+from loops.reports import ReportLoop
 from tests.api.v4.merging import Merging
 
 CONFIG = """

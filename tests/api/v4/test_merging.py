@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from api import push as pushing
-from api.merge_requests import merging
-from api.push import finish_abandoned
+from application.merge_requests import merging
+from application.pushes import push as pushing
+from application.pushes.push import finish_abandoned
 from tests.api.v4.merging import BOTH, Merging
 from tests.fault_point import held_at
 

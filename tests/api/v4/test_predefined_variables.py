@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from api import pipeline_creation
-from api.bridges.loop import BridgeLoop
-from api.pipeline_creation import create_pipeline
+from application.pipelines import creation
+from application.pipelines.creation import create_pipeline
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.rounds import in_rounds
 from domain.errors import PipelineFiltered
+from loops.bridges import BridgeLoop
 from models.repositories.pipelines import PipelineRequest
 from tests.api.v4.merging import Merging
 from tests.api.v4.site import Site, open_site
@@ -140,13 +140,13 @@ def expected(known: Known, when: Iterable[When]) -> set[str]:
 def contexts(monkeypatch: pytest.MonkeyPatch) -> list[Context]:
     """What the compiler is told of each event, as it happens."""
     seen: list[Context] = []
-    made = pipeline_creation.event_context
+    made = creation.event_context
 
     def event_context(*args: Any) -> Context:
         seen.append(made(*args))
         return seen[-1]
 
-    monkeypatch.setattr(pipeline_creation, "event_context", event_context)
+    monkeypatch.setattr(creation, "event_context", event_context)
     return seen
 
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import func, select, update
 from temporalio.client import WorkflowUpdateFailedError
 
-from activities.loops.removals import RemovalLoop
 from domain.messages import Operation
+from loops.removals import RemovalLoop
 from models.columns import table_of
 from models.pipelines import Job
 from models.repositories import namespaces, outbox, pipelines, projects

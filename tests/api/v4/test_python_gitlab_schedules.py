@@ -5,7 +5,7 @@ import asyncio
 import gitlab
 import pytest
 
-from api.schedules.loop import TickLoop
+from loops.schedule_ticks import TickLoop
 from tests.api.v4.site import serving
 
 

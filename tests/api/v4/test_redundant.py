@@ -1,7 +1,7 @@
 """Pipelines that are written in another order than their commits came: that of the ref's head is never canceled."""
 
-from api.pipeline_creation import create_pipeline
-from api.pushed_pipelines import finish
+from application.pipelines.creation import create_pipeline
+from application.pushes.pushed_pipelines import finish
 from git.push import RefUpdate
 from models.repositories import projects, pushes
 from models.repositories.outbox import outbox

@@ -6,8 +6,8 @@ import gitlab
 import pytest
 from sqlalchemy import func, select, update
 
-from activities.loops.archiver import Archiver
-from activities.loops.artifacts import ArtifactLoop
+from loops.archiver import Archiver
+from loops.artifacts import ArtifactLoop
 from models.columns import table_of
 from models.pipelines import ObjectToDelete, Pipeline, Trace, TraceChunk
 from models.repositories.audit import event

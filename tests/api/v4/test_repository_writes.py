@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from api import push, pushed_pipelines
-from api.push import finish_abandoned
+from application.pushes import push, pushed_pipelines
+from application.pushes.push import finish_abandoned
 from domain.errors import Unavailable
 from models.repositories.pipelines import pipeline as pipeline_table
 from models.repositories.pushes import push as push_table

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from api.deps import access_to
 from api.v4 import job_log, trace_events
 from api.v4.access import JobAccess
 from api.v4.trace_events import Place
+from application.access import access_to
 from auth.permissions import Caller
 from models.repositories import jobs, traces
 from tests.api.v4.site import Site, serving

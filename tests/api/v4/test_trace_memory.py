@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from activities.loops.archiver import PART, Archiver
 from api.v4 import job_log
+from loops.archiver import PART, Archiver
 from models.repositories import held_jobs, trace_chunks
 from tests.api.v4.site import Site
 

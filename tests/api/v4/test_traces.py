@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.loops.archiver import Archiver
-from api.deps import access_to
 from api.pages.jobs import draw
 from api.v4 import job_log
+from application.access import access_to
 from auth.permissions import Caller
+from loops.archiver import Archiver
 from models.columns import table_of
 from models.pipelines import LeaseClock
 from models.repositories import leases, traces

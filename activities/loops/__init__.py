@@ -1,1 +1,0 @@
-"""What runs beside the workflows: relay, sweeper, reconciler, archiver."""

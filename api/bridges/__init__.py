@@ -1,1 +1,0 @@
-"""Bridges carried out by the server: their downstream pipelines are made, and followed."""

@@ -1,1 +1,0 @@
-"""Merge requests: kept in step with their branches, tested, merged; merge trains."""

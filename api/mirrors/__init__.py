@@ -1,1 +1,0 @@
-"""Repositories kept like one elsewhere."""

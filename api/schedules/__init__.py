@@ -1,1 +1,0 @@
-"""Ticks of pipeline schedules carried out by the server: their pipelines are made."""

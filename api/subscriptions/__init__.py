@@ -1,1 +1,0 @@
-"""Projects that follow the releases of others."""

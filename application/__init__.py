@@ -1,0 +1,1 @@
+"""Use cases by noun, without HTTP: what doors call, loops call too."""

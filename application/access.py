@@ -1,0 +1,107 @@
+"""What a caller may do with a project, for whoever acts in their name: doors, and what runs by itself."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from application.services import Services
+from auth.permissions import Action, Caller, level_of, require
+from domain.errors import Forbidden, NotFound, Unauthenticated
+from domain.merge_requests import own_branch_of
+from domain.protection import Protection
+from models.repositories import job_token_access, members, projects, protected_refs
+from models.repositories.audit import Entity
+from models.repositories.projects import Viewer
+
+_ENDING: Final = frozenset({"cancel_pipeline", "cancel_job"})
+"""Operations that run nothing."""
+_CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
+"""What nobody does with an archived project."""
+
+
+def caller_from(row: Any, **more: Any) -> Caller:
+    """The caller that a person's row makes."""
+    return Caller(row.id, row.username, row.is_admin, row.external, **more)
+
+
+def viewer_of(caller: Caller) -> Viewer:
+    """The caller as lists know them."""
+    return Viewer(caller.user_id, caller.is_admin, internal=caller.is_known and not caller.external)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectAccess:
+    """A project as one caller may use it. `row` has the columns of `models.tables.Project`.
+
+    `member_level` is what he is there as a member: whoever may see an open project has a `level` without being one.
+    """
+
+    row: Any
+    caller: Caller
+    level: int
+    protection: Protection
+    member_level: int = 0
+
+    def require(self, action: Action) -> None:
+        """Raise unless the caller may do it."""
+        require(self.caller, action, self.level, self.row.visibility)
+        if self.row.archived and action in _CHANGING:
+            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+
+    @property
+    def entity(self) -> Entity:
+        """The project as audit events name it."""
+        return Entity("project", self.row.id, self.row.full_path)
+
+    def require_run(self, ref: str, *, tag: bool) -> None:
+        """Raise unless the caller may run pipelines, and jobs of them, on a ref: a protected one asks for more."""
+        self.require(Action.RUN)
+        if not self.protection.may_run(ref, self.level, tag=tag):
+            kind = "tag" if tag else "branch"
+            raise Forbidden(
+                f"403 Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it."
+            )
+
+    def require_operation(self, name: str, pipeline: Any) -> None:
+        """Raise unless the caller may ask a pipeline for an operation: whatever runs something needs the right to."""
+        if name in _ENDING:
+            self.require(Action.RUN)
+        else:
+            self.require_run_of(pipeline)
+
+    def require_run_of(self, pipeline: Any) -> None:
+        """Raise unless the caller may run jobs of a pipeline; one that is protected asks for both of its branches."""
+        facts = pipeline.merge_request
+        self.require_run(own_branch_of(pipeline.ref, facts), tag=pipeline.tag)
+        if facts and pipeline.ref_protected:
+            self.require_run(facts["target_branch"], tag=False)
+
+    def may_run(self, pipeline: Any) -> bool:
+        """Whether the caller may run jobs of a pipeline."""
+        try:
+            self.require_run_of(pipeline)
+        except (Forbidden, NotFound, Unauthenticated):
+            return False
+        return True
+
+
+async def access_to(
+    services: Services, caller: Caller, reference: int | str, least: Action = Action.READ
+) -> ProjectAccess:
+    """A project that the caller may at least read, or do what `least` says. Raises `NotFound`, `Forbidden`.
+
+    To a job of a project that this one does not let in, it is what it is to strangers. The database is asked the same
+    for a project that is not there as for one that the caller may not know of: the time of an answer tells neither.
+    """
+    async with services.database.read() as connection:
+        row = await projects.find(connection, reference)
+        member = await members.level_in_project(connection, 0 if row is None else row.id, caller.user_id)
+        if caller.job_id and not await job_token_access.allows(connection, row, caller.job_project_id):
+            caller, member = replace(caller, is_admin=False), 0
+        if row is None:
+            raise NotFound("404 Project Not Found")
+        level = level_of(caller, member, row.visibility)
+        require(caller, Action.SEE, level, row.visibility)
+        protection = await protected_refs.of_project(connection, row.id)
+    access = ProjectAccess(row, caller, level, protection, member)
+    access.require(least)
+    return access

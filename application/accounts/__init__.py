@@ -1,0 +1,1 @@
+"""Who somebody is, and accounts that are provided."""

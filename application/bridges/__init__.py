@@ -1,0 +1,1 @@
+"""Pipelines that other pipelines start."""

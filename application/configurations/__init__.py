@@ -1,0 +1,1 @@
+"""Reading, including and compiling configurations."""

@@ -1,0 +1,25 @@
+"""Asking, before something is done, whether the caller may deploy to its environment."""
+
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.access import ProjectAccess
+from domain.errors import Forbidden
+from models.repositories import deploy_permissions
+
+
+async def require_deploy(connection: AsyncConnection, project: ProjectAccess, environment: Any) -> None:
+    """Raise `Forbidden` if an environment (its row) is protected from the caller."""
+    caller_id = project.caller.user_id
+    _raise(await deploy_permissions.refusal_of_environment(connection, environment, caller_id))
+
+
+async def require_deploying_job(connection: AsyncConnection, project: ProjectAccess, job_id: int) -> None:
+    """The same for a job, whatever is done with it: as in GitLab, only who may deploy plays, ends or erases it."""
+    _raise(await deploy_permissions.refusal_of_job(connection, job_id, project.caller.user_id))
+
+
+def _raise(refusal: str) -> None:
+    if refusal:
+        raise Forbidden(f"403 Forbidden: {refusal}")

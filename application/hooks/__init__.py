@@ -1,0 +1,1 @@
+"""Webhooks: their secrets, and trying them out."""

@@ -1,0 +1,162 @@
+"""Trying a webhook out: with the newest thing of its kind that the project has, and once only."""
+
+import asyncio
+from typing import Any, Final
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.merge_requests.news import Cause, happening_of
+from application.merge_requests.surroundings import around
+from application.pushes.push_events import protection_of, push_event, repository_update
+from application.services import Services
+from domain.errors import Invalid, NotFound
+from domain.hooks import Event
+from domain.system_events import TEST
+from git.push import RefUpdate
+from models.columns import Record
+from models.notifications import HOOKS, delivery_topic
+from models.repositories import (
+    happenings,
+    hook_deliveries,
+    merge_requests,
+    projects,
+    releases,
+    reported_deployments,
+)
+from models.repositories.happenings import Happening
+from models.repositories.hooks import HookOwner
+from models.repositories.merge_requests import MergeRequestFilter
+
+_MISSING: Final = {
+    Event.PUSH: "Ensure the project has at least one commit.",
+    Event.TAG_PUSH: "Ensure the project has at least one tag.",
+    Event.MERGE_REQUEST: "Ensure the project has merge requests.",
+    Event.JOB: "Ensure the project has CI jobs.",
+    Event.PIPELINE: "Ensure the project has CI pipelines.",
+    Event.DEPLOYMENT: "Ensure the project has deployments.",
+    Event.RELEASE: "Ensure the project has releases.",
+    Event.REPOSITORY_UPDATE: "Ensure the project has at least one commit.",
+}
+"""GitLab's words."""
+_NONE: Final = "0" * 40
+_LOOK_AGAIN: Final = 1.0
+"""Seconds after which one looks although nobody was told."""
+
+
+async def sample(services: Services, project: Any, user_id: int, event: Event) -> Happening:
+    """Something that a hook of the project may be told of. Raises `Invalid` where there is nothing of the kind."""
+    if event in {Event.PUSH, Event.TAG_PUSH, Event.REPOSITORY_UPDATE}:
+        found = await _pushed(services, project, user_id, event)
+    else:
+        async with services.database.read() as connection:
+            if event is Event.RELEASE:
+                row = (await connection.execute(releases.of_project(project.id).limit(1))).first()
+                found = None if row is None else releases.happening_of(row, "create")
+            elif event is Event.MERGE_REQUEST:
+                found = await _merge_request(services, connection, project.id, user_id)
+            elif event is Event.DEPLOYMENT:
+                found = await _deployment(services, connection, project.id)
+            else:
+                found = await happenings.sample(connection, project.id, event)
+    if found is None:
+        raise Invalid(_MISSING[event])
+    return found
+
+
+_MOST_LOOKED_AT: Final = 20
+"""Projects in which something to tell of is looked for, the newest first."""
+
+
+async def sample_of_many(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
+    """The same for a hook of many projects: of the newest one that has anything of the kind. Raises `Invalid`."""
+    newest = select(projects.project).where(owner.projects).order_by(projects.project.c.id.desc())
+    async with services.database.read() as connection:
+        rows = (await connection.execute(newest.limit(_MOST_LOOKED_AT))).all()
+    fault = Invalid("Ensure there is a project with commits.")
+    for row in rows:
+        try:
+            return await sample(services, row, user_id, event)
+        except Invalid as error:
+            fault = error
+    raise fault
+
+
+def sample_of_system() -> Happening:
+    """What a system hook is told when it is tried out."""
+    return Happening(None, Event.SYSTEM, facts=TEST)
+
+
+async def _merge_request(
+    services: Services, connection: AsyncConnection, project_id: int, user_id: int
+) -> Happening | None:
+    """The newest merge request, without anything that happened to it."""
+    newest = merge_requests.listed(MergeRequestFilter(projects=[project_id])).limit(1)
+    row = (await connection.execute(newest)).first()
+    if row is None:
+        return None
+    return await happening_of(connection, await around(services, connection, row), row, None, Cause(user_id))
+
+
+async def _deployment(services: Services, connection: AsyncConnection, project_id: int) -> Happening | None:
+    """The newest deployment, whether a job made it or somebody reported it."""
+    row = await reported_deployments.newest(connection, project_id)
+    if row is None:
+        return await happenings.sample(connection, project_id, Event.DEPLOYMENT)
+    try:
+        title = (await services.repositories.get(project_id).commit(row.sha)).title
+    except NotFound:
+        title = ""
+    return reported_deployments.sample(row, title)
+
+
+async def _pushed(services: Services, project: Any, user_id: int, event: Event) -> Happening | None:
+    """The newest commit of the default branch, or a tag, as if it had just been pushed."""
+    try:
+        repository = services.repositories.get(project.id)
+    except NotFound:
+        return None
+    if event is Event.TAG_PUSH:
+        tags = await repository.tags()
+        update = RefUpdate(_NONE, tags[-1].object, tags[-1].name) if tags else None
+    else:
+        head = await repository.resolve(f"refs/heads/{project.default_branch}")
+        parents = (await repository.commit(head)).parents if head else ()
+        update = RefUpdate((*parents, _NONE)[0], head, f"refs/heads/{project.default_branch}") if head else None
+    if update is None:
+        return None
+    if event is Event.REPOSITORY_UPDATE:
+        return repository_update(project.id, user_id, [update])
+    return await push_event(event, project, user_id, repository, update, await protection_of(services, project.id))
+
+
+async def send(
+    services: Services, hook_id: int, happened: Happening | int, *, body: str = "", uuid: str = ""
+) -> Record:
+    """Have an event (or one that is on record, by its id) delivered once; the delivery when that was tried.
+
+    Where it takes too long the delivery is still open, and goes on.
+    """
+    now = services.clock()
+    async with services.database.write() as connection:
+        event_id = happened if isinstance(happened, int) else await happenings.add(connection, happened, now)
+        delivery_id = await hook_deliveries.add(connection, hook_id, event_id, now, body=body, uuid=uuid)
+    await services.notifications.notify(HOOKS)
+    return await _tried(services, hook_id, delivery_id)
+
+
+async def _tried(services: Services, hook_id: int, delivery_id: int) -> Record:
+    times = services.settings.times
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + times.hook_timeout + min(times.hook_timeout, times.command_answer)
+    topic = delivery_topic(delivery_id)
+    while True:
+        waiter = services.notifications.subscribe(topic)
+        try:
+            async with services.database.read() as connection:
+                row = await hook_deliveries.get(connection, delivery_id, hook_id)
+            if row.state != hook_deliveries.OPEN or clock() > deadline:
+                return row
+            await asyncio.wait([waiter], timeout=_LOOK_AGAIN)
+        finally:
+            services.notifications.leave(topic, waiter)

@@ -1,0 +1,1 @@
+"""What running jobs may do, and what is done for them."""

@@ -1,0 +1,137 @@
+"""What a job gets that is not of its own pipeline (archives, dotenv), and whether all it depends on is still there.
+
+Read in the transaction of the claim; a job without such needs costs no query. Reference: CI YAML, section 7; runner
+protocol, section 11 (missing dependencies).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.access import caller_from
+from application.jobs.filled_text import filled_text
+from application.services import Services
+from auth.permissions import Action, level_of, require
+from domain.config.plan import ForeignNeed
+from domain.decimal_number import decimal_number
+from domain.errors import Forbidden, NotFound
+from domain.variables import JobVariable
+from models.columns import Record
+from models.repositories import foreign_archives, members, projects
+from models.repositories.hand_outs import HandOut
+from models.repositories.project_paths import written_path
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Archives that the job may have, or why it cannot run: `missing` is a sentence for each that is not there.
+
+    `dotenv` holds the variables that the jobs of the needs have reported (`key` and `value` of each).
+    """
+
+    archives: tuple[Record, ...] = ()
+    dotenv: tuple[Mapping[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def asks_beyond(hand_out: HandOut) -> bool:
+    """Whether a job needs artifacts from outside its pipeline."""
+    return bool(hand_out.job.plan.get("foreign_needs"))
+
+
+async def gone_dependencies(connection: AsyncConnection, services: Services, hand_out: HandOut) -> Found:
+    """What is not there any more of the archives of the job's own pipeline."""
+    names = await foreign_archives.gone(connection, hand_out.pipeline.id, hand_out.dependencies, services.clock())
+    return Found(missing=tuple(f"the artifacts of job {name} have expired; run that job again" for name in names))
+
+
+async def foreign_dependencies(
+    connection: AsyncConnection, services: Services, hand_out: HandOut, variables: Iterable[JobVariable]
+) -> Found:
+    """What `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded."""
+    archives: list[Record] = []
+    dotenv: list[Mapping[str, str]] = []
+    missing: list[str] = []
+    variables = tuple(variables)
+    for need in _needs(hand_out.job.plan, variables):
+        found = await _find(connection, hand_out, need)
+        fault = _fault(need, found)
+        if not fault and found is not None and found.filename:
+            if await foreign_archives.gone(connection, found.pipeline_id, [found], services.clock()):
+                fault = f"the artifacts of {_words(need)} have expired; run that job again"
+            else:
+                archives.append(found)
+        if not fault and found is not None:
+            dotenv.extend(found.dotenv or ())
+        if fault and not need.optional:
+            missing.append(fault)
+    return Found(tuple(archives), tuple(dotenv), tuple(missing))
+
+
+def with_dotenv(hand_out: HandOut, found: Found) -> HandOut:
+    """The rows with the variables that were found; those of the job's own pipeline win."""
+    return replace(hand_out, dotenv=(*found.dotenv, *hand_out.dotenv))
+
+
+def _needs(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Iterable[ForeignNeed]:
+    """Those that bring artifacts, with all variables put in."""
+    for document in plan["foreign_needs"]:
+        need = ForeignNeed(**document)
+        if need.job and need.artifacts:
+            written = (need.job, need.pipeline, need.project, need.ref)
+            job, pipeline, project, ref = (filled_text(text, variables).strip() for text in written)
+            yield replace(need, job=job, pipeline=pipeline, project=project, ref=ref)
+
+
+async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNeed) -> Record | None:
+    if need.project:
+        project_id = await _readable(connection, hand_out.user, need.project)
+        if project_id is None:
+            return None
+        return await foreign_archives.of_project(connection, project_id, need.ref, need.job)
+    pipeline_id = decimal_number(need.pipeline)
+    if pipeline_id is None or pipeline_id == hand_out.pipeline.id:
+        return None
+    return await foreign_archives.in_family(connection, hand_out.pipeline.id, pipeline_id, need.job)
+
+
+async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | None:
+    """The project of that path, if the user may read it. What is forbidden looks like what is not there."""
+    written = await written_path(connection, path)
+    row = await projects.find(connection, written or "")
+    member = await members.level_in_project(connection, 0 if row is None else row.id, user.id)
+    if row is None:
+        return None
+    caller = caller_from(user)
+    try:
+        require(caller, Action.READ, level_of(caller, member, row.visibility), row.visibility)
+    except (NotFound, Forbidden):
+        return None
+    return int(row.id)
+
+
+def _fault(need: ForeignNeed, found: Record | None) -> str:
+    """Why the job cannot have what it needs; a job that announces no archive is needed for nothing, and no fault."""
+    if found is None and need.project:
+        return (
+            f"{_words(need)} was not found: the project must exist and be readable for you, "
+            "and the latest successful pipeline of the ref must have a job of that name that succeeded"
+        )
+    if found is None:
+        return (
+            f"{_words(need)} was not found: it must be a successful job of another pipeline "
+            "of the same family of parent and child pipelines"
+        )
+    announced = found.announced or {}
+    if not found.filename and (announced.get("paths") or announced.get("untracked")):
+        return f"{_words(need)} has no artifacts: its runner uploaded none"
+    return ""
+
+
+def _words(need: ForeignNeed) -> str:
+    """The need as people call it."""
+    if need.project:
+        return f"job {need.job} of project {need.project}, ref {need.ref or '(empty)'}"
+    return f"job {need.job} of pipeline {need.pipeline or '(empty)'}"

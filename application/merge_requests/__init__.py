@@ -1,0 +1,1 @@
+"""Merge requests: opened, changed, merged, and their pipelines."""

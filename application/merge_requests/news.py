@@ -1,0 +1,90 @@
+"""News of merge requests for webhooks and for events of people, written in the transaction of what happened."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.merge_requests import system_notes
+from application.merge_requests.standing import known_so_far
+from application.merge_requests.surroundings import Surroundings, around
+from application.services import Services
+from domain.contributions import MERGE_REQUEST, OF_NEWS, Contribution, Target
+from domain.errors import PerdureError
+from domain.hooks import Event, wants
+from domain.merge_request_news import News, changes, kept
+from domain.merge_requests import detailed_status
+from models.repositories import contributions, happenings, merge_requests
+from models.repositories.happenings import Happening
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Who did it, and why: `oldrev` is where the source branch was before a push.
+
+    `system_action` names what we did by ourselves because of it. `note` is what is noted of it on the merge request,
+    where that is something else than the news.
+    """
+
+    user_id: int
+    oldrev: str = ""
+    system_action: str = ""
+    note: str = ""
+
+
+async def note(
+    services: Services, connection: AsyncConnection, before: Any, news: News, cause: Cause, now: datetime
+) -> None:
+    """Note news of a merge request, which was `before`: on itself, as a contribution, and for webhooks."""
+    after = await merge_requests.get(connection, before.id)
+    if after is not None:
+        words = {"oldrev": cause.oldrev, "instead": cause.note}
+        await system_notes.write(services, connection, before, after, news, cause.user_id, now, **words)
+    if news in OF_NEWS and not cause.system_action:
+        target = Target(MERGE_REQUEST, before.id, before.iid, before.title)
+        made = Contribution(before.project_id, cause.user_id, OF_NEWS[news], target)
+        await contributions.add(connection, [made], now)
+    if after is None or not wants(await happenings.watched(connection, before.project_id), Event.MERGE_REQUEST):
+        return
+    here = await around(services, connection, after)
+    await happenings.note(connection, [await happening_of(connection, here, before, news, cause)], now)
+
+
+async def happening_of(
+    connection: AsyncConnection, here: Surroundings, before: Any, news: News | None, cause: Cause
+) -> Happening:
+    """What is told of a merge request as it is now. `news` is None for a test, which has none."""
+    row = here.row
+    known = await known_so_far(connection, here)
+    changed = changes(before, row)
+    people = {row.author_id, *row.assignee_ids, *row.reviewer_ids}
+    for name in ("assignee_ids", "reviewer_ids"):
+        people |= {key for side in changed.get(name, ()) for key in side}
+    facts = {
+        "action": news,
+        "oldrev": cause.oldrev,
+        "system_action": cause.system_action,
+        "merge_request": kept(row),
+        "changes": changed,
+        "people": sorted(people),
+        "detailed_merge_status": str(detailed_status(known.standing)),
+        "head_pipeline_id": None if known.pipeline is None else known.pipeline.id,
+        "commit": await _head(here),
+    }
+    return Happening(row.project_id, Event.MERGE_REQUEST, cause.user_id, facts=facts)
+
+
+async def _head(here: Surroundings) -> dict[str, Any] | None:
+    """The head of the source branch, as hooks know commits; None for one that is gone."""
+    with suppress(PerdureError):
+        commit = await here.repository.commit(here.row.head_sha)
+        return {
+            "id": commit.sha,
+            "message": commit.message,
+            "title": commit.title,
+            "timestamp": commit.authored_at.isoformat(),
+            "author": {"name": commit.author_name, "email": commit.author_email},
+        }
+    return None

@@ -1,0 +1,1 @@
+"""Making, asking and removing pipelines."""

@@ -1,0 +1,90 @@
+"""Operations that people ask for by the API: checked in SQL first, decided by the workflow, never lost.
+
+An answer that does not come in time becomes 202 with the key: the outbox carries the command from then on. Who asks,
+and variables for a job that is played, wait in SQL under that key; neither Temporal nor the outbox ever holds them.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+from uuid import uuid4
+
+import structlog
+from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.service import RPCError, RPCStatusCode
+
+from application.services import Services
+from domain.errors import Refused, Unavailable
+from domain.messages import Answer, Operation
+from models.notifications import OUTBOX
+from models.repositories import operation_callers, outbox, pipelines, play_variables
+
+_TRY_AGAIN: Final = frozenset(
+    {RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}
+)
+"""Too many updates at once, or the run closed under our hands: the next try finds another run."""
+
+_CLOSED_BEFORE_THE_ANSWER: Final = "AcceptedUpdateCompletedWorkflow"
+"""The type of Temporal's own error for an update whose run was closed, say terminated, with its answer open."""
+
+_TRIES: Final = 3
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What became of a request: the workflow's answer, or None when it is still to come.
+
+    `notice` says why there was nothing to do.
+    """
+
+    key: str
+    answer: Answer | None
+    notice: str = ""
+
+
+async def ask(services: Services, pipeline_id: int, name: str, operation: Operation, caller_id: int) -> Asked:
+    """Ask the workflow of a pipeline, open or closed, for somebody. Raises `Refused` with the workflow's reason."""
+    operation = replace(operation, key=operation.key or str(uuid4()))
+    async with services.database.write() as connection:
+        await operation_callers.put(connection, pipeline_id, operation.job_id, caller_id, name=name, key=operation.key)
+        if operation.variables and operation.job_id is not None:
+            await play_variables.put(connection, pipeline_id, operation.key, operation.job_id, operation.variables)
+    operation = replace(operation, variables={})
+    async with services.database.read() as connection:
+        facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
+    patience = timedelta(seconds=services.settings.times.command_answer)
+    for attempt in range(_TRIES):
+        try:
+            answer = await services.temporal.pipelines.ask(facts, name, operation, patience)
+            return Asked(operation.key, answer)
+        except WorkflowUpdateFailedError as error:
+            if getattr(error.cause, "type", "") != _CLOSED_BEFORE_THE_ANSWER:
+                raise Refused(_reason(error)) from error
+        except (WorkflowUpdateRPCTimeoutOrCancelledError, Unavailable):
+            break
+        except RPCError as error:
+            if error.status not in _TRY_AGAIN or attempt == _TRIES - 1:
+                log.warning("the workflow did not answer; the outbox carries the command", error=str(error))
+                break
+    await _leave_in_outbox(services, pipeline_id, name, operation)
+    return Asked(operation.key, None)
+
+
+def _reason(error: WorkflowUpdateFailedError) -> str:
+    cause = error.cause
+    return getattr(cause, "message", None) or str(cause)
+
+
+async def _leave_in_outbox(services: Services, pipeline_id: int, name: str, operation: Operation) -> None:
+    async with services.database.write() as connection:
+        await outbox.put(
+            connection,
+            outbox.COMMAND,
+            pipeline_id,
+            services.clock(),
+            job_ids=[operation.job_id],
+            payload={"name": name, "key": operation.key, "reason": operation.reason},
+        )
+    await services.notifications.notify(OUTBOX)

@@ -1,0 +1,88 @@
+"""A pipeline that is about to be written together with what asks for it: with a plan, or with the reason for none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.pipelines.creation import prepare, with_commit, with_head
+from application.pipelines.deployment_targets import places_for
+from application.services import Services
+from domain.config.plan import Plan
+from domain.errors import ConfigInvalid, ConfigMissing, Invalid, PipelineFiltered
+from domain.places import Place
+from domain.skipping import is_skipped
+from domain.status import Status
+from git.repository import Repository
+from models.repositories import pipelines
+from models.repositories.pipelines import PipelineRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Has a `plan`, with the `places` of its jobs, or an `error`; with `skip` it only shows that nothing was wanted."""
+
+    request: PipelineRequest
+    plan: Plan | None = None
+    error: Invalid | None = None
+    skip: bool = False
+    places: Sequence[Place] = ()
+
+    @property
+    def fault(self) -> str:
+        """Why nothing will run; empty if something will."""
+        if isinstance(self.error, ConfigInvalid):
+            return "\n".join(map(str, self.error.issues))
+        return str(self.error or "")
+
+    async def save(self, services: Services, connection: AsyncConnection) -> int | None:
+        """Write the pipeline; None if there is no configuration, or its rules want none."""
+        now = services.clock()
+        if isinstance(self.error, ConfigMissing | PipelineFiltered):
+            return None
+        services.metrics.created(self.request.source, 0 if self.skip or self.plan is None else len(self.plan.jobs))
+        if self.skip:
+            return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now)
+        if self.plan is not None:
+            return await pipelines.create(connection, self.request, self.plan, now, self.places)
+        failed = {"reason": "config_error", "errors": self.fault}
+        return await pipelines.create_ended(connection, self.request, Status.FAILED, now, **failed)
+
+    def report(self, services: Services, project: Any, pipeline_id: int | None, name: str = "") -> list[str]:
+        """What the pusher shall read; `name` is what the pipeline is for, if not its ref."""
+        name = name or self.request.ref
+        if isinstance(self.error, ConfigMissing):
+            return []
+        if pipeline_id is None:
+            return ["", f"No pipeline for {name}:", f"  {self.fault}", ""]
+        address = f"{services.settings.url}/{project.full_path}/-/pipelines/{pipeline_id}"
+        if self.skip:
+            return ["", f"Pipeline {pipeline_id} for {name} is skipped, as its commit asks.", ""]
+        if self.plan is not None:
+            return ["", f"Pipeline {pipeline_id} for {name}:", f"  {address}", ""]
+        return ["", f"Pipeline {pipeline_id} could not be made:", *(f"  {x}" for x in self.fault.split("\n")), ""]
+
+
+async def prepared(
+    services: Services, request: PipelineRequest, repository: Repository, *, skip: bool | None = None
+) -> Prepared:
+    """Compile what a request asks for; faults of the configuration are part of the answer. Raises `Unavailable`.
+
+    Without `skip` the commit's message says whether anything is wanted.
+    """
+    plan: Plan | None = None
+    error: Invalid | None = None
+    places: Sequence[Place] = ()
+    try:
+        request, plan = await prepare(services, request, repository)
+        places = await places_for(services, request, plan)
+    except Invalid as raised:
+        error = raised
+    if error is None:
+        request = await with_head(request, repository)
+    else:
+        request, plan = await with_commit(request, repository), None
+    if skip is None:
+        skip = is_skipped(request.source, request.commit.get("message", ""))
+    return Prepared(request, plan, error, skip, places)

@@ -1,0 +1,1 @@
+"""What happens to projects as a whole."""

@@ -1,0 +1,1 @@
+"""Releases, made by people and by jobs."""

@@ -1,0 +1,1 @@
+"""Registering runners, and their tokens."""

@@ -1,0 +1,123 @@
+"""Which pipeline a tick of a schedule wants: of which commit, for whom, with which variables and inputs.
+
+Reference: CI YAML, sections 10 and 15. Scheduled pipelines ignore `[skip ci]`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from application.access import access_to, caller_from
+from application.pipelines.creation import prepare, with_commit, with_head
+from application.pipelines.deployment_targets import places_for
+from application.pipelines.refs import find_ref
+from application.services import Services
+from domain.config.plan import Plan
+from domain.errors import (
+    ConfigInvalid,
+    ConfigMissing,
+    Forbidden,
+    NotFound,
+    PerdureError,
+    PipelineFiltered,
+    StorageFull,
+    Unauthenticated,
+    Unavailable,
+)
+from domain.places import Place
+from domain.schedules import SOURCE, short_ref
+from git.repository import Repository
+from models.columns import Record
+from models.repositories import accounts, schedules
+from models.repositories.pipelines import PipelineRequest
+
+OWNER_GONE: Final = "The owner of the schedule is gone: somebody has to take ownership of it."
+MAY_NOT_RUN: Final = "{name} may not run pipelines of this project on {ref}."
+REF_GONE: Final = "Reference not found: {ref} does not exist."
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A pipeline that can be made."""
+
+    request: PipelineRequest
+    plan: Plan
+    places: Sequence[Place]
+    repository: Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No pipeline, and why. `request` is that of a pipeline that shall show the faults of the configuration."""
+
+    reason: str
+    request: PipelineRequest | None = None
+
+
+Wish: TypeAlias = Wanted | Failed
+
+
+async def wish_of(services: Services, tick: Record, schedule: Record) -> Wish:
+    """What a tick asks for. Raises `Unavailable` and `StorageFull`: try again later."""
+    user_id = tick.user_id if tick.user_id is not None else schedule.owner_id
+    try:
+        async with services.database.read() as connection:
+            user = await accounts.get(connection, user_id or 0)
+            variables = await schedules.variables_of(connection, schedule.id)
+    except NotFound:
+        return Failed(OWNER_GONE)
+    if not await _may_run(services, user, schedule):
+        return Failed(MAY_NOT_RUN.format(name=user.username, ref=schedule.ref))
+    try:
+        repository = services.repositories.get(schedule.project_id)
+        ref, tag, sha = await find_ref(repository, schedule.ref)
+    except (Unavailable, StorageFull):
+        raise
+    except PerdureError:
+        return Failed(REF_GONE.format(ref=schedule.ref))
+    request = PipelineRequest(
+        project_id=schedule.project_id,
+        user_id=user.id,
+        ref=ref,
+        sha=sha,
+        source=SOURCE,
+        tag=tag,
+        variables=tuple(_document(services, variable) for variable in variables),
+        inputs=schedule.inputs,
+        schedule_description=schedule.description,
+    )
+    return await _compiled(services, request, repository)
+
+
+async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
+    """Whether a person may run pipelines on the ref now, which may have changed since he made the schedule."""
+    if user.state != accounts.ACTIVE:
+        return False
+    try:
+        project = await access_to(services, caller_from(user), schedule.project_id)
+        ref, tag = short_ref(schedule.ref)
+        project.require_run(ref, tag=tag)
+    except (NotFound, Forbidden, Unauthenticated):
+        return False
+    return True
+
+
+async def _compiled(services: Services, request: PipelineRequest, repository: Repository) -> Wish:
+    try:
+        request, plan = await prepare(services, request, repository)
+        request = await with_head(request, repository)
+        return Wanted(request, plan, await places_for(services, request, plan), repository)
+    except (Unavailable, StorageFull):
+        raise
+    except (PipelineFiltered, ConfigMissing) as error:
+        return Failed(str(error))
+    except PerdureError as error:
+        text = "\n".join(map(str, error.issues)) if isinstance(error, ConfigInvalid) else str(error)
+        return Failed(text, await with_commit(request, repository))
+
+
+def _document(services: Services, variable: Record) -> dict[str, Any]:
+    """A variable as a pipeline stores it."""
+    value = services.sealer.open(variable.value, schedules.purpose_of(variable.schedule_id))
+    kind = {"variable_type": variable.variable_type} if variable.variable_type != "env_var" else {}
+    return {"key": variable.key, "value": value, **({"raw": True} if variable.raw else {}), **kind}

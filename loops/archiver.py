@@ -1,0 +1,117 @@
+"""The archiver: moves the log of an ended job from the database into one object of the store.
+
+What the log says of the coverage is found on the way, once. Chunks are deleted only up to the length that was frozen,
+and only after the object was read back with the same CRC.
+"""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import structlog
+
+from domain.errors import PerdureError
+from domain.object_keys import trace_key
+from loops.coverage import coverage_of
+from models.columns import Record
+from models.notifications import TRACES, Notifications
+from models.repositories import coverage, traces
+from models.session import Database
+from storage.objects import ObjectStore
+
+BATCH = 50
+PART = 1024 * 1024
+PORTION = 128
+"""Chunks that are deleted in one transaction."""
+IDLE = 5.0
+LONGEST_LINGER = 30.0
+LINGER = 1.0
+"""Seconds in which further logs may end, to be moved together."""
+
+log = structlog.get_logger()
+
+
+class Archiver:
+    """Moves logs until it is cancelled."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: ObjectStore,
+        notifications: Notifications,
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`is_busy` tells whether jobs wait."""
+        self._is_busy = is_busy
+        self._database = database
+        self._store = store
+        self._notifications = notifications
+
+    async def run(self) -> None:
+        """Move for ever."""
+        while True:
+            moved = 0
+            try:
+                moved = await self.move()
+            except Exception:
+                log.exception("moving logs failed; it is tried again")
+            if not moved and await self._notifications.wait(TRACES, IDLE):
+                await self._quiet()
+
+    async def _quiet(self) -> None:
+        """Let the logs of other jobs come too; while jobs wait for runners there are better things to do."""
+        deadline = asyncio.get_running_loop().time() + LONGEST_LINGER
+        await asyncio.sleep(LINGER)
+        while self._is_busy() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # a state, no event
+            await asyncio.sleep(LINGER)
+
+    async def move(self) -> int:
+        """Move every log that is ready; give back how many."""
+        async with self._database.read() as connection:
+            rows = await traces.to_store(connection, BATCH)
+        ready = [row for row in rows if row.copied or await self._is_copied(row)]
+        if ready:
+            await self._drop(ready)
+        return len(ready)
+
+    async def _drop(self, rows: Sequence[Record]) -> None:
+        """Send readers to the store, then delete what the database holds, in portions: others write in between."""
+        ids, is_over = [row.job_id for row in rows], False
+        found = {row.job_id: await coverage_of(self._database, row) for row in rows if not row.copied}
+        async with self._database.write() as connection:
+            await coverage.put(connection, {job_id: value for job_id, value in found.items() if value is not None})
+            for row in rows:
+                await traces.copied(connection, row.job_id, row.generation, row.size)
+            is_over = await traces.drop(connection, ids, PORTION)
+        while not is_over:
+            async with self._database.write() as connection:
+                is_over = await traces.drop(connection, ids, PORTION)
+
+    async def _is_copied(self, row: Record) -> bool:
+        try:
+            return await self._copy(row)
+        except PerdureError as error:
+            log.warning("a log stays in the database for now", job=row.job_id, error=str(error))
+            return False
+
+    async def _copy(self, row: Record) -> bool:
+        """Write the object and read it back; whether it is right."""
+        key = trace_key(row.project_id, row.job_id, row.generation)
+        await self._store.put(key, self._chunks(row))
+        crc = 0
+        async for part in self._store.read(key):
+            crc = zlib.crc32(part, crc)
+        if crc != row.crc:
+            log.error("a stored log reads back differently; it stays in the database", job=row.job_id)
+            return False
+        return True
+
+    async def _chunks(self, row: Record) -> AsyncIterator[bytes]:
+        start = 0
+        while start < row.size:
+            async with self._database.read() as connection:
+                part = await traces.read(connection, row.job_id, row.generation, start, min(PART, row.size - start))
+            if not part:
+                return
+            start += len(part)
+            yield part

@@ -1,0 +1,222 @@
+"""The loop that carries out bridges: it takes their outbox rows, again and again until each is done.
+
+A row goes in the transaction of its effect, so a process that is killed at any moment leaves either the row or the
+effect; a pipeline names the bridge that made it, and no two may name the same.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.bridges.downstream import Denied, Existing, Wanted, Wish, wish_of
+from application.services import Services
+from domain.bridges import CREATION_FAILED, TEXT_OF
+from domain.errors import StorageFull, Unavailable
+from domain.status import Status
+from models.columns import Record
+from models.notifications import BRIDGES, OUTBOX, pipeline_topic
+from models.repositories import bridges, outbox, pipelines
+from models.repositories.bridges import Bridge
+
+AT_ONCE: Final = 16
+"""So many rows are carried out side by side: a configuration with remote files may take half a minute."""
+RESCAN: Final = 2.0
+"""Seconds after which an idle loop looks by itself: a process that was killed told nobody of the rows it had put."""
+HELD: Final = timedelta(seconds=60)
+"""How long other processes leave a row alone that this one has taken."""
+TRIES: Final = 8
+"""After so many failures that nobody expected the bridge fails."""
+_WATCHERS: Final = 1_000
+
+log = structlog.get_logger()
+
+
+class BridgeLoop:
+    """Carries out the outbox rows of bridges until it is cancelled."""
+
+    def __init__(self, services: Services) -> None:
+        """Take what the composition root made."""
+        self._services = services
+        self._database = services.database
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Carry out rows for ever, and look for bridges that fell out of step every now and then."""
+        keeping = asyncio.create_task(self._keep_in_step())
+        try:
+            while True:
+                waiter = self._services.notifications.subscribe(BRIDGES)
+                pause = RESCAN
+                try:
+                    pause = await self._start_due()
+                except Exception:
+                    log.exception("the bridge loop stumbled; it goes on")
+                if pause:
+                    changes: list[asyncio.Future[Any]] = [waiter, *self._under_way.values()]
+                    await asyncio.wait(changes, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+                self._services.notifications.leave(BRIDGES, waiter)
+        finally:
+            tasks = [keeping, *self._under_way.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def carry_out_due(self) -> int:
+        """Carry out every row that is due and wait for them; give back how many there were."""
+        rows = await self._take()
+        await asyncio.gather(*(self.carry_out(row) for row in rows))
+        return len(rows)
+
+    async def carry_out(self, row: Record) -> None:
+        """Do what a row asks for, or have it come again later."""
+        try:
+            if row.kind == outbox.BRIDGE:
+                await self._make(row)
+            else:
+                await self._follow(row)
+        except (Unavailable, StorageFull) as error:
+            await self._back_off(row, str(error))
+        except Exception as error:
+            log.exception("a bridge could not be carried out", row=row.id, kind=row.kind, job=row.job_id)
+            await self._give_up(row, error)
+
+    async def keep_in_step(self, before: datetime) -> Sequence[int]:
+        """Look again at pipelines that were quiet since `before` and that a bridge has not caught up with."""
+        now = self._services.clock()
+        async with self._database.read() as connection:
+            found = await bridges.out_of_step(connection, before)
+        if found:
+            async with self._database.write() as connection:
+                for pipeline_id in found:
+                    await outbox.put(connection, outbox.FOLLOW, pipeline_id, now)
+            await self._services.notifications.notify(BRIDGES)
+        return found
+
+    async def _keep_in_step(self) -> None:
+        every = self._services.settings.times.reconcile_every
+        while True:
+            await asyncio.sleep(every)
+            try:
+                await self.keep_in_step(self._services.clock() - timedelta(seconds=every))
+            except Exception:
+                log.exception("bridges could not be compared with their pipelines; the next round tries again")
+
+    async def _start_due(self) -> float:
+        """Start what is due; give back the seconds until the next row is, `RESCAN` at most, 0 if there may be more."""
+        looked_at = self._services.clock()
+        rows = await self._take()
+        for row in rows:
+            task = asyncio.create_task(self.carry_out(row))
+            self._under_way[row.id] = task
+            task.add_done_callback(partial(self._ended, row.id))
+        if rows:
+            return 0.0
+        async with self._database.read() as connection:
+            due = await outbox.next_due(connection, looked_at, outbox.TO_BRIDGES)
+        return RESCAN if due is None else min(RESCAN, max(0.01, (due - self._services.clock()).total_seconds()))
+
+    def _ended(self, row_id: int, _task: "asyncio.Task[None]") -> None:
+        self._under_way.pop(row_id, None)
+
+    async def _take(self) -> Sequence[Record]:
+        now, busy = self._services.clock(), len(self._under_way)
+        if busy >= AT_ONCE:
+            return ()
+        async with self._database.read() as connection:
+            rows = await outbox.unsent(connection, now, AT_ONCE + busy, outbox.TO_BRIDGES)
+        if not rows:
+            return ()
+        if not self._database.is_sqlite:
+            async with self._database.write() as connection:
+                rows = await outbox.unsent(connection, now, AT_ONCE, outbox.TO_BRIDGES)
+                await outbox.hold(connection, [row.id for row in rows], now + HELD)
+        return [row for row in rows if row.id not in self._under_way][: AT_ONCE - busy]
+
+    async def _make(self, row: Record) -> None:
+        """A bridge has become pending."""
+        async with self._database.read() as connection:
+            bridge = await bridges.read(connection, row.job_id)
+            made = await bridges.made_by(connection, row.job_id)
+        if bridge.job.status != Status.PENDING:
+            await self._done(row)
+            return
+        known = bridge.job.downstream_id or made
+        wish: Wish = Existing(known) if known is not None else await wish_of(self._services, bridge)
+        await self._carry_out_wish(row, bridge, wish)
+
+    async def _carry_out_wish(self, row: Record, bridge: Bridge, wish: Wish) -> None:
+        now, made = self._services.clock(), None
+        async with self._database.write() as connection:
+            if await bridges.is_pending(connection, bridge.job.id):
+                made = await self._record(connection, bridge, wish, now)
+            await outbox.mark_sent(connection, [row], now)
+        if isinstance(wish, Wanted) and made is not None:
+            await wish.repository.keep(made, wish.request.sha)
+        await self._tell([bridge.pipeline.id])
+        await self._services.notifications.notify(BRIDGES)
+
+    async def _record(self, connection: AsyncConnection, bridge: Bridge, wish: Wish, now: datetime) -> int | None:
+        """Write pipeline and bridge together; the id of a pipeline that was made."""
+        if isinstance(wish, Denied):
+            shown = None
+            if wish.request is not None:
+                shown = await pipelines.create_ended(
+                    connection, wish.request, Status.FAILED, now, reason="config_error", errors=wish.text
+                )
+            await bridges.refuse(connection, bridge, wish.reason, wish.text, now, downstream_id=shown)
+            return None
+        if isinstance(wish, Existing):
+            await bridges.begin(connection, bridge, wish.pipeline_id, now)
+            await outbox.put(connection, outbox.FOLLOW, wish.pipeline_id, now)
+            return None
+        made = await pipelines.create(connection, wish.request, wish.plan, now, wish.places)
+        self._services.metrics.created(wish.request.source, len(wish.plan.jobs))
+        await bridges.begin(connection, bridge, made, now)
+        return made
+
+    async def _follow(self, row: Record) -> None:
+        """The status of a pipeline has changed that a bridge follows."""
+        now = self._services.clock()
+        async with self._database.write() as connection:
+            told = await bridges.tell_followers(connection, row.pipeline_id, row.id, now)
+            if told.again:
+                await outbox.back_off(connection, row.id, row.attempts, "the end of a bridge is not folded yet", now)
+            else:
+                await outbox.mark_sent(connection, [row], now)
+        if told.pipelines:
+            await self._tell(told.pipelines)
+
+    async def _tell(self, pipeline_ids: Sequence[int]) -> None:
+        """Wake the relay, and those who watch these pipelines."""
+        await self._services.notifications.notify(OUTBOX)
+        for pipeline_id in pipeline_ids:
+            await self._services.notifications.notify(pipeline_topic(pipeline_id), count=_WATCHERS)
+
+    async def _done(self, row: Record) -> None:
+        async with self._database.write() as connection:
+            await outbox.mark_sent(connection, [row], self._services.clock())
+
+    async def _back_off(self, row: Record, error: str) -> None:
+        try:
+            async with self._database.write() as connection:
+                await outbox.back_off(connection, row.id, row.attempts, error, self._services.clock())
+        except (Unavailable, StorageFull):
+            log.warning("a bridge waits for the database", row=row.id)  # it is due again by itself
+
+    async def _give_up(self, row: Record, error: Exception) -> None:
+        """A fault that nobody expected: perhaps it passes, if not the bridge must not wait for ever."""
+        if row.kind != outbox.BRIDGE or row.attempts < TRIES:
+            await self._back_off(row, repr(error))
+            return
+        text = f"{TEXT_OF[CREATION_FAILED]}: the server met a fault of its own; see its log."
+        try:
+            async with self._database.read() as connection:
+                bridge: Any = await bridges.read(connection, row.job_id)
+            await self._carry_out_wish(row, bridge, Denied(CREATION_FAILED, text))
+        except (Unavailable, StorageFull):
+            await self._back_off(row, repr(error))

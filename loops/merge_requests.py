@@ -1,0 +1,142 @@
+"""The loop that carries on what merge requests wait for: pipelines that are owed, merges by themselves, merge trains.
+
+It looks at rows again and again and remembers nothing, so that it does not matter which process does it, or when it was
+killed; several may run at once, since each effect is one guarded transaction.
+"""
+
+import asyncio
+from typing import Any, Final
+
+import structlog
+
+from application.merge_requests import pipelines as owed
+from application.merge_requests.merging import merge_now, merger, unlock_abandoned
+from application.merge_requests.source_branch import remove_source_branch
+from application.merge_requests.standing import assess
+from application.merge_requests.surroundings import Surroundings, around
+from application.merge_requests.trains import advance_all
+from application.merge_requests.wishes import MergeOptions
+from application.services import Services
+from domain.errors import Forbidden, NotFound, PerdureError, Refused, Unauthenticated
+from domain.merge_request_notes import of_auto_merge_given_up
+from domain.merge_requests import AutoMerge, State, Turn, auto_merge_turn
+from models.notifications import MERGES
+from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
+
+EVERY: Final = 1.0
+"""Seconds between two looks when nobody says that something has changed; a look without work is a few reads."""
+BATCH: Final = 50
+
+log = structlog.get_logger()
+
+
+class MergeLoop:
+    """Carries on with merge requests until it is cancelled."""
+
+    def __init__(self, services: Services, every: float = EVERY) -> None:
+        """Look every `every` seconds, and when somebody says so."""
+        self._services = services
+        self._every = every
+
+    async def run(self) -> None:
+        """Carry on for ever."""
+        await self._begin()
+        while True:
+            waiter = self._services.notifications.subscribe(MERGES)
+            try:
+                await self.step()
+            except Exception:
+                log.exception("the loop of merge requests stumbled; it goes on")
+            try:
+                await asyncio.wait([waiter], timeout=self._every)
+            finally:
+                self._services.notifications.leave(MERGES, waiter)
+
+    async def _begin(self) -> None:
+        """Whatever is locked or owed was left by the process before, where there is only one."""
+        services = self._services
+        if not services.database.is_sqlite:
+            return
+        try:
+            async with services.database.write() as connection:
+                await merge_request_events.hasten(connection, services.clock())
+            await unlock_abandoned(services, all_of_them=True)
+        except PerdureError as error:
+            log.warning("interrupted merges are settled later", error=str(error))
+
+    async def step(self) -> int:
+        """Do what there is to do now; give back how much that was."""
+        done = await self.carry_out_due()
+        done += await self.merge_what_may()
+        done += await advance_all(self._services)
+        return done + await unlock_abandoned(self._services)
+
+    async def carry_out_due(self) -> int:
+        """Carry out the events that nobody has carried out."""
+        services = self._services
+        async with services.database.read() as connection:
+            rows = await merge_request_events.due(connection, services.clock(), BATCH)
+        for row in rows:
+            try:
+                if row.kind == merge_request_events.PIPELINE:
+                    await owed.carry_out(services, row)
+                else:
+                    await remove_source_branch(services, row)
+            except PerdureError as error:
+                log.warning("an event of a merge request has to wait", row=row.id, error=str(error))
+                async with services.database.write() as connection:
+                    await merge_request_events.back_off(connection, row, str(error), services.clock())
+        return len(rows)
+
+    async def merge_what_may(self) -> int:
+        """Merge, or put on its train, what waited for its pipeline; give back how many there were."""
+        services = self._services
+        async with services.database.read() as connection:
+            rows = await merge_requests.that_wait(connection)
+            waiting = [await around(services, connection, row) for row in rows]
+        done = 0
+        for here in waiting:
+            try:
+                done += await self._take_turn(here)
+            except PerdureError as error:
+                log.warning("a merge request cannot be merged by itself yet", of=here.reference, error=str(error))
+        return done
+
+    async def _take_turn(self, here: Surroundings) -> bool:
+        found = await assess(self._services, here)
+        turn = auto_merge_turn(found.standing)
+        if turn is Turn.WAIT:
+            return False
+        if turn is Turn.GIVE_UP or found.target_head is None:
+            return await self._give_up(here, "it cannot be merged any more")
+        try:
+            access = await merger(self._services, here, here.row.auto_merge_user_id)
+            options = MergeOptions(**here.row.merge_options)
+            if here.row.auto_merge == AutoMerge.TRAIN:
+                return await self._put_on(here)
+            await merge_now(self._services, here, access, found.target_head, options)
+        except (Forbidden, NotFound, Unauthenticated):
+            return await self._give_up(here, "whoever asked for it may not merge any more")
+        except Refused as error:
+            # A target that has moved meanwhile is no reason: the next look sees where it is.
+            log.info("a merge is tried again", merge_request=here.reference, why=str(error))
+            return False
+        return True
+
+    async def _put_on(self, here: Surroundings) -> bool:
+        now, row = self._services.clock(), here.row
+        async with self._services.database.write() as connection:
+            values: dict[str, Any] = {"auto_merge": AutoMerge.NONE}
+            if await merge_requests.move_state(connection, row.id, State.OPENED, now, **values):
+                await trains.put_on(connection, row, row.auto_merge_user_id, row.merge_options, now)
+        return True
+
+    async def _give_up(self, here: Surroundings, why: str) -> bool:
+        now = self._services.clock()
+        values: dict[str, Any] = {"auto_merge": AutoMerge.NONE, "merge_error": f"Auto-merge was canceled: {why}."}
+        async with self._services.database.write() as connection:
+            if await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **values):
+                said = of_auto_merge_given_up(why)
+                await merge_request_notes.add_system(connection, here.row.id, here.row.auto_merge_user_id, said, now)
+        log.info("an automatic merge was given up", merge_request=here.reference, why=why)
+        return True

@@ -1,0 +1,114 @@
+"""The loop that makes the pipelines that are owed: it takes the rows that say so, until each is done."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from application.pipelines.prepared import Prepared
+from application.services import Services
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, StorageFull, Unauthenticated, Unavailable
+from git.repository import Repository
+from models.columns import Record
+from models.notifications import OUTBOX
+from models.repositories import accounts
+from models.repositories.owed_pipelines import OwedPipelines
+
+RESCAN: Final = 2.0
+"""Seconds between two looks: nobody waits for these pipelines at a screen."""
+HELD: Final = timedelta(seconds=60)
+"""How long other processes leave a row alone that this one has taken."""
+AT_ONCE: Final = 8
+
+log = structlog.get_logger()
+
+
+class NotYet(Exception):  # nothing is wrong
+    """A row that is due, but what it needs is not here yet."""
+
+
+class OwedPipelineLoop(ABC):
+    """Makes the pipelines of one kind of rows until it is cancelled."""
+
+    def __init__(self, services: Services, rows: OwedPipelines, name: str) -> None:
+        """`name` says in the log whose pipelines they are."""
+        self._services = services
+        self._database = services.database
+        self._rows = rows
+        self._name = name
+
+    @abstractmethod
+    async def wish(self, row: Record) -> tuple[Prepared, Repository]:
+        """The pipeline that a row owes, and its repository.
+
+        Raises an error of ours for a row that is never to have one, `NotYet` or `Unavailable` for one that must wait.
+        """
+
+    async def run(self) -> None:
+        """Carry out rows for ever."""
+        while True:
+            try:
+                while await self.carry_out_due():
+                    """There may be more."""
+            except Exception:
+                log.exception("the loop of owed pipelines stumbled; it goes on", of=self._name)
+            await asyncio.sleep(RESCAN)
+
+    async def carry_out_due(self) -> int:
+        """Carry out what is due; how many rows there were."""
+        now = self._services.clock()
+        async with self._database.read() as connection:
+            if not await self._rows.is_due(connection, now):
+                return 0
+        async with self._database.write() as connection:
+            rows = await self._rows.hold_due(connection, now, now + HELD, AT_ONCE)
+        await asyncio.gather(*(self.carry_out(row) for row in rows))
+        return len(rows)
+
+    async def carry_out(self, row: Record) -> None:
+        """Make the pipeline of a row, or write down why there is none, or look again later."""
+        try:
+            wish, repository = await self.wish(row)
+            await self._finish(row, wish, repository)
+        except (Invalid, NotFound, Forbidden, Unauthenticated) as error:
+            await self._give_up(row, str(error))
+        except (NotYet, Unavailable, StorageFull) as error:
+            await self._back_off(row, str(error))
+        except Exception as error:
+            log.exception("an owed pipeline could not be made", of=self._name, row=row.id)
+            await self._back_off(row, repr(error))
+
+    async def person(self, user_id: int, what: str) -> Record:
+        """Who it is for. Raises `Forbidden` for somebody who is blocked by now; `what` is what that person did."""
+        async with self._database.read() as connection:
+            user = await accounts.get(connection, user_id)
+        if user.state != accounts.ACTIVE:
+            raise Forbidden(f"{user.username}, who {what}, is blocked.")
+        return user
+
+    async def _finish(self, row: Record, wish: Prepared, repository: Repository) -> None:
+        async with self._database.write() as connection:
+            if not await self._rows.finish(connection, row.id, self._services.clock()):
+                return
+            made = await wish.save(self._services, connection)
+            await self._rows.tell(connection, row.id, pipeline_id=made, error=wish.fault)
+        if made is not None:
+            await self._services.notifications.notify(OUTBOX)
+            await repository.keep(made, wish.request.sha)
+
+    async def _give_up(self, row: Record, error: str) -> None:
+        log.warning("no pipeline is made", of=self._name, row=row.id, project=row.project_id, reason=error)
+        async with self._database.write() as connection:
+            if await self._rows.finish(connection, row.id, self._services.clock()):
+                await self._rows.tell(connection, row.id, error=error)
+
+    async def _back_off(self, row: Record, error: str) -> None:
+        try:
+            async with self._database.write() as connection:
+                await self._rows.back_off(connection, row, error, self._services.clock())
+        except PerdureError:
+            log.warning(
+                "an owed pipeline waits for the database", of=self._name, row=row.id
+            )  # it is due again by itself

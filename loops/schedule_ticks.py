@@ -1,0 +1,169 @@
+"""The loop that makes the pipelines of ticks: it takes rows that are due, again and again until each has its last word.
+
+The pipeline is written in the transaction that settles its tick, so a process that is killed at any moment leaves
+either a tick that is still due or one with its pipeline. Several processes may run the loop side by side.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.schedules.scheduled import Failed, Wanted, Wish, wish_of
+from application.services import Services
+from domain.errors import StorageFull, Unavailable
+from domain.schedules import Outcome
+from domain.status import Status
+from models.columns import Record
+from models.notifications import OUTBOX, TICKS, schedule_topic
+from models.repositories import pipelines, schedule_ticks
+
+AT_ONCE: Final = 8
+"""So many pipelines are made side by side: many schedules tick at the full hour."""
+RESCAN: Final = 2.0
+"""Seconds after which an idle loop looks by itself: for ticks whose time has come again, and ends of pipelines."""
+HELD: Final = timedelta(seconds=60)
+"""How long other processes leave a tick alone that this one has taken."""
+TRIES: Final = 8
+"""After so many failures that nobody expected the tick fails."""
+FAULT: Final = "The server met a fault of its own when it made the pipeline; see its log."
+
+_WAITERS: Final = 100
+
+log = structlog.get_logger()
+
+
+class TickLoop:
+    """Makes the pipelines of ticks until it is cancelled."""
+
+    def __init__(self, services: Services) -> None:
+        """Take what the composition root made."""
+        self._services = services
+        self._database = services.database
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Make pipelines for ever."""
+        try:
+            while True:
+                waiter = self._services.notifications.subscribe(TICKS)
+                found = False
+                try:
+                    found = await self._start_due()
+                except Unavailable:
+                    log.warning("the ticks of schedules wait for the database")
+                except Exception:
+                    log.exception("the loop of schedules stumbled; it goes on")
+                if not found:
+                    changes: list[asyncio.Future[Any]] = [waiter, *self._under_way.values()]
+                    await asyncio.wait(changes, timeout=RESCAN, return_when=asyncio.FIRST_COMPLETED)
+                self._services.notifications.leave(TICKS, waiter)
+        finally:
+            tasks = list(self._under_way.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def carry_out_due(self) -> int:
+        """Make the pipeline of every tick that is due and wait for them; give back how many there were."""
+        rows = await self._take()
+        await asyncio.gather(*(self.carry_out(row) for row in rows))
+        return len(rows)
+
+    async def carry_out(self, tick: Record) -> None:
+        """Give a tick its last word, or have it come again later."""
+        try:
+            await self._make(tick)
+        except (Unavailable, StorageFull) as error:
+            await self._back_off(tick, str(error))
+        except Exception as error:
+            log.exception("the pipeline of a tick could not be made", tick=tick.id, schedule=tick.schedule_id)
+            await self._give_up(tick, error)
+
+    async def _start_due(self) -> bool:
+        rows = await self._take()
+        for row in rows:
+            task = asyncio.create_task(self.carry_out(row))
+            self._under_way[row.id] = task
+            task.add_done_callback(partial(self._ended, row.id))
+        return bool(rows)
+
+    def _ended(self, tick_id: int, _task: "asyncio.Task[None]") -> None:
+        self._under_way.pop(tick_id, None)
+
+    async def _take(self) -> Sequence[Record]:
+        now, busy = self._services.clock(), len(self._under_way)
+        if busy >= AT_ONCE:
+            return ()
+        await self._release()
+        async with self._database.read() as connection:
+            rows = await schedule_ticks.due(connection, now, AT_ONCE + busy)
+        if not rows:
+            return ()
+        if not self._database.is_sqlite:
+            async with self._database.write() as connection:
+                rows = await schedule_ticks.due(connection, now, AT_ONCE)
+                await schedule_ticks.hold(connection, [row.id for row in rows], now + HELD)
+        return [row for row in rows if row.id not in self._under_way][: AT_ONCE - busy]
+
+    async def _release(self) -> None:
+        """Ticks whose predecessors have ended have their turn."""
+        async with self._database.read() as connection:
+            if not await schedule_ticks.waits(connection):
+                return
+        async with self._database.write() as connection:
+            await schedule_ticks.release(connection, self._services.clock())
+
+    async def _make(self, tick: Record) -> None:
+        async with self._database.read() as connection:
+            schedule = await schedule_ticks.schedule_of(connection, tick.schedule_id)
+        if schedule is not None:  # its ticks have gone with it
+            await self._settle(tick, await wish_of(self._services, tick, schedule))
+
+    async def _settle(self, tick: Record, wish: Wish) -> None:
+        """Write pipeline and last word together, if nobody else had it."""
+        made = None
+        async with self._database.write() as connection:
+            if await schedule_ticks.is_due(connection, tick):
+                made = await self._record(connection, tick, wish)
+        await self._services.notifications.notify(OUTBOX)
+        await self._services.notifications.notify(schedule_topic(tick.schedule_id), count=_WAITERS)
+        if isinstance(wish, Wanted) and made is not None:
+            await wish.repository.keep(made, wish.request.sha)
+
+    async def _record(self, connection: AsyncConnection, tick: Record, wish: Wish) -> int | None:
+        now = self._services.clock()
+        if isinstance(wish, Wanted):
+            made = await pipelines.create(connection, wish.request, wish.plan, now, wish.places)
+            self._services.metrics.created(wish.request.source, len(wish.plan.jobs))
+            outcome = Outcome.BY_HAND if tick.by_hand else Outcome.STARTED
+            await schedule_ticks.settle(connection, tick.id, outcome, now, pipeline_id=made)
+            return made
+        shown = None
+        if wish.request is not None:
+            shown = await pipelines.create_ended(
+                connection, wish.request, Status.FAILED, now, reason="config_error", errors=wish.reason
+            )
+        await schedule_ticks.settle(connection, tick.id, Outcome.FAILED, now, reason=wish.reason, pipeline_id=shown)
+        return None
+
+    async def _back_off(self, tick: Record, reason: str) -> None:
+        try:
+            async with self._database.write() as connection:
+                await schedule_ticks.back_off(connection, tick, reason, self._services.clock())
+        except (Unavailable, StorageFull):
+            log.warning("a tick waits for the database", tick=tick.id)  # it is due again by itself
+
+    async def _give_up(self, tick: Record, error: Exception) -> None:
+        """A fault that nobody expected: perhaps it passes, if not the tick must not wait for ever."""
+        if tick.attempts < TRIES:
+            await self._back_off(tick, repr(error))
+            return
+        try:
+            await self._settle(tick, Failed(FAULT))
+        except (Unavailable, StorageFull):
+            await self._back_off(tick, repr(error))

@@ -1,0 +1,46 @@
+"""The loop that makes the pipelines of subscriptions.
+
+A run is noted in the transaction in which the upstream pipeline succeeds, and is done in the one that makes its
+pipeline. A process that is killed at any moment leaves one or the other.
+"""
+
+from application.access import access_to, caller_from
+from application.pipelines.prepared import Prepared, prepared
+from application.pipelines.refs import find_ref
+from application.services import Services
+from domain.bridges import DOWNSTREAM
+from git.repository import Repository
+from loops.pipeline_requests import OwedPipelineLoop
+from models.columns import Record
+from models.repositories import pipelines, subscriptions
+from models.repositories.pipelines import PipelineRequest
+
+
+class SubscriptionLoop(OwedPipelineLoop):
+    """Makes the pipelines of subscriptions until it is cancelled."""
+
+    def __init__(self, services: Services) -> None:
+        """Take what the composition root made."""
+        super().__init__(services, subscriptions.OWED, "subscriptions")
+
+    async def wish(self, row: Record) -> tuple[Prepared, Repository]:
+        """What a run wants: a pipeline of the default branch, if who subscribed may still run it."""
+        user = await self.person(row.user_id, "subscribed")
+        async with self._database.read() as connection:
+            upstream = await pipelines.get(connection, row.upstream_id or 0)
+        await access_to(self._services, caller_from(user), upstream.project_id)
+        access = await access_to(self._services, caller_from(user), row.project_id)
+        repository = self._services.repositories.get(row.project_id)
+        ref, tag, sha = await find_ref(repository, f"refs/heads/{access.row.default_branch}")
+        access.require_run(ref, tag=tag)
+        request = PipelineRequest(
+            project_id=row.project_id,
+            user_id=user.id,
+            ref=ref,
+            sha=sha,
+            source=DOWNSTREAM,
+            upstream_id=upstream.id,
+            upstream_project_id=upstream.project_id,
+            root_id=upstream.root_id or upstream.id,
+        )
+        return await prepared(self._services, request, repository), repository
