@@ -56,7 +56,7 @@ from loops.schedules import ScheduleKeeper
 from loops.subscriptions import SubscriptionLoop
 from loops.sweeper import Sweeper
 from models.clock import system_clock
-from models.repositories import installations
+from models.repositories.installation import installations
 from outbound.addresses import public_or_within
 from outbound.post import Poster, PostLimits
 from settings import Settings

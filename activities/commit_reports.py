@@ -15,7 +15,7 @@ from domain.sealed_for import FORGE
 from domain.status import Status
 from models.clock import Clock
 from models.columns import Record
-from models.repositories import commit_reports
+from models.repositories.hooks import commit_reports
 from models.session import Database
 from outbound.post import Poster, Reply
 from settings import Settings

@@ -12,7 +12,7 @@ from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
 from models.notifications import BRIDGES, OUTBOX, Notifications, pipeline_topic
-from models.repositories import decisions, loading, outbox
+from models.repositories.pipelines import decisions, loading, outbox
 from models.session import Database
 from workflows.ports import PipelinePort
 

@@ -4,7 +4,7 @@ from temporalio import activity
 
 from domain.messages import ChooseNext, Chosen
 from domain.resource_groups import choose, reachable
-from models.repositories import resource_groups
+from models.repositories.pipelines import resource_groups
 from models.session import Database
 from workflows.ports import GroupPort
 

@@ -11,7 +11,8 @@ from typing import Final
 
 import structlog
 
-from models.repositories import installations, pipelines, unfinished
+from models.repositories.installation import installations
+from models.repositories.pipelines import pipelines, unfinished
 from models.session import Database
 from workflows.handles import Pipelines
 

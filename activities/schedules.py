@@ -11,7 +11,7 @@ from domain.schedules import IGNORED, OPEN, Tick, TickResult
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, TICKS, Notifications, schedule_topic
-from models.repositories import schedule_ticks
+from models.repositories.pipelines import schedule_ticks
 from models.session import Database
 from workflows.ports import SchedulePort
 

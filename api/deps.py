@@ -19,7 +19,7 @@ from auth.secret_token import digest
 from auth.session_token import COOKIE, read_session
 from domain.errors import Unauthenticated
 from git.turns import CALLER, GitCaller
-from models.repositories import accounts, sessions
+from models.repositories.accounts import accounts, sessions
 
 _NOTED_EVERY: Final = timedelta(minutes=10)
 """How exact the time of a token's last use is, as in GitLab."""

@@ -29,7 +29,8 @@ from git.pkt_line import error_packet
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve
 from git.turns import FETCHES, turn_of
-from models.repositories import deploy_tokens, projects
+from models.repositories.namespaces import deploy_tokens
+from models.repositories.projects import projects
 
 router = APIRouter()
 log = structlog.get_logger()

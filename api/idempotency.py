@@ -21,7 +21,7 @@ from api.replayed_body import replayed
 from api.services import Services
 from domain.errors import PerdureError
 from models.columns import Record
-from models.repositories import idempotent_calls
+from models.repositories.installation import idempotent_calls
 
 _METHODS: Final = frozenset({"POST"})
 _PREFIX: Final = "/api/v4/"

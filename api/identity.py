@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.runner.payload_id_tokens import CLAIMS
+from api.runner.payloads.id_tokens import CLAIMS
 
 router = APIRouter()
 

@@ -11,7 +11,7 @@ from metrics import names
 from metrics.labels import tag_set
 from metrics.sampled import Reading
 from metrics.server_metrics import ServerMetrics
-from models.repositories.measurements import Measurements, Waiting, measure
+from models.repositories.installation.measurements import Measurements, Waiting, measure
 from models.session import Database
 
 FRESH: Final = 10.0

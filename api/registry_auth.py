@@ -28,8 +28,10 @@ from auth.scopes import Scope as Scopes
 from auth.scopes import Use, permits, require_scope
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from models.columns import Record
-from models.repositories import deploy_tokens, members, projects
-from models.repositories.project_paths import written_path
+from models.repositories.accounts import members
+from models.repositories.namespaces import deploy_tokens
+from models.repositories.projects import projects
+from models.repositories.projects.project_paths import written_path
 
 router = APIRouter()
 

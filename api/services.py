@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from api.followers import Followers
 from api.holders import Holders
 from api.refusals import Refusals
-from api.runner.asked_together import AskedTogether
+from api.runner.batching import AskedTogether
 from api.runner.contacts import Contacts
 from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
@@ -20,7 +20,7 @@ from auth.oidc.provider import Provider
 from auth.queue_ticket import QueueTickets
 
 if TYPE_CHECKING:
-    from api.runner.claimed_together import Answer, Asking
+    from api.runner.batched_claims import Answer, Asking
     from api.runner.trace_writer import TraceWriter
 
 _RECENT: Final = 1.0

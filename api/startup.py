@@ -9,8 +9,8 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.refusals import Refusals
-from api.runner.asked_together import AskedTogether
-from api.runner.claimed_together import AT_ONCE, hand_out_jobs
+from api.runner.batched_claims import AT_ONCE, hand_out_jobs
+from api.runner.batching import AskedTogether
 from api.runner.contacts import Contacts
 from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
@@ -32,8 +32,10 @@ from models.clock import Clock
 from models.columns import Record
 from models.migrate import migrate
 from models.notifications import Notifications, PostgresNotifications
-from models.repositories import accounts, installations, registration_tokens
-from models.repositories.registration_tokens import RunnerScope
+from models.repositories.accounts import accounts
+from models.repositories.installation import installations
+from models.repositories.runners import registration_tokens
+from models.repositories.runners.registration_tokens import RunnerScope
 from models.session import Database
 from pods.restore_marker import refuse_half_restored
 from settings import Settings

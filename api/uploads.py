@@ -4,7 +4,7 @@ import structlog
 
 from api.services import Services
 from domain.errors import PerdureError
-from models.repositories import unused_objects
+from models.repositories.artifacts import unused_objects
 
 log = structlog.get_logger()
 

@@ -8,9 +8,11 @@ from auth.permissions import Action, Caller, level_of, require
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests import own_branch_of
 from domain.protection import Protection
-from models.repositories import job_token_access, members, projects, protected_refs
-from models.repositories.audit import Entity
-from models.repositories.projects import Viewer
+from models.repositories.accounts import members
+from models.repositories.installation.audit import Entity
+from models.repositories.namespaces import job_token_access
+from models.repositories.projects import projects, protected_refs
+from models.repositories.projects.projects import Viewer
 
 _ENDING: Final = frozenset({"cancel_pipeline", "cancel_job"})
 """Operations that run nothing."""

@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from auth.permissions import Caller
-from models.repositories import audit
-from models.repositories.audit import Author, Entity, Happened
+from models.repositories.installation import audit
+from models.repositories.installation.audit import Author, Entity, Happened
 
 
 async def record(

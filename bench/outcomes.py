@@ -29,7 +29,10 @@ from domain.status import COMPLETE, Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Outbox, Pipeline, QueueEntry
-from models.repositories import accounts, namespaces, outbox, pipelines, projects, verdicts
+from models.repositories.accounts import accounts
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import outbox, pipelines, verdicts
+from models.repositories.projects import projects
 from models.session import Database
 from settings import Settings
 

@@ -19,7 +19,11 @@ from domain.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Job, Outbox
-from models.repositories import accounts, job_rows, namespaces, pipelines, projects, runners
+from models.repositories.accounts import accounts
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import job_rows, pipelines
+from models.repositories.projects import projects
+from models.repositories.runners import runners
 from models.session import Database
 
 _PUSH: Final = Context(predefined={"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"})

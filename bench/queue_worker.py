@@ -12,7 +12,7 @@ import time
 import worker
 from domain.status import Status
 from models import job_offers
-from models.repositories import job_rows
+from models.repositories.pipelines import job_rows
 
 
 class QueueProcess(worker.Process):

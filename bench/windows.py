@@ -33,7 +33,7 @@ from domain.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Job, Pipeline, Stage
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines

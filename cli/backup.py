@@ -22,7 +22,7 @@ from cli.main import JsonOption, read_settings
 from domain.errors import Invalid, NotFound, Unavailable
 from git.repository import Repositories, Repository
 from git.snapshot import head_of, pack_of, refs_of
-from models.repositories import stored_facts
+from models.repositories.installation import stored_facts
 from models.snapshot import Snapshot, snapshot
 from pods.restore_marker import refuse_half_restored
 from settings import Settings

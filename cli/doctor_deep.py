@@ -15,7 +15,7 @@ from cli.main import read_settings
 from domain.errors import Invalid, PerdureError
 from domain.invariants import Broken, Limits, Rule, against_temporal, confirmed
 from models.clock import system_clock
-from models.repositories import invariants
+from models.repositories.pipelines import invariants
 from models.session import Database
 from settings import Settings
 

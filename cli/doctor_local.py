@@ -24,7 +24,7 @@ from cli.plain_reasons import reason_of
 from cli.up import supervisor_runs
 from domain.errors import Invalid, PerdureError, Refused
 from models.migrate import versions
-from models.repositories import runners
+from models.repositories.runners import runners
 from models.session import Database
 from pods.run_folder import RunFolder
 from pods.stack import stack, temporal_command

@@ -22,7 +22,7 @@ from domain.errors import Invalid, Refused
 from git.repository import Repositories
 from git.snapshot import set_refs, take_pack
 from models.migrate import check_known
-from models.repositories.restoring import settle
+from models.repositories.installation.restoring import settle
 from models.restored import is_empty, open_postgres, put_sqlite, sqlite_path
 from pods import restore_marker
 from pods.run_folder import RunFolder, write_atomically

@@ -22,7 +22,7 @@ from cli.exit_codes import ExitCode
 from cli.main import JsonOption, read_settings
 from domain.errors import Unavailable
 from models.migrate import migrate, pending
-from models.repositories import installations
+from models.repositories.installation import installations
 from models.session import Database
 from pods.restore_marker import refuse_half_restored
 from settings import Settings

@@ -1,7 +1,7 @@
 """What must hold of stored pipelines whatever happened: a table of rules, each with a sentence and a remedy.
 
-The rules are looked up in SQL (`models.repositories.invariants`) and compared with Temporal here. One that is broken at
-a single look of a running system may be on its way; one that two looks in a row find (`confirmed`) is broken.
+The rules are looked up in SQL (`models.repositories.pipelines.invariants`) and compared with Temporal here. One that is
+broken at a single look of a running system may be on its way; one that two looks in a row find (`confirmed`) is broken.
 """
 
 from collections.abc import Collection, Iterable, Mapping

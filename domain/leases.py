@@ -2,8 +2,8 @@
 
 Whoever was away owes patience: after an outage of ours runners need time to come back. But outages may follow each
 other for ever, and a runner that is gone must be noticed all the same. So a lease has one bonus at most: the longest of
-those since its runner last called, never their sum. `models/repositories/held_jobs.py` and `leases.py` say the same in
-SQL.
+those since its runner last called, never their sum. `models/repositories/queue/held_jobs.py` and `leases.py` say
+the same in SQL.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Which runner may take which job, and whose turn it is (reference: runner protocol, section 11; seed 003).
 
-The claim says the same in SQL (`models.repositories.claims`); a property test holds the two against each other. Here it
-serves those who ask without claiming: who is woken, and why a job is stuck.
+The claim says the same in SQL (`models.repositories.queue.claims`); a property test holds the two against each other.
+Here it serves those who ask without claiming: who is woken, and why a job is stuck.
 """
 
 from collections.abc import Iterable, Mapping

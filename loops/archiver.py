@@ -15,7 +15,7 @@ from domain.object_keys import trace_key
 from loops.coverage import coverage_of
 from models.columns import Record
 from models.notifications import TRACES, Notifications
-from models.repositories import coverage, traces
+from models.repositories.logs import coverage, traces
 from models.session import Database
 from storage.objects import ObjectStore
 

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from domain.errors import PerdureError
-from models.repositories import artifacts, unused_objects
+from models.repositories.artifacts import artifacts, unused_objects
 from models.session import Database
 from storage.objects import ObjectStore
 

@@ -20,8 +20,8 @@ from domain.errors import StorageFull, Unavailable
 from domain.status import Status
 from models.columns import Record
 from models.notifications import BRIDGES, OUTBOX, pipeline_topic
-from models.repositories import bridges, outbox, pipelines
-from models.repositories.bridges import Bridge
+from models.repositories.pipelines import bridges, outbox, pipelines
+from models.repositories.pipelines.bridges import Bridge
 
 AT_ONCE: Final = 16
 """So many rows are carried out side by side: a configuration with remote files may take half a minute."""

@@ -10,7 +10,7 @@ import structlog
 from domain.coverage import CoverageSearch
 from domain.errors import Invalid
 from models.columns import Record
-from models.repositories import traces
+from models.repositories.logs import traces
 from models.session import Database
 
 PART: Final = 1024 * 1024

@@ -17,7 +17,7 @@ from domain.errors import Unavailable
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import HOOKS, Notifications
-from models.repositories import commit_reports, hook_deliveries
+from models.repositories.hooks import commit_reports, hook_deliveries
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines

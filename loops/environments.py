@@ -12,7 +12,7 @@ import structlog
 
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
-from models.repositories import environment_lifecycle
+from models.repositories.environments import environment_lifecycle
 from models.session import Database
 
 STUCK: Final = timedelta(hours=1)

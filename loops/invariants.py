@@ -15,7 +15,7 @@ import structlog
 from domain.invariants import Broken, Limits, Rule, confirmed
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
-from models.repositories import invariants, unfinished
+from models.repositories.pipelines import invariants, unfinished
 from models.session import Database
 from settings import TimeLimits
 

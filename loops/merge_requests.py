@@ -21,7 +21,7 @@ from domain.errors import Forbidden, NotFound, PerdureError, Refused, Unauthenti
 from domain.merge_request_notes import of_auto_merge_given_up
 from domain.merge_requests import AutoMerge, State, Turn, auto_merge_turn
 from models.notifications import MERGES
-from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
+from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 
 EVERY: Final = 1.0
 """Seconds between two looks when nobody says that something has changed; a look without work is a few reads."""

@@ -12,7 +12,7 @@ from application.mirrors.pull import pull
 from application.services import Services
 from domain.errors import PerdureError, Unavailable
 from models.columns import Record
-from models.repositories import mirrors
+from models.repositories.projects import mirrors
 from outbound.addresses import Permission, public_or_within
 
 RESCAN: Final = 2.0

@@ -13,8 +13,8 @@ from domain.errors import Forbidden, Invalid, NotFound, PerdureError, StorageFul
 from git.repository import Repository
 from models.columns import Record
 from models.notifications import OUTBOX
-from models.repositories import accounts
-from models.repositories.owed_pipelines import OwedPipelines
+from models.repositories.accounts import accounts
+from models.repositories.pipelines.pipeline_requests import OwedPipelines
 
 RESCAN: Final = 2.0
 """Seconds between two looks: nobody waits for these pipelines at a screen."""

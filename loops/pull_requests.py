@@ -10,8 +10,8 @@ from domain.errors import Invalid, NotFound
 from git.repository import Repository
 from loops.pipeline_requests import NotYet, OwedPipelineLoop
 from models.columns import Record
-from models.repositories import incoming_hooks
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.hooks import incoming_hooks
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 SOURCE: Final = "external_pull_request_event"
 PATIENCE: Final = timedelta(hours=6)

@@ -20,7 +20,7 @@ from domain.status import COMPLETE
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
-from models.repositories import pipelines, resource_groups, unfinished
+from models.repositories.pipelines import pipelines, resource_groups, unfinished
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines

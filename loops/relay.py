@@ -19,8 +19,8 @@ from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, Notifications
-from models.repositories import outbox, pipelines
-from models.repositories.verdicts import Outcome, outcomes
+from models.repositories.pipelines import outbox, pipelines
+from models.repositories.pipelines.verdicts import Outcome, outcomes
 from models.session import Database
 from settings import Settings
 from workflows.handles import Pipelines

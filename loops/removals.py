@@ -10,7 +10,8 @@ from git.repository import Repositories
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, RUNNERS, Notifications
-from models.repositories import group_removal, project_removal
+from models.repositories.namespaces import group_removal
+from models.repositories.projects import project_removal
 from models.session import Database
 
 RESCAN: Final = 2.0

@@ -17,7 +17,7 @@ import structlog
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from models.columns import Record
 from models.notifications import REPORTS, Notifications
-from models.repositories import reports
+from models.repositories.artifacts import reports
 from models.session import Database
 from storage.objects import ObjectStore
 from storage.reports.content import UNPACKED_LIMIT

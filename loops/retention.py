@@ -17,7 +17,9 @@ from git.repository import Repositories, Repository
 from git.snapshot import KEPT, forget_pipelines
 from models.clock import Clock
 from models.columns import Record
-from models.repositories import dead_rows, pipeline_removal, projects
+from models.repositories.installation import dead_rows
+from models.repositories.pipelines import pipeline_removal
+from models.repositories.projects import projects
 from models.session import Database
 from settings import Retention
 

@@ -20,7 +20,7 @@ from domain.schedules import Outcome
 from domain.status import Status
 from models.columns import Record
 from models.notifications import OUTBOX, TICKS, schedule_topic
-from models.repositories import pipelines, schedule_ticks
+from models.repositories.pipelines import pipelines, schedule_ticks
 
 AT_ONCE: Final = 8
 """So many pipelines are made side by side: many schedules tick at the full hour."""

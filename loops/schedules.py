@@ -20,7 +20,7 @@ from domain.time_zones import iana_name
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, SCHEDULES, TICKS, Notifications
-from models.repositories import schedule_ticks, schedules
+from models.repositories.pipelines import schedule_ticks, schedules
 from models.session import Database
 from settings import TimeLimits
 from workflows.schedules import Schedules, expected

@@ -12,8 +12,9 @@ from domain.bridges import DOWNSTREAM
 from git.repository import Repository
 from loops.pipeline_requests import OwedPipelineLoop
 from models.columns import Record
-from models.repositories import pipelines, subscriptions
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import subscriptions
 
 
 class SubscriptionLoop(OwedPipelineLoop):

@@ -19,8 +19,9 @@ from models import job_offers
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, Notifications
-from models.repositories import leases, verdicts, waiting_jobs
-from models.repositories.job_rows import stuck_canceling
+from models.repositories.pipelines import verdicts
+from models.repositories.pipelines.job_rows import stuck_canceling
+from models.repositories.queue import leases, waiting_jobs
 from models.session import Database
 from settings import TimeLimits
 

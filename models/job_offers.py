@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from models.notifications import JOBS, MOST_TEXT, Notifications
-from models.repositories import pending
+from models.repositories.queue import queue_counts
 from models.session import Database
 
 _LONGEST: Final = 40
@@ -20,7 +20,7 @@ async def tell(database: Database, notifications: Notifications, job_ids: Collec
     if not job_ids:
         return
     async with database.read() as connection:
-        found = await pending.counts_of(connection, job_ids)
+        found = await queue_counts.counts_of(connection, job_ids)
     for text in texts(found):
         await notifications.tell(JOBS, text)
 

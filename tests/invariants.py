@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from domain.invariants import Broken, against_temporal
 from models.clock import system_clock
-from models.repositories import invariants
+from models.repositories.pipelines import invariants
 from models.session import Database
 from tests.waiting import eventually
 from workflows.runs import Runs

@@ -12,7 +12,7 @@ from activities.hooks.push_body import push_body, repository_body
 from activities.hooks.release_body import release_body
 from domain.hooks import Event, HookScope
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 Builder: TypeAlias = Callable[[Record, Around, str], dict[str, Any]]
 
@@ -26,7 +26,7 @@ BUILDERS: Final[Mapping[Event, Builder]] = {
     Event.RELEASE: release_body,
     Event.REPOSITORY_UPDATE: repository_body,
 }
-"""Each takes the event (`models.repositories.hook_deliveries.find`), what is around it, and our address."""
+"""Each takes the event (`models.repositories.hooks.hook_deliveries.find`), what is around it, and our address."""
 
 
 def body_of(row: Record, around: Around | None, url: str, scope: str = HookScope.PROJECT) -> bytes:

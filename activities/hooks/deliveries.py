@@ -20,8 +20,8 @@ from domain.sealed_for import HOOK, HOOK_BODY
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import Notifications, delivery_topic
-from models.repositories import hook_deliveries, hook_facts, hooks
-from models.repositories.hook_deliveries import Attempt
+from models.repositories.hooks import hook_deliveries, hook_facts, hooks
+from models.repositories.hooks.hook_deliveries import Attempt
 from models.session import Database
 from outbound.post import Poster, Reply
 from settings import Settings

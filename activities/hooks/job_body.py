@@ -8,7 +8,7 @@ from activities.hooks.pipeline_body import environment_of
 from domain.status import Status
 from domain.verdict import public_reason
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 
 def job_body(row: Record, around: Around, url: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from activities.hooks.moments import iso, plain, read
 from domain.merge_request_news import STATE_IDS
 from domain.merge_requests import State, is_draft
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 _LISTS: Final = {"assignee_ids": "assignees", "reviewer_ids": "reviewers"}
 """Lists of people, and what their changes are called."""

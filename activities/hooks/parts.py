@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from domain.hook_requests import REDACTED
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 _VISIBILITY: Final = {"private": 0, "internal": 10, "public": 20}
 

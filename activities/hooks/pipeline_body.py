@@ -7,7 +7,7 @@ from activities.hooks.moments import plain, read, seconds
 from domain.status import COMPLETE, HELD_BY_RUNNER, Status
 from domain.verdict import public_reason
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 
 def pipeline_body(row: Record, around: Around, url: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from activities.hooks import parts
 from domain.hooks import Event
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 _NOTHING: Final = "0"
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from activities.hooks import parts
 from activities.hooks.moments import plain, read
 from models.columns import Record
-from models.repositories.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around
 
 
 def release_body(row: Record, around: Around, url: str) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from api.deps import ServicesDep
 from domain.errors import Invalid, TooLarge, Unauthenticated
 from domain.incoming_hooks import Forge, Wish, delivery_of, event_of, is_genuine
 from domain.size_limits import of_installation
-from models.repositories import incoming_hooks, mirrors
+from models.repositories.hooks import incoming_hooks
+from models.repositories.projects import mirrors
 
 _ANSWERS: Final = {
     Wish.NOTHING: "Nothing is to be done for this event.",

@@ -18,8 +18,8 @@ from api.v4.parameters import validated
 from auth.permissions import Caller
 from auth.scopes import Scope
 from domain.errors import Invalid
-from models.repositories import access_tokens
-from models.repositories.access_tokens import TokenFilter
+from models.repositories.accounts import access_tokens
+from models.repositories.accounts.access_tokens import TokenFilter
 from models.repositories.paging import slice_of
 
 TOKENS: Final = "/-/profile/personal_access_tokens"  # an address

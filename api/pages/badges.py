@@ -15,8 +15,9 @@ from api.pages.badge_picture import MOST_KEY, MOST_KEY_WIDTH, MOST_VALUE_WIDTH, 
 from domain.badges import Thresholds, said_of_coverage, said_of_release, said_of_status
 from domain.errors import NotFound
 from domain.status import Status
-from models.repositories import coverage, releases
-from models.repositories.listings import PipelineFilter, latest_pipeline
+from models.repositories.artifacts import releases
+from models.repositories.logs import coverage
+from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
 router = APIRouter(prefix=PREFIX)
 

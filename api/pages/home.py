@@ -12,10 +12,12 @@ from api.pages.templates import Fragment, fragment
 from api.services import Services
 from application.access import viewer_of
 from auth.permissions import Caller
-from models.repositories import accounts, jobs, runners
-from models.repositories.listings import ProjectFilter, newest_pipelines, projects
+from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
-from models.repositories.projects import readable_of
+from models.repositories.pipelines import jobs
+from models.repositories.projects.listings import ProjectFilter, newest_pipelines, projects
+from models.repositories.projects.projects import readable_of
+from models.repositories.runners import runners
 
 PER_PAGE: Final = 50
 

@@ -18,7 +18,7 @@ from api.services import Services
 from api.v4.access import Id
 from api.v4.job_log import Log, log_of, read_log
 from api.v4.traces import Offset, plain_log
-from models.repositories import jobs
+from models.repositories.pipelines import jobs
 
 WINDOW: Final = 512 * 1024
 """Bytes of a log that come with the page or with one answer."""

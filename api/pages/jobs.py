@@ -33,9 +33,12 @@ from domain.stuck import awaits_permission
 from domain.verdict import reason_words
 from models.columns import Record
 from models.notifications import RUNNERS, pipeline_topic, trace_topic
-from models.repositories import deploy_permissions, jobs, left_out, loading, pipelines, projects, relations, standings
-from models.repositories.artifacts import ARCHIVE
-from models.repositories.audit import Happened
+from models.repositories.artifacts.artifacts import ARCHIVE
+from models.repositories.environments import deploy_permissions
+from models.repositories.installation.audit import Happened
+from models.repositories.pipelines import jobs, left_out, loading, pipelines
+from models.repositories.projects import projects, relations
+from models.repositories.queue import wait_reasons
 
 router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
@@ -47,7 +50,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         row = await jobs.get(connection, job_id, project.row.id)
         around = await relations.of_jobs(connection, [row])
         attempts = await jobs.attempts_of(connection, row.first_id)
-        standings_now = await standings.of_jobs(connection, [row], services.clock(), services.settings.times)
+        standings_now = await wait_reasons.of_jobs(connection, [row], services.clock(), services.settings.times)
         waits = await _waits_before_play(connection, row)
         omitted = await left_out.of_job(connection, row.id)
         guarded = await deploy_permissions.refusal_of_job(connection, row.id, project.caller.user_id)

@@ -27,8 +27,8 @@ from auth.permissions import Action
 from domain.ci_variables import KEY
 from domain.config.form import FormField, input_fields, variable_fields
 from domain.errors import ConfigInvalid, Forbidden, Invalid, NotFound, PipelineFiltered
-from models.repositories import accounts
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 WEB: Final = "web"
 """Source of a pipeline that somebody started with the form."""

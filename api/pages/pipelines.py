@@ -25,10 +25,13 @@ from domain.messages import Operation
 from domain.operations import CANCELABLE
 from domain.status import Status
 from models.notifications import pipeline_topic
-from models.repositories import accounts, jobs, pipelines, relations, standings
-from models.repositories.listings import PipelineFilter
-from models.repositories.listings import pipelines as listed
+from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import jobs, pipelines
+from models.repositories.projects import relations
+from models.repositories.projects.listings import PipelineFilter
+from models.repositories.projects.listings import pipelines as listed
+from models.repositories.queue import wait_reasons
 
 PER_PAGE: Final = 30
 
@@ -105,7 +108,7 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         attempts = await jobs.in_order(connection, pipeline_id)
         user = await accounts.get(connection, row.user_id)
         latest = [job for job in attempts if not job.retried]
-        standing = await standings.of_jobs(connection, latest, services.clock(), services.settings.times)
+        standing = await wait_reasons.of_jobs(connection, latest, services.clock(), services.settings.times)
     downstream = await downstream_of(services, project.caller, latest)
     upstream = await visible(services, project.caller, {row.upstream_id} if row.upstream_id is not None else set())
     states = {Status(job.status) for job in latest}

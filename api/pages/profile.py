@@ -13,8 +13,8 @@ from application.accounts.proof_of_identity import proven
 from application.audit import record
 from auth.passwords import LONGEST, SHORTEST, fault_of
 from auth.permissions import Caller
-from models.repositories import accounts, sessions
-from models.repositories.audit import Entity, Happened
+from models.repositories.accounts import accounts, sessions
+from models.repositories.installation.audit import Entity, Happened
 
 PASSWORD: Final = "/-/profile/password"  # noqa: S105  # an address
 _SIGN_IN: Final = f"/users/sign_in?next={PASSWORD}"

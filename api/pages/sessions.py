@@ -5,7 +5,7 @@ from fastapi.responses import Response
 from api.services import Services
 from auth.session_token import COOKIE, LIFETIME, issue_session
 from models.columns import Record
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 
 
 def begin_session(answer: Response, services: Services, row: Record, *, token_id: int = 0) -> None:

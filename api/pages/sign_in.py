@@ -14,7 +14,7 @@ from application.accounts.proof_of_identity import proven
 from auth.permissions import NOBODY
 from auth.session_token import COOKIE, read_session
 from domain.errors import Unauthenticated
-from models.repositories import sessions
+from models.repositories.accounts import sessions
 
 LONGEST_NEXT: Final = 2000
 """Characters of an address that a sign-in leads back to."""

@@ -6,10 +6,10 @@ Reference: runner protocol, section 6.1; CI YAML, section 16.
 from collections.abc import Mapping
 from typing import Final
 
-from api.runner.payload_artifacts import REPORTS
+from api.runner.payloads.artifacts import REPORTS
 from domain.errors import Invalid, TooLarge
 from domain.size_limits import SizeLimit, fixed, of_installation, of_project
-from models.repositories.artifacts import ARCHIVE
+from models.repositories.artifacts.artifacts import ARCHIVE
 from settings import Settings
 
 MIB: Final = 1024 * 1024

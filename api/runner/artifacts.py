@@ -24,7 +24,8 @@ from domain.errors import Forbidden, Invalid, NotFound, TooLarge, Unavailable
 from domain.size_limits import SizeLimit
 from models.columns import Record
 from models.notifications import REPORTS
-from models.repositories import artifacts, database_time, reports, unused_objects
+from models.repositories import database_time
+from models.repositories.artifacts import artifacts, reports, unused_objects
 from storage.objects import Stored
 from storage.reports.content import Content
 from storage.reports.parsers import DOTENV, PARSERS, READ

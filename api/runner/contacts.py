@@ -7,8 +7,9 @@ from typing import Final
 
 import structlog
 
-from models.repositories import contacts, database_time
-from models.repositories.contacts import Contact
+from models.repositories import database_time
+from models.repositories.queue import contacts
+from models.repositories.queue.contacts import Contact
 from models.session import Database
 
 EVERY: Final = 30.0

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from api.runner.asked_together import AskedTogether
+from api.runner.batching import AskedTogether
 from models.columns import Record
-from models.repositories import held_jobs
+from models.repositories.queue import held_jobs
 from models.session import Database
 
 _AT_ONCE = 64

@@ -9,10 +9,11 @@ seconds (10). Meanwhile it is held, and gets no job: a claim looks at the runner
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from api.runner.asked_together import AskedTogether
+from api.runner.batching import AskedTogether
 from models.notifications import RUNNERS, Notifications
-from models.repositories import candidates, runners
-from models.repositories.candidates import KnownRunner
+from models.repositories.queue import candidates
+from models.repositories.queue.candidates import KnownRunner
+from models.repositories.runners import runners
 from models.session import Database
 
 _MOST: Final = 20_000

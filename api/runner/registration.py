@@ -14,7 +14,7 @@ from application.runners.tokens import IssuedToken, add_runner, renew_token
 from auth.secret_token import digest
 from domain.errors import Forbidden, Invalid, NotFound
 from models.notifications import RUNNERS
-from models.repositories import registration_tokens, runners
+from models.repositories.runners import registration_tokens, runners
 
 _GONE = (
     "410 Gone: registration tokens are switched off here (PERDURE_REGISTRATION_TOKENS); create the runner by "

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import answer_to, on_surprise
-from api.runner import artifacts, registration, requests, traces, updates
+from api.runner import artifacts, job_requests, registration, traces, updates
 from api.services import Services
 from domain.errors import Forbidden, PerdureError
 
@@ -23,7 +23,7 @@ Endpoint = Callable[..., Awaitable[Response]]
 
 _API: Final = "/api/v4"
 _CALLS: Final[tuple[tuple[str, str, Endpoint], ...]] = (
-    ("POST", "/jobs/request", requests.request_job),
+    ("POST", "/jobs/request", job_requests.request_job),
     ("PUT", "/jobs/{job_id:int}", updates.update_job),
     ("PATCH", "/jobs/{job_id:int}/trace", traces.append_trace),
     ("POST", "/jobs/{job_id:int}/artifacts/authorize", artifacts.authorize),

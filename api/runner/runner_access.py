@@ -11,9 +11,9 @@ from domain.errors import Forbidden
 from domain.runner_info import LEGACY_SYSTEM_ID, kept_info
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import runners
-from models.repositories.candidates import KnownRunner
-from models.repositories.contacts import Contact
+from models.repositories.queue.candidates import KnownRunner
+from models.repositories.queue.contacts import Contact
+from models.repositories.runners import runners
 
 _UNKNOWN: Final = "403 Forbidden: no runner has this token; register it again."
 

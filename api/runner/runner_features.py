@@ -10,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runner_features import unmet_requirements
 from domain.status import Status
-from models.repositories import traces, verdicts
-from models.repositories.hand_outs import HandOut
+from models.repositories.logs import traces
+from models.repositories.pipelines import verdicts
+from models.repositories.queue.hand_outs import HandOut
 
 REASON: Final = "runner_unsupported"
 

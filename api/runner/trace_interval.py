@@ -4,7 +4,7 @@ from typing import Final
 
 from api.services import Services
 from models.columns import Record
-from models.repositories import traces
+from models.repositories.logs import traces
 
 TRACE_INTERVAL: Final = "X-GitLab-Trace-Update-Interval"
 """The header of answers to pieces of log and to updates; whole seconds."""

@@ -4,12 +4,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from api.runner.asked_together import AskedTogether
+from api.runner.batching import AskedTogether
 from application.jobs.job_access import named, require_running
 from auth.job_token import JobClaims
 from domain.errors import OutOfOrder, PerdureError, Unavailable
 from models.columns import Record
-from models.repositories import held_jobs, trace_chunks
+from models.repositories.logs import trace_chunks
+from models.repositories.queue import held_jobs
 from models.session import Database
 
 _AT_ONCE: Final = 16

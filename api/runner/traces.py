@@ -18,7 +18,8 @@ from domain.size_limits import of_installation
 from domain.status import Status
 from models.columns import Record
 from models.notifications import OUTBOX, trace_topic
-from models.repositories import traces, verdicts
+from models.repositories.logs import traces
+from models.repositories.pipelines import verdicts
 
 _RANGE: Final = re.compile(r"(\d{1,15})-(\d{1,15})")
 

@@ -22,8 +22,10 @@ from domain.status import COMPLETE, Status
 from domain.verdict import SCRIPT_FAILURE, known_reason
 from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic, trace_topic
-from models.repositories import held_jobs, traces, verdicts
-from models.repositories.job_rows import job
+from models.repositories.logs import traces
+from models.repositories.pipelines import verdicts
+from models.repositories.pipelines.job_rows import job
+from models.repositories.queue import held_jobs
 
 _FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
 _MOST_GENERATIONS: Final = 3

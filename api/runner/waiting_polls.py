@@ -12,15 +12,15 @@ from typing import Final
 
 import structlog
 
-from api.runner.asked_together import AskedTogether
+from api.runner.batching import AskedTogether
 from api.runner.known_runners import KnownRunners
-from api.runner.place_in_row import Place
+from api.runner.queue_position import Place
 from api.runner.queue_version import QueueVersion
 from domain.matching import Candidate, Demand, may_take
 from models import job_offers
 from models.notifications import JOBS, RUNNERS, Notifications
-from models.repositories import demands, pending
-from models.repositories.candidates import KnownRunner
+from models.repositories.queue import demands, queue_counts
+from models.repositories.queue.candidates import KnownRunner
 from models.session import Database
 
 _MOST_DEMANDS: Final = 20_000
@@ -116,8 +116,8 @@ class WaitingPolls:
         """Look into the queue for all that asked."""
         requests = [request_id for _, request_id in asked if request_id]
         async with self._database.read() as connection:
-            present = await pending.present(connection)
-            repeated = await pending.repeated(connection, requests) if requests else ()
+            present = await queue_counts.present(connection)
+            repeated = await queue_counts.repeated(connection, requests) if requests else ()
         unknown = present - self._demands.keys()
         if unknown:
             await self._read_demands(unknown)
@@ -158,7 +158,7 @@ class WaitingPolls:
             return
         await self._refresh()
         async with self._database.read() as connection:
-            jobs = await pending.counts(connection)
+            jobs = await queue_counts.counts(connection)
             self._demands = await demands.read(connection, jobs) if jobs else {}
         for demand_id, number in jobs.items():
             self.offer(demand_id, number)

@@ -11,7 +11,7 @@ from application.access import ProjectAccess, access_to
 from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import NotFound, Unauthenticated
-from models.repositories import jobs, pipelines
+from models.repositories.pipelines import jobs, pipelines
 
 _LARGEST_ID: Final = 2**53
 
@@ -58,7 +58,7 @@ PipelineDep = Annotated[PipelineAccess, Depends(pipeline_of)]
 
 @dataclass(frozen=True, slots=True)
 class JobAccess:
-    """A job of a project that the caller may read. `row` has the columns `models.repositories.jobs.LISTED`."""
+    """A job of a project that the caller may read. `row` has the columns `jobs.LISTED`."""
 
     row: Any
     project: ProjectAccess

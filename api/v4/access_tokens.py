@@ -30,9 +30,9 @@ from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import access_tokens, accounts, members
-from models.repositories.access_tokens import TokenFilter
-from models.repositories.audit import Entity, Happened
+from models.repositories.accounts import access_tokens, accounts, members
+from models.repositories.accounts.access_tokens import TokenFilter
+from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 
 _LONGEST: Final = timedelta(days=400)

@@ -21,8 +21,8 @@ from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import Action
 from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound
-from models.repositories import projects
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.projects import projects
 
 router = APIRouter(prefix="/projects/{project}")
 

@@ -8,7 +8,7 @@ from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from models.columns import Record
-from models.repositories import artifacts
+from models.repositories.artifacts import artifacts
 
 _NEEDS: Final[Mapping[str, Action]] = {
     "all": Action.READ,

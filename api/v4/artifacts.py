@@ -19,7 +19,7 @@ from auth.permissions import Action
 from domain.errors import NotFound, Refused
 from domain.status import COMPLETE
 from models.columns import Record
-from models.repositories import artifacts, reports
+from models.repositories.artifacts import artifacts, reports
 from storage.archive import Archive
 
 router = APIRouter(prefix="/projects/{project}/jobs/{job_id}/artifacts")

@@ -14,7 +14,7 @@ from application.pipelines.operations import Asked, ask
 from domain.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
 from domain.errors import NotFound, Refused
 from domain.messages import Answer, Operation
-from models.repositories import loading
+from models.repositories.pipelines import loading
 
 REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
     "retry_job": (403, "403 Forbidden - Job is not retryable"),

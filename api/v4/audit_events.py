@@ -12,7 +12,7 @@ from api.v4.groups import GroupDep
 from api.v4.pagination import Paging, PagingDep
 from auth.permissions import Action, GroupAction, require_admin
 from domain.moments import moment
-from models.repositories import audit
+from models.repositories.installation import audit
 from models.repositories.paging import slice_of
 
 router = APIRouter()

@@ -21,11 +21,11 @@ from domain.badges import BadgeFacts, checked_address, names_in, rendered
 from domain.errors import Forbidden, Invalid, NotFound
 from git.ref_listing import list_refs
 from models.columns import Record
-from models.repositories import badges, projects
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed_projects
-from models.repositories.owners import Owner
+from models.repositories.namespaces.owners import Owner
 from models.repositories.paging import slice_of
+from models.repositories.projects import badges, projects
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed_projects
 
 _FROM_GIT: Final = frozenset({"commit_sha", "latest_tag"})
 _Name = Annotated[str | None, Field(default=None, max_length=255)]

@@ -15,8 +15,10 @@ from api.v4.representation.people import person
 from domain.errors import Forbidden, Invalid
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import accounts, commit_comments, relations
+from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import commit_comments
+from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/repository/commits/{sha}/comments")
 

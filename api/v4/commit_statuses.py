@@ -19,11 +19,12 @@ from domain.errors import NotFound
 from domain.ref_names import short_name
 from git.ref_listing import refs_with
 from models.columns import Record
-from models.repositories import commit_statuses, jobs, pipelines, relations
-from models.repositories.commit_statuses import JOB, Report, StatusFilter
-from models.repositories.listings import PipelineFilter
-from models.repositories.listings import pipelines as listed_pipelines
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import commit_statuses, jobs, pipelines
+from models.repositories.pipelines.commit_statuses import JOB, Report, StatusFilter
+from models.repositories.projects import relations
+from models.repositories.projects.listings import PipelineFilter
+from models.repositories.projects.listings import pipelines as listed_pipelines
 
 router = APIRouter(prefix="/projects/{project}")
 

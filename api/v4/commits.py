@@ -29,8 +29,8 @@ from git.names import checked_path, is_sha
 from git.ref_listing import refs_with
 from git.revision import commit_named
 from git.tree_reading import merge_base
-from models.repositories.listings import PipelineFilter
-from models.repositories.listings import pipelines as listed_pipelines
+from models.repositories.projects.listings import PipelineFilter
+from models.repositories.projects.listings import pipelines as listed_pipelines
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 

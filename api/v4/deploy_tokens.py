@@ -26,9 +26,9 @@ from auth.secret_token import DEPLOY, digest, plain_token
 from domain.errors import Invalid
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import deploy_tokens
-from models.repositories.audit import Entity, Happened
-from models.repositories.deploy_tokens import Holder
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import deploy_tokens
+from models.repositories.namespaces.deploy_tokens import Holder
 from models.repositories.paging import slice_of
 
 

@@ -30,11 +30,13 @@ from domain.places import LONGEST_NAME, Place, is_environment_name
 from domain.status import Status
 from git.revision import commit_named
 from models.columns import Record
-from models.repositories import deployment_listings, environments, jobs, relations, reported_deployments
-from models.repositories.audit import Happened
-from models.repositories.deployment_listings import DeploymentFilter
+from models.repositories.environments import deployment_listings, environments, reported_deployments
+from models.repositories.environments.deployment_listings import DeploymentFilter
+from models.repositories.environments.reported_deployments import Report
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
-from models.repositories.reported_deployments import Report
+from models.repositories.pipelines import jobs
+from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/deployments")
 

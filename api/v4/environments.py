@@ -19,8 +19,9 @@ from domain.environment_variables import environment_slug, guessed_tier
 from domain.errors import Forbidden, Invalid
 from domain.places import LONGEST_NAME, LONGEST_URL, deployed_url, is_environment_name
 from models.notifications import OUTBOX
-from models.repositories import deployment_listings, environment_lifecycle, environments, pipelines
+from models.repositories.environments import deployment_listings, environment_lifecycle, environments
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import pipelines
 
 Tier = Literal["production", "staging", "testing", "development", "other"]
 

@@ -19,9 +19,11 @@ from domain.contributions import TARGETS, Action
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from models.columns import Record
-from models.repositories import accounts, contributions, relations
-from models.repositories.contributions import ContributionFilter
+from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import contributions
+from models.repositories.pipelines.contributions import ContributionFilter
+from models.repositories.projects import relations
 
 router = APIRouter()
 

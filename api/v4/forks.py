@@ -22,10 +22,10 @@ from auth.permissions import OWNER
 from domain.errors import Invalid, Refused
 from git.fetching import copied
 from git.revision import commit_named
-from models.repositories import projects
-from models.repositories.audit import Entity, Happened
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.projects import projects
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed
 
 router = APIRouter(prefix="/projects/{project}")
 

@@ -14,8 +14,9 @@ from application.access import ProjectAccess
 from auth.permissions import NoteAction, may_note
 from domain.errors import NotFound
 from git.searching import FoundFile, commits_with, files_with, first_places
-from models.repositories import merge_request_notes, relations
+from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
+from models.repositories.projects import relations
 
 
 async def found_files(services: Services, project: ProjectAccess, paging: Paging, text: str, ref: str) -> JSONResponse:

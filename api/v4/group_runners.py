@@ -11,8 +11,8 @@ from api.v4.pagination import PagingDep
 from api.v4.runner_list import RunnerListDep, listed
 from application.runners.registration_tokens import renewed
 from auth.permissions import GroupAction
-from models.repositories import runner_listings
-from models.repositories.registration_tokens import scope_of_group
+from models.repositories.runners import runner_listings
+from models.repositories.runners.registration_tokens import scope_of_group
 
 router = APIRouter(prefix="/groups/{group}/runners")
 

@@ -23,12 +23,13 @@ from auth.permissions import GUEST, OWNER, Caller, GroupAction, is_open, require
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.path_names import checked_path, checked_top_path, path_from
-from models.repositories import members, namespaces
-from models.repositories.audit import Entity, Happened
-from models.repositories.listings import NamespaceFilter, ProjectFilter
-from models.repositories.listings import namespaces as listed_namespaces
-from models.repositories.listings import projects as listed
+from models.repositories.accounts import members
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import namespaces
 from models.repositories.paging import slice_of
+from models.repositories.projects.listings import NamespaceFilter, ProjectFilter
+from models.repositories.projects.listings import namespaces as listed_namespaces
+from models.repositories.projects.listings import projects as listed
 
 _NOWHERE: Final = "/0/"
 """The trail of a group that is not there: no id is 0."""

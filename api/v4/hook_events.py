@@ -22,9 +22,10 @@ from domain.errors import Invalid
 from domain.hooks import Event, HookScope, flags_of
 from domain.sealed_for import HOOK_BODY
 from models.columns import Record
-from models.repositories import hook_deliveries, projects
-from models.repositories.happenings import Happening
+from models.repositories.hooks import hook_deliveries
+from models.repositories.hooks.webhook_events import Happening
 from models.repositories.paging import slice_of
+from models.repositories.projects import projects
 
 _GROUPS: Final = {
     "successful": range(200, 300),

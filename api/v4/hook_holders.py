@@ -16,9 +16,9 @@ from api.v4.variables import INSTANCE
 from application.audit import record
 from application.hooks.secrets import opened_map
 from auth.permissions import Action, Caller, GroupAction, require_admin
-from models.repositories import hooks
-from models.repositories.audit import Entity, Happened
-from models.repositories.hooks import HookOwner
+from models.repositories.hooks import hooks
+from models.repositories.hooks.hooks import HookOwner
+from models.repositories.installation.audit import Entity, Happened
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from api.v4.parameters import given
 from application.hooks.secrets import opened_map, sealed_map
 from domain.errors import Invalid, NotFound
 from domain.hook_requests import check_header, check_variable
-from models.repositories import hooks
+from models.repositories.hooks import hooks
 
 
 class Value(BaseModel):

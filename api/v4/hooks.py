@@ -13,7 +13,7 @@ from api.v4.parameters import given
 from application.hooks.secrets import opened_map
 from domain.errors import Invalid
 from domain.hooks import HookScope
-from models.repositories import hooks
+from models.repositories.hooks import hooks
 from models.repositories.paging import slice_of
 
 MOST_HOOKS: Final = {HookScope.PROJECT: 100, HookScope.GROUP: 50, HookScope.SYSTEM: 100}

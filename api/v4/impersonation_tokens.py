@@ -15,8 +15,8 @@ from api.v4.access_tokens import NewToken, make_personal, revoke, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from auth.permissions import Caller, require_admin
-from models.repositories import access_tokens, accounts
-from models.repositories.access_tokens import TokenFilter
+from models.repositories.accounts import access_tokens, accounts
+from models.repositories.accounts.access_tokens import TokenFilter
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/users/{user_id}/impersonation_tokens")

@@ -19,8 +19,8 @@ from auth.permissions import Action
 from domain.incoming_hooks import SIGNING, Forge
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import incoming_hooks
-from models.repositories.audit import Happened
+from models.repositories.hooks import incoming_hooks
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/incoming_hooks")

@@ -10,7 +10,7 @@ from api.v4.access import KnownCallerDep
 from api.v4.parameters import parameters
 from auth.permissions import require_admin
 from domain.errors import Invalid, NotFound
-from models.repositories import counts
+from models.repositories.projects import counts
 from settings import Settings
 
 router = APIRouter()

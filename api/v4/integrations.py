@@ -17,8 +17,8 @@ from auth.permissions import Action
 from domain.commit_statuses import Forge, api_of
 from domain.errors import Invalid, NotFound
 from domain.sealed_for import FORGE
-from models.repositories import commit_reports, forge_links
-from models.repositories.audit import Happened
+from models.repositories.hooks import commit_reports, forge_links
+from models.repositories.installation.audit import Happened
 
 _SHOWN: Final = 20
 """Failed reports that are shown."""

@@ -14,7 +14,8 @@ from api.v4.log_reads import PART, Part
 from application.pipelines.ci_variables import opened
 from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
-from models.repositories import ci_variables, traces
+from models.repositories.logs import traces
+from models.repositories.projects import ci_variables
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from api.v4.representation.projects import namespace
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from auth.permissions import Action, GroupAction
-from models.repositories import job_token_access, projects
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.namespaces import job_token_access
 from models.repositories.paging import slice_of
+from models.repositories.projects import projects
 
 router = APIRouter(prefix="/projects/{project}/job_token_scope")
 

@@ -23,9 +23,12 @@ from domain.errors import Forbidden, Invalid
 from domain.messages import Answer, Operation
 from domain.status import COMPLETE, Status
 from models.columns import Record
-from models.repositories import job_objects, jobs, pipelines, relations, standings
-from models.repositories.audit import Happened
+from models.repositories.artifacts import job_objects
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import jobs, pipelines
+from models.repositories.projects import relations
+from models.repositories.queue import wait_reasons
 
 router = APIRouter(prefix="/projects/{project}/jobs")
 
@@ -52,7 +55,7 @@ async def shown_jobs(
 ) -> list[dict[str, Any]]:
     """Jobs of one project as JSON."""
     around, now = await relations.of_jobs(connection, rows), services.clock()
-    standing = await standings.of_jobs(connection, rows, now, services.settings.times)
+    standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
     return [shown(row, around, standing, full_path, services.settings.url, now) for row in rows]
 
 

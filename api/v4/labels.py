@@ -16,8 +16,8 @@ from api.v4.planning_access import PlanningAccess, planning_of_group, planning_o
 from domain.errors import Forbidden, Invalid
 from domain.labels import checked_name, color_of, text_color
 from models.columns import Record
-from models.repositories import labels
 from models.repositories.paging import slice_of
+from models.repositories.projects import labels
 
 _MOST_DESCRIPTION: Final = 10_000
 _Priority = Annotated[int | None, Field(default=None, ge=0, le=2**31 - 1)]

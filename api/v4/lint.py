@@ -28,8 +28,8 @@ from domain.config.plan import Plan
 from domain.config_place import CONFIG_FILE, ConfigSource
 from domain.errors import ConfigInvalid, Invalid, PipelineFiltered
 from git.repository import Repository
-from models.repositories import accounts
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 router = APIRouter(prefix="/projects/{project}", route_class=PostEndsWithCaller)
 

@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from api.runner.asked_together import AskedTogether
-from models.repositories import traces
-from models.repositories.traces import Head
+from api.runner.batching import AskedTogether
+from models.repositories.logs import traces
+from models.repositories.logs.traces import Head
 from models.session import Database
 
 PART: Final = 64 * 1024

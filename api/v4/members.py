@@ -21,9 +21,10 @@ from application.audit import record
 from auth.permissions import OWNER, Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound, Refused
 from models.columns import Record
-from models.repositories import accounts, members, protected_environments
-from models.repositories.audit import Happened
-from models.repositories.members import user
+from models.repositories.accounts import accounts, members
+from models.repositories.accounts.members import user
+from models.repositories.environments import protected_environments
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 
 router = APIRouter()

@@ -11,7 +11,7 @@ from api.v4.pagination import PagingDep
 from auth.permissions import require_admin
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import accounts, members
+from models.repositories.accounts import accounts, members
 from models.repositories.paging import slice_of
 
 router = APIRouter()

@@ -19,7 +19,8 @@ from application.merge_requests.surroundings import Surroundings, around
 from application.merge_requests.wishes import require_change, require_merge
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.diffs import changed_files
-from models.repositories import merge_request_notes, merge_requests, milestones, relations
+from models.repositories.merge_requests import merge_request_notes, merge_requests
+from models.repositories.projects import milestones, relations
 
 _MOST_COUNTED = 1_000
 """More changed files are told as `1000+`, as in GitLab."""

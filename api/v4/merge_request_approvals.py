@@ -23,8 +23,9 @@ from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unauthentica
 from domain.merge_request_news import of_approval, of_withdrawal
 from domain.merge_requests import State
 from models.notifications import MERGES
-from models.repositories import merge_requests, projects
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.merge_requests import merge_requests
+from models.repositories.projects import projects
 
 router = APIRouter(prefix="/projects/{project}")
 

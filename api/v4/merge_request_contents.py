@@ -19,8 +19,9 @@ from domain.errors import Forbidden, Invalid, NotAllowed
 from domain.merge_requests import State
 from git.diffs import FileDiff, changed_files, with_patches
 from git.history import HistoryQuery, commits, count_commits
-from models.repositories import merge_requests, relations
+from models.repositories.merge_requests import merge_requests
 from models.repositories.paging import slice_of
+from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)
 

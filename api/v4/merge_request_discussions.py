@@ -13,7 +13,7 @@ from api.v4.parameters import Optionals, given
 from application.merge_requests.notes import answer, begin_discussion, change_body, delete_note, resolve
 from domain.errors import Invalid, NotFound
 from domain.merge_request_notes import MOST_BODY
-from models.repositories import merge_request_notes
+from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}/discussions")

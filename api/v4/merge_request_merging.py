@@ -33,7 +33,8 @@ from domain.merge_requests import (
 from git.merging import merge
 from git.signature import Signature
 from models.notifications import MERGES
-from models.repositories import accounts, merge_request_notes, merge_requests
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_request_notes, merge_requests
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 

@@ -12,7 +12,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.merge_requests.notes import change_body, delete_note, write_note
 from domain.merge_request_notes import MOST_BODY
-from models.repositories import merge_request_notes
+from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}/notes")

@@ -11,7 +11,8 @@ from api.v4.note_access import NotesDep
 from api.v4.pagination import PagingDep
 from api.v4.representation.people import person
 from domain.moments import moment
-from models.repositories import merge_request_notes, merge_requests, relations
+from models.repositories.merge_requests import merge_request_notes, merge_requests
+from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 

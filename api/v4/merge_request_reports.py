@@ -11,7 +11,7 @@ from api.v4.representation.pipelines import brief
 from application.merge_requests.reports import Comparison, compared
 from domain.report_comparison import MOST_SHOWN, FindingComparison, TestComparison
 from domain.status import COMPLETE
-from models.repositories import merge_requests
+from models.repositories.merge_requests import merge_requests
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 

@@ -17,7 +17,7 @@ from api.v4.streaming import begun
 from git.diffs import changed_files, stream_diff, with_patches
 from git.history import HistoryQuery, commits
 from git.revision import commit_named
-from models.repositories import merge_request_versions, merge_requests
+from models.repositories.merge_requests import merge_request_versions, merge_requests
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)

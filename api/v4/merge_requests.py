@@ -27,12 +27,13 @@ from auth.permissions import REPORTER, Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from domain.merge_requests import MOST_DESCRIPTION, MOST_TITLE, State, changed_labels, squashes, with_draft
-from models.repositories import merge_requests, projects, relations
-from models.repositories.audit import Happened
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed_projects
-from models.repositories.merge_requests import MergeRequestFilter
+from models.repositories.installation.audit import Happened
+from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.paging import slice_of
+from models.repositories.projects import projects, relations
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed_projects
 
 router = APIRouter()
 

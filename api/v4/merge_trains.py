@@ -26,10 +26,11 @@ from domain.merge_requests import OF_CI, OF_GIT, AutoMerge, Blocker, State, bloc
 from domain.merge_train import ON_THE_WAY
 from models.columns import Record
 from models.notifications import MERGES, OUTBOX
-from models.repositories import merge_requests, relations, trains
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.merge_requests import merge_requests, trains
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import by_ids
+from models.repositories.pipelines.pipelines import by_ids
+from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/merge_trains")
 

@@ -24,10 +24,10 @@ from application.access import viewer_of
 from auth.permissions import REPORTER
 from domain.errors import Invalid
 from models.columns import Record
-from models.repositories import milestones, projects, relations
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed_projects
 from models.repositories.paging import slice_of
+from models.repositories.projects import milestones, projects, relations
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed_projects
 
 _MOST_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}

@@ -16,8 +16,8 @@ from auth.permissions import Action
 from domain.errors import Invalid, NotFound
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import mirrors
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.projects import mirrors
 
 router = APIRouter(prefix="/projects/{project}/mirror/pull")
 

@@ -21,8 +21,9 @@ from auth.permissions import LEVEL_FOR, Action, NoteAction, may_note, require_kn
 from domain.errors import Forbidden
 from domain.merge_request_notes import MOST_BODY
 from models.columns import Record
-from models.repositories import merge_request_notes, relations
-from models.repositories.merge_request_notes import NoteFilter
+from models.repositories.merge_requests import merge_request_notes
+from models.repositories.merge_requests.merge_request_notes import NoteFilter
+from models.repositories.projects import relations
 
 
 class Written(Optionals):

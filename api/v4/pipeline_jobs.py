@@ -13,8 +13,9 @@ from api.v4.representation.bridges import bridge
 from api.v4.representation.reports import reports as shown_reports
 from api.v4.representation.test_reports import test_report, test_report_summary
 from application.bridges.downstream_pipelines import downstream_of
-from models.repositories import jobs, reports
+from models.repositories.artifacts import reports
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import jobs
 
 router = APIRouter(prefix="/projects/{project}/pipelines/{pipeline_id}")
 

@@ -29,10 +29,11 @@ from domain.schedules import short_ref
 from models.columns import table_of
 from models.notifications import OUTBOX, SCHEDULES, TICKS
 from models.pipelines import Pipeline
-from models.repositories import accounts, schedule_ticks, schedules
-from models.repositories.listings import PipelineFilter
-from models.repositories.listings import pipelines as listed
+from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import schedule_ticks, schedules
+from models.repositories.projects.listings import PipelineFilter
+from models.repositories.projects.listings import pipelines as listed
 from models.time_zones import zone_of
 
 router = APIRouter(prefix="/projects/{project}/pipeline_schedules")

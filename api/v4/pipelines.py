@@ -21,11 +21,13 @@ from auth.permissions import Action
 from domain.coverage import average
 from domain.errors import Invalid, NotFound
 from domain.messages import Answer, Operation
-from models.repositories import accounts, coverage, jobs, pipelines
-from models.repositories.listings import PipelineFilter
-from models.repositories.listings import pipelines as listed
+from models.repositories.accounts import accounts
+from models.repositories.logs import coverage
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import jobs, pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects.listings import PipelineFilter
+from models.repositories.projects.listings import pipelines as listed
 
 _FILTERS: Final = ("status", "ref", "sha", "source")
 

@@ -7,7 +7,8 @@ from application.access import ProjectAccess
 from auth.permissions import may_plan
 from domain.errors import Invalid, NotFound
 from domain.labels import checked_name
-from models.repositories import labels, milestones, owners
+from models.repositories.namespaces import owners
+from models.repositories.projects import labels, milestones
 
 
 async def usable_labels(

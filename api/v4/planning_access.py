@@ -8,8 +8,8 @@ from api.v4.access import ProjectDep
 from api.v4.groups import GroupDep
 from auth.permissions import Caller, require_planning
 from domain.errors import Forbidden
-from models.repositories import owners
-from models.repositories.owners import Owner
+from models.repositories.namespaces import owners
+from models.repositories.namespaces.owners import Owner
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from api.v4.artifacts import ZIP, file_of
 from api.v4.encoded_paths import decoded
 from auth.permissions import Action
 from domain.errors import NotFound
-from models.repositories import artifacts
-from models.repositories.foreign_archives import of_project
+from models.repositories.artifacts import artifacts
+from models.repositories.artifacts.foreign_archives import of_project
 
 router = APIRouter(prefix="/projects/{project}")
 

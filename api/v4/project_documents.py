@@ -20,8 +20,8 @@ from git.measuring import is_empty, size_on_disk
 from git.repository import Repository
 from git.revision import commit_named
 from models.columns import Record
-from models.repositories import project_facts
 from models.repositories.paging import slice_of
+from models.repositories.projects import project_facts
 
 
 async def documents(

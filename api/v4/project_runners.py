@@ -19,8 +19,9 @@ from domain.errors import Forbidden, Invalid, NotFound
 from domain.matching import RunnerType
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import database_time, runner_listings, runners
-from models.repositories.registration_tokens import RunnerScope
+from models.repositories import database_time
+from models.repositories.runners import runner_listings, runners
+from models.repositories.runners.registration_tokens import RunnerScope
 
 router = APIRouter(prefix="/projects/{project}/runners")
 

@@ -26,10 +26,12 @@ from domain.path_names import checked_path, path_from
 from git.names import checked_branch
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import members, namespaces, projects
-from models.repositories.audit import Entity, Happened
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed
+from models.repositories.accounts import members
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed
 from models.tables import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400

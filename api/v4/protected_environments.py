@@ -26,10 +26,11 @@ from domain.config.readers.environment import TIERS
 from domain.errors import Invalid
 from domain.protected_environments import LEVEL_WORDS, checked_level
 from models.columns import Record
-from models.repositories import deploy_candidates, protected_environments, relations
-from models.repositories.audit import Entity, Happened
+from models.repositories.environments import deploy_candidates, protected_environments
+from models.repositories.environments.protected_environments import Holder
+from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
-from models.repositories.protected_environments import Holder
+from models.repositories.projects import relations
 
 _MOST_LEVELS: Final = 100
 _NO_APPROVALS: Final = "approvals of deployments are not part of Perdure; leave it out, and use a manual job."

@@ -13,9 +13,9 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.audit import record
 from auth.permissions import Action
-from models.repositories import protected_refs
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
+from models.repositories.projects import protected_refs
 
 router = APIRouter(prefix="/projects/{project}")
 

@@ -22,7 +22,7 @@ from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Invalid
 from domain.release_links import link_at, link_of, links_of, with_changed_link, with_link, without_link
-from models.repositories import releases
+from models.repositories.artifacts import releases
 
 LATEST = "permalink/latest"
 """Stands for the tag of the release that was released last."""

@@ -26,8 +26,10 @@ from application.releases.releasing import (
 from auth.permissions import Action
 from domain.errors import NotFound, Refused
 from git.commit import Commit
-from models.repositories import accounts, relations, releases
+from models.repositories.accounts import accounts
+from models.repositories.artifacts import releases
 from models.repositories.paging import slice_of
+from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/releases")
 

@@ -21,8 +21,8 @@ from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.resource_groups import ProcessMode
 from models.notifications import OUTBOX
-from models.repositories import resource_groups
 from models.repositories.paging import slice_of
+from models.repositories.pipelines import resource_groups
 
 router = APIRouter(prefix="/projects/{project}/resource_groups")
 

@@ -11,7 +11,7 @@ from api.v4.access import Id, KnownCallerDep
 from auth.permissions import Caller, RunnerAction, require_runner
 from domain.errors import NotFound
 from domain.matching import RunnerType
-from models.repositories import runners
+from models.repositories.runners import runners
 
 
 @dataclass(frozen=True, slots=True)

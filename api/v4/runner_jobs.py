@@ -19,9 +19,10 @@ from application.runners.parameters import Words
 from auth.permissions import LEVEL_FOR, Action
 from domain.status import Status
 from models.columns import Record
-from models.repositories import relations, standings
 from models.repositories.paging import slice_of
-from models.repositories.runner_listings import JobFilter, jobs_of
+from models.repositories.projects import relations
+from models.repositories.queue import wait_reasons
+from models.repositories.runners.runner_listings import JobFilter, jobs_of
 
 router = APIRouter(prefix="/runners")
 
@@ -58,7 +59,7 @@ async def list_runner_jobs(
 async def _shown(services: Services, connection: AsyncConnection, rows: Sequence[Record]) -> list[dict[str, Any]]:
     """Jobs of any project as JSON, each with its project."""
     around, now, url = await relations.of_jobs(connection, rows), services.clock(), services.settings.url
-    standing = await standings.of_jobs(connection, rows, now, services.settings.times)
+    standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
     owners = await relations.projects(connection, (row.project_id for row in rows))
     items: list[dict[str, Any]] = []
     for row in rows:

@@ -17,7 +17,7 @@ from domain.matching import RunnerType
 from domain.runner_status import Connection
 from models.repositories import database_time
 from models.repositories.paging import slice_of
-from models.repositories.runner_listings import RunnerFilter, busy, narrowed
+from models.repositories.runners.runner_listings import RunnerFilter, busy, narrowed
 
 _NARROWED_BY: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {},

@@ -23,8 +23,10 @@ from auth.permissions import MAINTAINER, RunnerAction, require_admin
 from domain.errors import NotFound
 from domain.matching import RunnerType
 from models.notifications import RUNNERS
-from models.repositories import database_time, namespaces, runner_listings, runners
-from models.repositories.registration_tokens import RunnerScope
+from models.repositories import database_time
+from models.repositories.namespaces import namespaces
+from models.repositories.runners import runner_listings, runners
+from models.repositories.runners.registration_tokens import RunnerScope
 
 router = APIRouter(prefix="/runners")
 

@@ -15,8 +15,8 @@ from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import ScheduleAction, may_schedule, require_schedule
 from domain.schedules import short_ref
-from models.repositories import schedules
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.pipelines import schedules
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from api.v4.schedule_access import ScheduleAccess, ScheduleDep
 from api.v4.schedule_input import NewScheduleVariable, ScheduleVariableChanges
 from auth.permissions import ScheduleAction
 from domain.errors import FieldsInvalid
-from models.repositories import schedules
+from models.repositories.pipelines import schedules
 
 router = APIRouter(prefix="/projects/{project}/pipeline_schedules/{schedule_id}/variables")
 

@@ -28,12 +28,14 @@ from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import Invalid
 from models.columns import Record
-from models.repositories import members, merge_requests, milestones, relations
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed_projects
-from models.repositories.merge_requests import MergeRequestFilter
+from models.repositories.accounts import members
+from models.repositories.accounts.people import PeopleFilter, people
+from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.paging import slice_of
-from models.repositories.people import PeopleFilter, people
+from models.repositories.projects import milestones, relations
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed_projects
 
 router = APIRouter(route_class=EndsWithCaller)
 

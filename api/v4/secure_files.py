@@ -27,9 +27,10 @@ from domain.moments import moment
 from domain.object_keys import secure_file_key
 from domain.secure_files import LIMIT, checked_name
 from models.columns import Record
-from models.repositories import secure_files, unused_objects
-from models.repositories.audit import Happened
+from models.repositories.artifacts import unused_objects
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
+from models.repositories.projects import secure_files
 
 router = APIRouter(prefix="/projects/{project}/secure_files")
 

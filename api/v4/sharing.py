@@ -19,12 +19,14 @@ from application.access import viewer_of
 from application.audit import record
 from auth.permissions import GUEST, LEVEL_NAMES, Action
 from domain.errors import Forbidden, NotFound, Refused
-from models.repositories import members, namespaces, protected_environments, shares
-from models.repositories.audit import Happened
-from models.repositories.listings import NamespaceFilter
-from models.repositories.listings import namespaces as listed
-from models.repositories.members import user
+from models.repositories.accounts import members
+from models.repositories.accounts.members import user
+from models.repositories.environments import protected_environments
+from models.repositories.installation.audit import Happened
+from models.repositories.namespaces import namespaces, shares
 from models.repositories.paging import slice_of
+from models.repositories.projects.listings import NamespaceFilter
+from models.repositories.projects.listings import namespaces as listed
 
 router = APIRouter(prefix="/projects/{project}")
 

@@ -23,8 +23,8 @@ from auth.ssh_key import fingerprints, read_public_key
 from domain.errors import Invalid
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import accounts, identities, ssh_keys
-from models.repositories.audit import Entity, Happened
+from models.repositories.accounts import accounts, identities, ssh_keys
+from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 
 router = APIRouter()

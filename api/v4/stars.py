@@ -13,10 +13,10 @@ from api.v4.projects import project_document
 from api.v4.representation.people import person
 from application.access import viewer_of
 from domain.moments import moment
-from models.repositories import accounts, stars
-from models.repositories.listings import ProjectFilter
-from models.repositories.listings import projects as listed
+from models.repositories.accounts import accounts, stars
 from models.repositories.paging import slice_of
+from models.repositories.projects.listings import ProjectFilter
+from models.repositories.projects.listings import projects as listed
 
 router = APIRouter()
 

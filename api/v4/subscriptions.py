@@ -20,9 +20,10 @@ from auth.permissions import Action
 from domain.errors import Invalid
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import accounts, relations, subscriptions
-from models.repositories.audit import Happened
+from models.repositories.accounts import accounts
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
+from models.repositories.projects import relations, subscriptions
 
 router = APIRouter(prefix="/projects/{project}/subscriptions")
 

@@ -27,7 +27,7 @@ from git.ref_listing import ListedRef, find_ref, list_refs
 from git.ref_transaction import NOTHING
 from git.revision import commit_named
 from git.tags import NewTag, ref_of
-from models.repositories import releases
+from models.repositories.artifacts import releases
 
 router = APIRouter(prefix="/projects/{project}/repository/tags", route_class=EndsWithCaller)
 

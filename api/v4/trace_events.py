@@ -29,7 +29,7 @@ from api.v4.job_log import Log, log_of, read_log
 from application.access import access_to
 from domain.errors import PerdureError
 from models.notifications import trace_topic
-from models.repositories import jobs
+from models.repositories.pipelines import jobs
 
 RECHECK: Final = 5.0
 """Seconds after which we look again even if nothing woke us; each look tells the runner that somebody reads."""

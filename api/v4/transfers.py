@@ -17,8 +17,8 @@ from application.audit import record
 from auth.permissions import Action, require_admin
 from domain.errors import Invalid
 from models.notifications import RUNNERS
-from models.repositories import projects
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.projects import projects
 
 router = APIRouter()
 

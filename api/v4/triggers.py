@@ -22,9 +22,10 @@ from auth.secret_token import TRIGGER, digest, plain_token
 from domain.errors import Forbidden, Invalid
 from domain.moments import moment
 from models.columns import Record
-from models.repositories import accounts, relations, triggers
-from models.repositories.audit import Happened
+from models.repositories.accounts import accounts
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
+from models.repositories.projects import relations, triggers
 
 SHORT: Final = 4
 """Characters of a token, after its prefix, that are kept and shown; as many as GitLab shows."""

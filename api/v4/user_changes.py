@@ -19,8 +19,9 @@ from auth.permissions import Caller, require_admin
 from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import accounts, namespaces, sessions
-from models.repositories.audit import Entity, Happened
+from models.repositories.accounts import accounts, sessions
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import namespaces
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 

@@ -16,7 +16,7 @@ from application.runners.tokens import add_runner
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from domain.errors import Invalid
 from domain.matching import RunnerType
-from models.repositories.registration_tokens import RunnerScope, scope_of_group
+from models.repositories.runners.registration_tokens import RunnerScope, scope_of_group
 
 router = APIRouter()
 

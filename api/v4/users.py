@@ -15,9 +15,10 @@ from api.v4.pagination import PagingDep
 from api.v4.representation.people import account, person
 from auth.permissions import Caller
 from models.columns import Record
-from models.repositories import accounts, identities, namespaces
+from models.repositories.accounts import accounts, identities
+from models.repositories.accounts.people import PeopleFilter, people
+from models.repositories.namespaces import namespaces
 from models.repositories.paging import slice_of
-from models.repositories.people import PeopleFilter, people
 
 router = APIRouter()
 

@@ -18,10 +18,10 @@ from application.audit import record
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from domain.ci_variables import EVERYWHERE, KEY, LONGEST_VALUE, cannot_be_masked
 from domain.errors import Invalid
-from models.repositories import ci_variables
-from models.repositories.audit import Entity, Happened
-from models.repositories.ci_variables import Owner
+from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
+from models.repositories.projects import ci_variables
+from models.repositories.projects.ci_variables import Owner
 
 Kind = Literal["env_var", "file"]
 INSTANCE: Final = Entity("instance", 1, "")

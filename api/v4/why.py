@@ -12,7 +12,8 @@ from api.services import Services
 from api.v4.access import JobDep, PipelineDep
 from domain.config.why import why_shown
 from models.columns import Record
-from models.repositories import left_out, pipelines, reasons, waiting_jobs
+from models.repositories.pipelines import left_out, pipelines, reasons
+from models.repositories.queue import waiting_jobs
 
 router = APIRouter(prefix="/projects/{project}")
 

@@ -7,7 +7,7 @@ from application.services import Services
 from auth.secret_token import DEPLOY, digest
 from domain.errors import Unauthenticated
 from models.columns import Record
-from models.repositories import deploy_tokens
+from models.repositories.namespaces import deploy_tokens
 
 OF_JOBS: Final = "gitlab-deploy-token"
 """The name of the one that jobs of a project are given (GitLab: "Deploy tokens", "GitLab deploy token")."""

@@ -8,7 +8,7 @@ from auth.scopes import Scope
 from auth.secret_token import digest
 from git.turns import Places, turn_of
 from models.columns import Record
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 
 SIGN_INS: Final = Places(at_once=2, of_caller=1, of_repository=2, what="sign-ins")
 """Passwords that are compared: each takes a thread of two, and long on purpose. One address never has both."""

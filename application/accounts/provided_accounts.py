@@ -11,8 +11,10 @@ from domain.errors import Forbidden
 from domain.path_names import is_path, is_reserved, path_from
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import accounts, audit, identities, namespaces
-from models.repositories.audit import Author, Entity, Happened
+from models.repositories.accounts import accounts, identities
+from models.repositories.installation import audit
+from models.repositories.installation.audit import Author, Entity, Happened
+from models.repositories.namespaces import namespaces
 from settings import OidcSettings
 
 _NAMES: Final = 100

@@ -41,10 +41,10 @@ from domain.errors import (
     Unavailable,
 )
 from git.repository import Repository
-from models.repositories import bridges
-from models.repositories.bridges import Bridge
-from models.repositories.pipelines import PipelineRequest
-from models.repositories.project_paths import written_path
+from models.repositories.pipelines import bridges
+from models.repositories.pipelines.bridges import Bridge
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects.project_paths import written_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from application.services import Services
 from auth.permissions import Caller
 from domain.errors import Forbidden, NotFound
 from models.columns import Record
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 
 
 @dataclass(frozen=True, slots=True)

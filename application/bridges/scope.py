@@ -10,7 +10,7 @@ from domain.ci_variables import as_job_variable, chosen
 from domain.config.plan import Variable
 from domain.predefined import pipeline_variables, slug
 from domain.variables import JobVariable, group_name
-from models.repositories.bridges import Bridge
+from models.repositories.pipelines.bridges import Bridge
 
 
 def scope_of(services: Services, bridge: Bridge) -> Scope:

@@ -38,7 +38,7 @@ from git.tree_reading import FileAt, TooBig, changed_between, list_files, merge_
 from includes import templates
 from includes.components import read_address
 from includes.remote_file import fetch
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 _Near: TypeAlias = LocalFile | ProjectFile | TemplateFile | ComponentFile | ArtifactFile | Tree | ChangedPaths
 """What is answered from this server's own disk."""

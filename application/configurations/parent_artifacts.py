@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from application.services import Services
 from domain.config.sources import Absent, Answer, ArtifactFile, Fetched
 from domain.errors import Invalid, NotFound, TooLarge
-from models.repositories.foreign_archives import of_latest_attempt
+from models.repositories.artifacts.foreign_archives import of_latest_attempt
 from storage.archive import Archive
 
 

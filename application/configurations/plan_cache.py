@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from domain.config.plan import Plan
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 Known: TypeAlias = tuple[dict[str, str], Plan, str]
 """Facts of a commit, what its configuration compiles to, and where that came from."""

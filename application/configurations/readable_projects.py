@@ -14,7 +14,7 @@ from domain.errors import Forbidden, Invalid, NotFound
 from git.names import is_sha
 from git.repository import Repository
 from includes.components import highest, is_range, is_release
-from models.repositories.project_paths import written_path
+from models.repositories.projects.project_paths import written_path
 
 DEFAULT: Final = "HEAD"
 """What messages call the default branch."""

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import ProjectAccess
 from domain.errors import Forbidden
-from models.repositories import deploy_permissions
+from models.repositories.environments import deploy_permissions
 
 
 async def require_deploy(connection: AsyncConnection, project: ProjectAccess, environment: Any) -> None:

@@ -16,17 +16,14 @@ from domain.system_events import TEST
 from git.push import RefUpdate
 from models.columns import Record
 from models.notifications import HOOKS, delivery_topic
-from models.repositories import (
-    happenings,
-    hook_deliveries,
-    merge_requests,
-    projects,
-    releases,
-    reported_deployments,
-)
-from models.repositories.happenings import Happening
-from models.repositories.hooks import HookOwner
-from models.repositories.merge_requests import MergeRequestFilter
+from models.repositories.artifacts import releases
+from models.repositories.environments import reported_deployments
+from models.repositories.hooks import hook_deliveries, webhook_events
+from models.repositories.hooks.hooks import HookOwner
+from models.repositories.hooks.webhook_events import Happening
+from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests.merge_requests import MergeRequestFilter
+from models.repositories.projects import projects
 
 _MISSING: Final = {
     Event.PUSH: "Ensure the project has at least one commit.",
@@ -58,7 +55,7 @@ async def sample(services: Services, project: Any, user_id: int, event: Event) -
             elif event is Event.DEPLOYMENT:
                 found = await _deployment(services, connection, project.id)
             else:
-                found = await happenings.sample(connection, project.id, event)
+                found = await webhook_events.sample(connection, project.id, event)
     if found is None:
         raise Invalid(_MISSING[event])
     return found
@@ -102,7 +99,7 @@ async def _deployment(services: Services, connection: AsyncConnection, project_i
     """The newest deployment, whether a job made it or somebody reported it."""
     row = await reported_deployments.newest(connection, project_id)
     if row is None:
-        return await happenings.sample(connection, project_id, Event.DEPLOYMENT)
+        return await webhook_events.sample(connection, project_id, Event.DEPLOYMENT)
     try:
         title = (await services.repositories.get(project_id).commit(row.sha)).title
     except NotFound:
@@ -139,7 +136,7 @@ async def send(
     """
     now = services.clock()
     async with services.database.write() as connection:
-        event_id = happened if isinstance(happened, int) else await happenings.add(connection, happened, now)
+        event_id = happened if isinstance(happened, int) else await webhook_events.add(connection, happened, now)
         delivery_id = await hook_deliveries.add(connection, hook_id, event_id, now, body=body, uuid=uuid)
     await services.notifications.notify(HOOKS)
     return await _tried(services, hook_id, delivery_id)

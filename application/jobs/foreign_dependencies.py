@@ -19,9 +19,11 @@ from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, NotFound
 from domain.variables import JobVariable
 from models.columns import Record
-from models.repositories import foreign_archives, members, projects
-from models.repositories.hand_outs import HandOut
-from models.repositories.project_paths import written_path
+from models.repositories.accounts import members
+from models.repositories.artifacts import foreign_archives
+from models.repositories.projects import projects
+from models.repositories.projects.project_paths import written_path
+from models.repositories.queue.hand_outs import HandOut
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from auth.job_token import JobClaims
 from domain.errors import Forbidden, JobNotRunning
 from domain.status import HELD_BY_RUNNER
 from models.columns import Record
-from models.repositories import held_jobs
+from models.repositories.queue import held_jobs
 
 
 def claims_for(services: Services, token: str, scope: str = "", job_id: int | None = None) -> JobClaims:

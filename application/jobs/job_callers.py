@@ -5,8 +5,8 @@ from application.services import Services
 from auth.job_token import JobClaims
 from auth.permissions import Caller
 from domain.errors import Unauthenticated
-from models.repositories import accounts
-from models.repositories.jobs import get as job_row
+from models.repositories.accounts import accounts
+from models.repositories.pipelines.jobs import get as job_row
 
 
 async def caller_by_job(services: Services, token: str, scope: str, address: str = "") -> Caller:

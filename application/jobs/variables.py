@@ -10,7 +10,7 @@ from domain.ci_variables import as_job_variable, chosen
 from domain.environment_variables import environment_variables
 from domain.variables import JobFacts, JobVariable, expand, predefined
 from models.columns import Record
-from models.repositories.hand_outs import HandOut
+from models.repositories.queue.hand_outs import HandOut
 from settings import Settings
 
 _NAMELESS: Final = " "

@@ -13,7 +13,7 @@ from application.merge_requests.surroundings import Surroundings
 from application.services import Services
 from domain.merge_request_news import of_withdrawal
 from domain.merge_request_notes import mentioned
-from models.repositories import merge_requests
+from models.repositories.merge_requests import merge_requests
 
 PUSHED: Final = "pushing to the branch"
 

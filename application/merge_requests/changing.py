@@ -19,7 +19,7 @@ from domain.merge_request_notes import of_auto_merge_given_up
 from domain.merge_requests import AutoMerge, EventType, State, is_draft
 from git.revision import commit_named
 from models.notifications import MERGES, OUTBOX
-from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
+from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 
 _NOWHERE = Heads("", "", "")
 

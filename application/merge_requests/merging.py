@@ -26,7 +26,8 @@ from git.rebasing import rebase
 from git.revision import commit_named
 from git.signature import Signature
 from models.notifications import MERGES
-from models.repositories import accounts, merge_requests, trains
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_requests, trains
 
 CANNOT: Final = "Branch cannot be merged"
 STUCK: Final = timedelta(minutes=2)

@@ -16,8 +16,10 @@ from domain.errors import PerdureError
 from domain.hooks import Event, wants
 from domain.merge_request_news import News, changes, kept
 from domain.merge_requests import detailed_status
-from models.repositories import contributions, happenings, merge_requests
-from models.repositories.happenings import Happening
+from models.repositories.hooks import webhook_events
+from models.repositories.hooks.webhook_events import Happening
+from models.repositories.merge_requests import merge_requests
+from models.repositories.pipelines import contributions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,10 @@ async def note(
         target = Target(MERGE_REQUEST, before.id, before.iid, before.title)
         made = Contribution(before.project_id, cause.user_id, OF_NEWS[news], target)
         await contributions.add(connection, [made], now)
-    if after is None or not wants(await happenings.watched(connection, before.project_id), Event.MERGE_REQUEST):
+    if after is None or not wants(await webhook_events.watched(connection, before.project_id), Event.MERGE_REQUEST):
         return
     here = await around(services, connection, after)
-    await happenings.note(connection, [await happening_of(connection, here, before, news, cause)], now)
+    await webhook_events.note(connection, [await happening_of(connection, here, before, news, cause)], now)
 
 
 async def happening_of(

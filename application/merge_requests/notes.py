@@ -13,8 +13,8 @@ from domain.errors import Invalid, NotFound
 from domain.merge_request_notes import MOST_NOTES, Kind
 from models.columns import Record
 from models.notifications import MERGES
-from models.repositories import merge_request_notes, merge_requests
-from models.repositories.merge_request_notes import NoteFilter
+from models.repositories.merge_requests import merge_request_notes, merge_requests
+from models.repositories.merge_requests.merge_request_notes import NoteFilter
 
 
 @dataclass(frozen=True, slots=True)

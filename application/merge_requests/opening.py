@@ -19,8 +19,8 @@ from domain.merge_requests import EventType, ref_of
 from git.repository import Repository
 from git.revision import commit_named
 from models.notifications import MERGES
-from models.repositories import merge_request_events, merge_requests
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.merge_requests import merge_request_events, merge_requests
 
 log = structlog.get_logger()
 

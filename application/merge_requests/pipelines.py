@@ -29,8 +29,10 @@ from domain.skipping import is_skipped
 from git.merging import merge
 from git.signature import Signature
 from models.notifications import OUTBOX
-from models.repositories import accounts, merge_request_events, merge_requests, milestones, protected_refs
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_request_events, merge_requests
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import milestones, protected_refs
 
 log = structlog.get_logger()
 

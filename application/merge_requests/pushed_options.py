@@ -31,7 +31,8 @@ from git.history import HistoryQuery, commits
 from git.push import RefUpdate
 from git.revision import commit_named
 from models.columns import Record
-from models.repositories import accounts, merge_requests
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_requests
 
 MOST_BRANCHES: Final = 10
 """Branches of one push that its options may make merge requests of, as in GitLab."""

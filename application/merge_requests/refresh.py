@@ -26,7 +26,7 @@ from domain.merge_requests import OPEN, REFS, AutoMerge, EventType, State, ref_o
 from git.push import RefUpdate
 from git.ref_listing import refs_within
 from git.repository import Repository
-from models.repositories import merge_request_events, merge_request_notes, merge_requests, trains
+from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 
 log = structlog.get_logger()
 

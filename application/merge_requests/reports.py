@@ -18,7 +18,8 @@ from domain.report_comparison import (
     nearest,
 )
 from git.history import HistoryQuery, commits
-from models.repositories import merge_requests, reports
+from models.repositories.artifacts import reports
+from models.repositories.merge_requests import merge_requests
 from storage.reports.parsers import CODE_QUALITY, COVERAGE, SCANNERS
 
 MOST_BACK: Final = 100

@@ -10,9 +10,11 @@ from application.merge_requests.news import Cause
 from application.services import Services
 from domain.merge_request_news import News
 from domain.merge_requests import AutoMerge, State
-from models.repositories import audit, merge_request_events, merge_requests, projects, trains
-from models.repositories.accounts import get as account
-from models.repositories.audit import Author, Entity, Happened
+from models.repositories.accounts.accounts import get as account
+from models.repositories.installation import audit
+from models.repositories.installation.audit import Author, Entity, Happened
+from models.repositories.merge_requests import merge_request_events, merge_requests, trains
+from models.repositories.projects import projects
 
 
 async def settle_merged(

@@ -15,7 +15,8 @@ from git.rebasing import rebase
 from git.ref_transaction import NOTHING
 from git.revision import commit_named
 from git.signature import Signature
-from models.repositories import accounts, merge_request_events
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_request_events
 
 log = structlog.get_logger()
 

@@ -12,7 +12,7 @@ from domain.errors import Refused
 from domain.merge_requests import MergeMethod, Standing, State, is_draft
 from domain.status import Status
 from git.merging import is_ancestor, merged_tree
-from models.repositories import merge_request_events, merge_request_notes, merge_requests
+from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests
 
 GOES, GOES_NOT, UNKNOWN = "can_be_merged", "cannot_be_merged", "unchecked"
 """Values of `merge_status`."""

@@ -12,7 +12,8 @@ from git.fetching import fetch_commit
 from git.repository import Repository
 from git.revision import commit_named
 from git.tree_reading import merge_base
-from models.repositories import merge_requests, projects
+from models.repositories.merge_requests import merge_requests
+from models.repositories.projects import projects
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from domain.errors import PerdureError
 from domain.merge_request_news import News
 from domain.merge_request_notes import MOST_COMMITS, of_assignees, of_commits, of_news, of_reviewers
 from git.history import HistoryQuery, commits
-from models.repositories import merge_request_notes, relations
+from models.repositories.merge_requests import merge_request_notes
+from models.repositories.projects import relations
 
 
 async def write(

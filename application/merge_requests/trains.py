@@ -21,7 +21,9 @@ from domain.merge_requests import CONFLICTS, Blocker, EventType, State, blockers
 from domain.merge_train import Build, Car, CarStatus, Drop, Merge, Outdate, Step, Train, next_steps
 from git.revision import commit_named
 from models.notifications import OUTBOX
-from models.repositories import accounts, merge_requests, projects, trains
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_requests, trains
+from models.repositories.projects import projects
 
 _MOST_ROUNDS: Final = 100
 """Rounds without a pause: more than a train of full length needs."""

@@ -12,7 +12,7 @@ from domain.errors import Forbidden, Refused, Unauthenticated
 from domain.merge_request_notes import of_auto_merge
 from domain.merge_requests import AutoMerge, State
 from domain.protection import Movement
-from models.repositories import merge_request_notes, merge_requests
+from models.repositories.merge_requests import merge_request_notes, merge_requests
 
 
 @dataclass(frozen=True, slots=True)

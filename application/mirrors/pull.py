@@ -12,7 +12,8 @@ from auth.permissions import Action
 from domain.errors import Forbidden, Invalid
 from git.mirroring import Remote, fetch, follow, wanted_updates
 from git.push import RefUpdate
-from models.repositories import accounts, mirrors
+from models.repositories.accounts import accounts
+from models.repositories.projects import mirrors
 from outbound.addresses import Permission, look_up, permitted_addresses
 
 PORTS: Final = {"http": 80, "https": 443}

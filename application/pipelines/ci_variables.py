@@ -8,8 +8,8 @@ from application.services import Services
 from auth.encryption import Sealer
 from domain.ci_variables import CiVariable
 from models.columns import Record
-from models.repositories import ci_variables
-from models.repositories.ci_variables import owner_of
+from models.repositories.projects import ci_variables
+from models.repositories.projects.ci_variables import owner_of
 
 
 async def reaching(services: Services, connection: AsyncConnection, project_id: int) -> tuple[CiVariable, ...]:

@@ -24,8 +24,11 @@ from domain.merge_requests import own_branch_of
 from git.repository import Repository
 from git.tags import message_of
 from models.notifications import OUTBOX
-from models.repositories import accounts, ci_variables, merge_requests, pipelines, projects, protected_refs
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.merge_requests import merge_requests
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import ci_variables, projects, protected_refs
 
 TRIGGER: Final = "trigger:include"
 """What messages call the configuration of a child pipeline, which is no file."""

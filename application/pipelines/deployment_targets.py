@@ -9,8 +9,9 @@ from domain.errors import NotFound
 from domain.places import NOWHERE, Place, places_of
 from domain.predefined import pipeline_variables
 from domain.variables import JobVariable
-from models.repositories import accounts, projects
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 
 
 async def places_for(services: Services, request: PipelineRequest, plan: Plan) -> tuple[Place, ...]:

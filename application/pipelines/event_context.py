@@ -13,7 +13,7 @@ from domain.merge_requests import branch_of
 from domain.origin import origin_facts
 from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 from domain.ref_names import full_ref
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import PipelineRequest
 from settings import Settings
 
 

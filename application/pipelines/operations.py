@@ -17,7 +17,7 @@ from application.services import Services
 from domain.errors import Refused, Unavailable
 from domain.messages import Answer, Operation
 from models.notifications import OUTBOX
-from models.repositories import operation_callers, outbox, pipelines, play_variables
+from models.repositories.pipelines import operation_callers, outbox, pipelines, play_variables
 
 _TRY_AGAIN: Final = frozenset(
     {RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}

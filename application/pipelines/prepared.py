@@ -15,8 +15,8 @@ from domain.places import Place
 from domain.skipping import is_skipped
 from domain.status import Status
 from git.repository import Repository
-from models.repositories import pipelines
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from application.audit import record
 from application.services import Services
 from domain.errors import NotFound, Refused, Unavailable
 from git.snapshot import forget_pipelines
-from models.repositories import pipeline_removal
-from models.repositories.audit import Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.pipelines import pipeline_removal
 
 log = structlog.get_logger()
 

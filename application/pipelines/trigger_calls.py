@@ -19,9 +19,11 @@ from auth.permissions import Action, Caller
 from auth.secret_token import digest
 from domain.bridges import DOWNSTREAM, TEXT_OF, refusal
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from models.repositories import accounts, bridges, pipelines, projects, triggers
-from models.repositories.jobs import get as job_row
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.pipelines import bridges, pipelines
+from models.repositories.pipelines.jobs import get as job_row
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects, triggers
 
 TRIGGER: Final = "trigger"
 """Source of a pipeline that a trigger token has started."""

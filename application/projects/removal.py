@@ -15,8 +15,9 @@ from auth.permissions import Caller
 from domain.errors import Refused
 from models.columns import Record
 from models.notifications import OUTBOX, RUNNERS
-from models.repositories import group_removal, project_removal
-from models.repositories.audit import Entity, Happened
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import group_removal
+from models.repositories.projects import project_removal
 
 log = structlog.get_logger()
 

@@ -17,7 +17,7 @@ from git.ref_transaction import NOTHING
 from git.repository import Repository
 from git.revision import commit_named
 from git.signature import Signature
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 
 _TRIES: Final = 8
 """So often a commit is made anew because others moved the branch meanwhile."""

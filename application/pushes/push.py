@@ -23,7 +23,8 @@ from git.ref_transaction import move_refs
 from git.repository import Repository
 from git.smart_http import Service, serve
 from git.turns import PUSHES, turn_of
-from models.repositories import projects, pushes
+from models.repositories.pipelines import pushes
+from models.repositories.projects import projects
 
 _ABANDONED: Final = timedelta(minutes=2)
 

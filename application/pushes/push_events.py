@@ -12,8 +12,8 @@ from git.changes import Changed, changes
 from git.push import RefUpdate
 from git.repository import Repository
 from git.tags import tag_message
-from models.repositories import protected_refs
-from models.repositories.happenings import Happening
+from models.repositories.hooks.webhook_events import Happening
+from models.repositories.projects import protected_refs
 
 MOST_REFS: Final = 3
 """Branches, and tags, of one push that hooks are told of: a push of more is most likely a mirror (GitLab's limit)."""

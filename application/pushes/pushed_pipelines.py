@@ -14,8 +14,11 @@ from git.languages import languages_of
 from git.push import RefUpdate
 from git.repository import Repository
 from models.notifications import MERGES, OUTBOX
-from models.repositories import contributions, environment_lifecycle, happenings, projects, pushes
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.environments import environment_lifecycle
+from models.repositories.hooks import webhook_events
+from models.repositories.pipelines import contributions, pushes
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 
 _MOST_PIPELINES: Final = 4
 """So many refs of one push get a pipeline; more are most likely a mirror (GitLab's limit)."""
@@ -43,7 +46,7 @@ async def finish(
     async with services.database.write() as connection:
         if not await pushes.take(connection, push_id, services.clock()):
             return []
-        await happenings.note(connection, told, services.clock())
+        await webhook_events.note(connection, told, services.clock())
         await contributions.add(connection, contributed, services.clock())
         if languages is not None and languages != project.languages:
             await projects.change(connection, project.id, languages=languages)

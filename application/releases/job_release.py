@@ -25,8 +25,11 @@ from domain.status import Status
 from domain.variables import JobVariable
 from git.repository import Repository
 from models.columns import Record
-from models.repositories import hand_outs, releases, runners, traces
-from models.repositories.hand_outs import HandOut
+from models.repositories.artifacts import releases
+from models.repositories.logs import traces
+from models.repositories.queue import hand_outs
+from models.repositories.queue.hand_outs import HandOut
+from models.repositories.runners import runners
 
 EXIT_CODE: Final = 1
 """How a release client ends that cannot make its release."""

@@ -5,8 +5,8 @@ from typing import Any
 from application.services import Services
 from auth.runner_token import registration_token
 from auth.secret_token import digest
-from models.repositories import registration_tokens
-from models.repositories.registration_tokens import RunnerScope
+from models.repositories.runners import registration_tokens
+from models.repositories.runners.registration_tokens import RunnerScope
 
 
 async def renewed(services: Services, scope: RunnerScope) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from domain.errors import Forbidden
 from domain.moments import moment
 from models.columns import Record
 from models.notifications import RUNNERS
-from models.repositories import database_time, runners
-from models.repositories.registration_tokens import RunnerScope
+from models.repositories import database_time
+from models.repositories.runners import runners
+from models.repositories.runners.registration_tokens import RunnerScope
 from settings import Settings
 
 

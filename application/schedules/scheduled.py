@@ -28,8 +28,9 @@ from domain.places import Place
 from domain.schedules import SOURCE, short_ref
 from git.repository import Repository
 from models.columns import Record
-from models.repositories import accounts, schedules
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.pipelines import schedules
+from models.repositories.pipelines.pipelines import PipelineRequest
 
 OWNER_GONE: Final = "The owner of the schedule is gone: somebody has to take ownership of it."
 MAY_NOT_RUN: Final = "{name} may not run pipelines of this project on {ref}."

@@ -15,7 +15,7 @@ from domain.sealed_for import FORGE
 from domain.status import Status
 from models.columns import Record, table_of
 from models.hooks import CommitReport
-from models.repositories import forge_links
+from models.repositories.hooks import forge_links
 from outbound.post import Poster
 from settings import Settings, TimeLimits
 from tests.activities.receiver import Receiver, local_poster, receiving

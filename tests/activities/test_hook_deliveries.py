@@ -24,10 +24,12 @@ from models.clock import system_clock
 from models.columns import Record, table_of
 from models.hooks import Hook, HookDelivery
 from models.notifications import Notifications
-from models.repositories import environments, happenings, hook_deliveries, hooks, releases, reported_deployments
-from models.repositories.happenings import Happening
-from models.repositories.hooks import HookOwner
-from models.repositories.reported_deployments import Report
+from models.repositories.artifacts import releases
+from models.repositories.environments import environments, reported_deployments
+from models.repositories.environments.reported_deployments import Report
+from models.repositories.hooks import hook_deliveries, hooks, webhook_events
+from models.repositories.hooks.hooks import HookOwner
+from models.repositories.hooks.webhook_events import Happening
 from outbound.post import Poster, PostLimits
 from settings import Settings, TimeLimits
 from tests.activities.receiver import local_poster, receiving
@@ -99,7 +101,7 @@ class Desk:
         }
         told = Happening(self.world.project_id, Event.TAG_PUSH, self.world.user_id, facts=facts | values)
         async with self.world.database.write() as connection:
-            await happenings.note(connection, [told], self.now())
+            await webhook_events.note(connection, [told], self.now())
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from activities.pipelines import PipelineActivities
 from domain.messages import Command, Decision
 from models import job_offers
 from models.notifications import BRIDGES, JOBS, OUTBOX, Notifications
-from models.repositories import pending
+from models.repositories.queue import queue_counts
 from tests.models.world import World, job
 
 THREE = "one: {script: x, parallel: 3}\n"
@@ -36,7 +36,7 @@ class Heard(Notifications):
         self.counts += job_offers.read(text).values()
         assert self.world is not None
         async with self.world.database.read() as connection:
-            self.visible.append(set(job_offers.read(text)) == await pending.present(connection))
+            self.visible.append(set(job_offers.read(text)) == await queue_counts.present(connection))
 
 
 async def heard_of(world: World, decision: Decision | None) -> list[str]:

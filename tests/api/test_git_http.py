@@ -12,9 +12,9 @@ from sqlalchemy import select
 from application.pushes import push
 from application.pushes.push import finish_abandoned
 from domain.errors import Unavailable
-from models.repositories.job_rows import job
-from models.repositories.pipelines import pipeline
-from models.repositories.pushes import push as push_table
+from models.repositories.pipelines.job_rows import job
+from models.repositories.pipelines.pipelines import pipeline
+from models.repositories.pipelines.pushes import push as push_table
 from tests.api.v4.site import Site, open_site, serving
 from tests.git.serving import git
 

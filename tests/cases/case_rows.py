@@ -9,7 +9,7 @@ from temporalio import activity
 from domain.resource_groups import choose
 from domain.status import Status
 from models.clock import system_clock
-from models.repositories import job_rows, resource_groups, verdicts
+from models.repositories.pipelines import job_rows, resource_groups, verdicts
 from models.session import Database
 from tests.models.world import job
 

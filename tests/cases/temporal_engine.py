@@ -23,8 +23,10 @@ from domain.status import Status
 from domain.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import invariants, namespaces, pipelines, projects, verdicts
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import invariants, pipelines, verdicts
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 from settings import Settings, TimeLimits
 from tests.cases.case_rows import CaseRows
 from tests.cases.engine import COMMANDS, Begin, Engine

@@ -18,8 +18,11 @@ from git.snapshot import KEPT
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace
-from models.repositories import accounts, artifacts, namespaces, projects
-from models.repositories.installations import installation
+from models.repositories.accounts import accounts
+from models.repositories.artifacts import artifacts
+from models.repositories.installation.installations import installation
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
 from models.secure_files import SecureFile
 from models.session import Database
 from models.tables import Project

@@ -9,7 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from auth.registry_token import certificate
-from models.repositories import namespaces, projects
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
 from tests.api.v4.site import Site, open_site, serving
 from tests.e2e.images import Skopeo, layers_of, local_address, oci_image, registry
 from tests.ports import free_port

@@ -61,45 +61,50 @@ def _seen(target: str, place: str = AFTER) -> Step:
     return Step(target, place, fatal=False)
 
 
-_ANNOUNCE = Step("api.runner.requests:_announce")
+_ANNOUNCE = Step("api.runner.job_requests:_announce")
 _NOTIFY = Step("models.notifications:Notifications.notify models.notifications:PostgresNotifications.notify")
-_VERDICT = "models.repositories.verdicts:end_jobs"
+_VERDICT = "models.repositories.pipelines.verdicts:end_jobs"
 _LIFE: dict[str, tuple[Step, ...]] = {
-    "a pipeline is written, not committed": (Step("models.repositories.pipelines:create", AFTER),),
-    "before the claim commits": (Step("api.runner.claimed_together:_answers", AFTER),),
-    "before an offer commits": (Step("models.repositories.decisions:record", AFTER),),
+    "a pipeline is written, not committed": (Step("models.repositories.pipelines.pipelines:create", AFTER),),
+    "before the claim commits": (Step("api.runner.batched_claims:_answers", AFTER),),
+    "before an offer commits": (Step("models.repositories.pipelines.decisions:record", AFTER),),
     "after the claim commits, before the answer": (_ANNOUNCE,),
     "while a lost answer's request is repeated": (_ANNOUNCE, _ANNOUNCE),
-    "before the acceptance commits": (Step("models.repositories.held_jobs:renew", AFTER),),
-    "in the middle of a chunk's transaction": (Step("models.repositories.trace_chunks:append", AFTER),),
+    "before the acceptance commits": (Step("models.repositories.queue.held_jobs:renew", AFTER),),
+    "in the middle of a chunk's transaction": (Step("models.repositories.logs.trace_chunks:append", AFTER),),
     "after a chunk commits, before the answer": (Step("api.runner.traces:Response"),),
     "in the middle of an upload's body": (Step("storage.durable_file:DurableFile.write", call=3),),
     "after the object is stored, before its row": (Step("storage.objects:ObjectStore.put", AFTER),),
     "after an artifact's row, before the answer": (Step("api.runner.artifacts:JSONResponse"),),
-    "the same file again, before its object is doomed": (Step("models.repositories.unused_objects:doom_announced"),),
-    "at 412, before the restart of the log commits": (Step("models.repositories.traces:restart", AFTER),),
+    "the same file again, before its object is doomed": (
+        Step("models.repositories.artifacts.unused_objects:doom_announced"),
+    ),
+    "at 412, before the restart of the log commits": (Step("models.repositories.logs.traces:restart", AFTER),),
     "in the middle of a verdict's transaction": (Step(_VERDICT, AFTER),),
     "after the verdict, before the notification": (_seen(_VERDICT), _NOTIFY),
     "after the verdict, before the answer": (Step("api.runner.updates:pipeline_topic"),),
-    "after the verdict, before the relay took its row": (_seen(_VERDICT), Step("models.repositories.outbox:unsent")),
+    "after the verdict, before the relay took its row": (
+        _seen(_VERDICT),
+        Step("models.repositories.pipelines.outbox:unsent"),
+    ),
     "after the relay told Temporal, before it wrote that": (
         _seen(_VERDICT),
-        Step("models.repositories.outbox:mark_sent"),
+        Step("models.repositories.pipelines.outbox:mark_sent"),
     ),
     "between freezing and archiving": (Step("loops.archiver:Archiver._copy"),),
-    "after the object was read back, before the chunks go": (Step("models.repositories.traces:copied"),),
+    "after the object was read back, before the chunks go": (Step("models.repositories.logs.traces:copied"),),
 }
 _OTHERS = (
     KillPoint("after a registration, before the answer", Story.ROTATE, (Step("api.runner.registration:_registered"),)),
     KillPoint(
         "after a token was reset, before the answer",
         Story.ROTATE,
-        (_seen("models.repositories.runners:rotate_token"), Step("api.runner.registration:JSONResponse")),
+        (_seen("models.repositories.runners.runners:rotate_token"), Step("api.runner.registration:JSONResponse")),
     ),
     KillPoint(
         "after put_back, before its notification",
         Story.VANISH,
-        (_seen("models.repositories.leases:put_back"), Step("loops.sweeper:job_offers.tell")),
+        (_seen("models.repositories.queue.leases:put_back"), Step("loops.sweeper:job_offers.tell")),
     ),
     KillPoint("after a move of a ref is noted, before git", Story.COMMIT, (Step("application.pushes.push:move_refs"),)),
     KillPoint(
@@ -111,7 +116,7 @@ _OTHERS = (
         (_seen("application.pushes.push:move_refs"), Step("application.pushes.push:finish", AFTER)),
     ),
     KillPoint("in a sweep between two jobs", Story.LOST, (Step(_VERDICT, AFTER),)),
-    KillPoint("during a poison payload's failure", Story.POISON, (Step("api.runner.claimed_together:_fail"),)),
+    KillPoint("during a poison payload's failure", Story.POISON, (Step("api.runner.batched_claims:_fail"),)),
 )
 
 POINTS: tuple[KillPoint, ...] = (

@@ -10,7 +10,7 @@ from tests.faults.killed_server import ARMED, Trap, forget_soon, lay, serve_agai
 POINTS: Final = {
     "the schedule is in SQL, Temporal was not told": Step("workflows.schedules:Schedules.put", BEFORE),
     "Temporal has the schedule, SQL does not know": Step("workflows.schedules:Schedules.put", AFTER),
-    "the tick is written, not committed": Step("models.repositories.schedule_ticks:ask_by_hand", AFTER),
+    "the tick is written, not committed": Step("models.repositories.pipelines.schedule_ticks:ask_by_hand", AFTER),
     "the tick is committed": Step("activities.schedules:ScheduleActivities._recorded", AFTER),
     "the pipeline is compiled": Step("loops.schedule_ticks:wish_of", AFTER),
     "the pipeline is written, not committed": Step("loops.schedule_ticks:TickLoop._record", AFTER),

@@ -9,7 +9,7 @@ from loops.sweeper import Sweeper
 from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import Lease, LeaseClock
-from models.repositories.held_jobs import RENEWED
+from models.repositories.queue.held_jobs import RENEWED
 from models.tables import Runner
 from settings import TimeLimits
 from tests.models import waiting

@@ -14,7 +14,8 @@ from loops.archiver import Archiver
 from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import Job, TraceChunk
-from models.repositories import held_jobs, trace_chunks, traces
+from models.repositories.logs import trace_chunks, traces
+from models.repositories.queue import held_jobs
 from storage.objects import ObjectStore, Stored
 from tests.models.world import World
 

@@ -14,7 +14,7 @@ from loops import artifacts as loops
 from loops.artifacts import ArtifactLoop
 from models.columns import table_of
 from models.pipelines import Artifact, ObjectToDelete
-from models.repositories import artifacts, unused_objects
+from models.repositories.artifacts import artifacts, unused_objects
 from storage.objects import ObjectStore
 from tests.models.world import World, job, pipeline
 

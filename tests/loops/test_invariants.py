@@ -7,7 +7,7 @@ from domain.invariants import Rule
 from loops.invariants import AT_ONCE, TOLD, InvariantLoop
 from metrics import names
 from metrics.server_metrics import ServerMetrics
-from models.repositories import leases
+from models.repositories.queue import leases
 from settings import TimeLimits
 from tests.metrics.scraping import Scrape
 from tests.models.world import World

@@ -21,7 +21,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from domain.messages import Command, Operation
 from loops.reconciler import Reconciler
 from models.notifications import Notifications
-from models.repositories import outbox
+from models.repositories.pipelines import outbox
 from settings import TimeLimits
 from tests.models.world import World, outbox_table, pipeline
 from workflows.handles import Pipelines

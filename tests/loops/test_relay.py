@@ -14,7 +14,7 @@ from domain.messages import Operation, PipelineFacts
 from domain.verdict import Verdict
 from loops.relay import Relay
 from models.notifications import Notifications
-from models.repositories import outbox
+from models.repositories.pipelines import outbox
 from models.session import Database
 from settings import Settings, TimeLimits
 from tests.models.database import migrated

@@ -15,7 +15,9 @@ from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import Artifact, TestReport
 from models.reports import Report
-from models.repositories import artifacts, namespaces, projects
+from models.repositories.artifacts import artifacts
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
 from storage.objects import ObjectStore
 from storage.reports.parsers import PARSERS
 from tests.models.world import BEGIN, World, job

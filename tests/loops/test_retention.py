@@ -18,7 +18,7 @@ from models.contributions import Contribution
 from models.environments import Deployment, Environment, Release
 from models.incoming_hooks import IncomingDelivery, IncomingHook
 from models.pipelines import ObjectToDelete, Push, Trace
-from models.repositories import artifacts
+from models.repositories.artifacts import artifacts
 from models.subscriptions import SubscribedRun
 from models.tables import AccessToken, Project
 from settings import Retention

@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Command
 from models.columns import Record
-from models.repositories import leases, verdicts
+from models.repositories.pipelines import verdicts
+from models.repositories.queue import leases
 from tests.loops.sweeping import TICK, Sweeping
 from tests.models.world import hand_out, job, outbox_table, touch
 

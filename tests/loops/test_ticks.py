@@ -10,7 +10,7 @@ from loops.sweeper import Sweeper
 from models.columns import table_of
 from models.notifications import Notifications
 from models.pipelines import LeaseClock
-from models.repositories import leases
+from models.repositories.queue import leases
 from settings import TimeLimits
 from tests.loops.sweeping import TICK, Sweeping
 from tests.models.world import touch

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from models.repositories import artifacts
-from models.repositories.artifacts import artifact
+from models.repositories.artifacts import artifacts
+from models.repositories.artifacts.artifacts import artifact
 from tests.models.query_plans import multiply, query_plan
 from tests.models.world import BEGIN, World, job
 

@@ -4,7 +4,7 @@ from domain.messages import Command
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, Trace
-from models.repositories.cancellation import cancel_jobs
+from models.repositories.pipelines.cancellation import cancel_jobs
 from tests.models.world import World, job
 
 lease = table_of(Lease)

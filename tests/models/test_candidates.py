@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from models.repositories import candidates, contacts, runners
-from models.repositories.candidates import KnownRunner
-from models.repositories.contacts import Contact
+from models.repositories.queue import candidates, contacts
+from models.repositories.queue.candidates import KnownRunner
+from models.repositories.queue.contacts import Contact
+from models.repositories.runners import runners
 from tests.models.world import World
 
 NOBODY: Mapping[str, KnownRunner | None] = {"nobody": None}

@@ -8,7 +8,7 @@ import pytest
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, Trace
-from models.repositories import pending
+from models.repositories.queue import queue_counts
 from tests.models.world import World, hand_out, job, pipeline, touch
 
 lease = table_of(Lease)
@@ -110,12 +110,12 @@ async def test_the_same_request_gets_the_same_job_again_until_it_is_taken_up(wor
     first = await world.claim(request_id="r-1")
     assert first is not None
     async with world.database.read() as connection:
-        assert await pending.repeated(connection, ["r-1", "r-2"]) == {"r-1"}
+        assert await queue_counts.repeated(connection, ["r-1", "r-2"]) == {"r-1"}
     assert await world.claim(request_id="r-1") == first
     assert await world.claim(request_id="r-2") != first
     async with world.database.write() as connection:
         assert await touch(connection, *first)
-        assert not await pending.repeated(connection, ["r-1"])
+        assert not await queue_counts.repeated(connection, ["r-1"])
     assert await world.claim(request_id="r-1") != first
 
 

@@ -6,8 +6,8 @@ from sqlalchemy.exc import IntegrityError
 from domain.config.plan import RetryPolicy, When
 from domain.errors import NotFound
 from domain.status import Status
-from models.repositories import loading, pipelines
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import loading, pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.compiling import plan_of
 from tests.models.world import BEGIN, World, job, outbox_table, pipeline, stage
 

@@ -9,8 +9,8 @@ from domain.messages import Command, Decision
 from domain.operations import Attempt
 from domain.status import Status
 from domain.verdict import Verdict
-from models.repositories.attempts import add_attempts
-from models.repositories.decisions import Stale, record
+from models.repositories.pipelines.attempts import add_attempts
+from models.repositories.pipelines.decisions import Stale, record
 from tests.models.world import BEGIN, World, job, pipeline
 
 UNSTEADY = """

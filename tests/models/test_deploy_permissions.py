@@ -10,19 +10,17 @@ from domain.messages import Command
 from domain.status import Status
 from models.columns import table_of
 from models.environments import Deployment, Environment, ResourceGroup
-from models.repositories import (
-    accounts,
+from models.repositories.accounts import accounts, members
+from models.repositories.environments import (
     deploy_permissions,
     environment_lifecycle,
     environments,
-    invariants,
-    members,
-    namespaces,
-    operation_callers,
-    projects,
     protected_environments,
 )
-from models.repositories.protected_environments import Holder
+from models.repositories.environments.protected_environments import Holder
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import invariants, operation_callers
+from models.repositories.projects import projects
 from tests.models.world import BEGIN, World, job
 
 environment = table_of(Environment)

@@ -17,8 +17,11 @@ from domain.matching import Candidate, Demand, RunnerType, Waiting, next_job
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry
-from models.repositories import accounts, demands, namespaces, projects, queue
-from models.repositories.job_rows import dequeue
+from models.repositories.accounts import accounts
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines.job_rows import dequeue
+from models.repositories.projects import projects
+from models.repositories.queue import demands, queue
 from models.tables import Project, Runner, RunnerProject
 from tests.models.world import BEGIN, World, job
 

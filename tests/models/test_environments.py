@@ -14,17 +14,12 @@ from domain.places import Place
 from domain.status import Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
-from models.repositories import (
-    deployment_listings,
-    deployments,
-    environment_lifecycle,
-    environments,
-    namespaces,
-    pipelines,
-    projects,
-    reports,
-)
-from models.repositories.deployment_listings import DeploymentFilter
+from models.repositories.artifacts import reports
+from models.repositories.environments import deployment_listings, deployments, environment_lifecycle, environments
+from models.repositories.environments.deployment_listings import DeploymentFilter
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import pipelines
+from models.repositories.projects import projects
 from tests.compiling import plan_of
 from tests.models.world import World, job
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from domain.hooks import REPORTED, Event, bits_of
-from models.repositories import forge_links, hooks, namespaces, projects
-from models.repositories.hooks import HookOwner
+from models.repositories.hooks import forge_links, hooks
+from models.repositories.hooks.hooks import HookOwner
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
 from models.session import Database
 from tests.models.world import BEGIN, World
 

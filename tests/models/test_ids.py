@@ -8,7 +8,7 @@ import models.commit_statuses
 import models.environments
 import models.pipelines
 import models.tables  # noqa: F401  # all of them register their tables
-from models.repositories import installations
+from models.repositories.installation import installations
 from models.session import Database
 from settings import Settings
 from tests.models.world import BEGIN

@@ -8,7 +8,8 @@ import pytest
 from domain.messages import Command, Decision
 from domain.operations import Attempt
 from domain.status import Status
-from models.repositories import cancellation, claims, decisions, leases
+from models.repositories.pipelines import cancellation, decisions
+from models.repositories.queue import claims, leases
 from tests.fault_point import WITHIN, FaultPoint, held_at, is_blocked, side_by_side
 from tests.models.world import World, hand_out, job
 

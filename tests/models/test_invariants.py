@@ -10,7 +10,7 @@ from sqlalchemy import text
 from domain.invariants import Limits, Rule
 from domain.messages import Command
 from domain.status import Status
-from models.repositories import invariants
+from models.repositories.pipelines import invariants
 from tests.models.world import World, job
 
 CONFIG = """

@@ -2,7 +2,7 @@
 
 from models import job_offers
 from models.notifications import JOBS, MOST_TEXT, Notifications
-from models.repositories import pending
+from models.repositories.queue import queue_counts
 from tests.models.world import World
 
 THREE = "one: {script: x, parallel: 2}\nother: {script: x, tags: [gpu]}\n"
@@ -29,7 +29,7 @@ async def test_only_jobs_that_still_wait_are_told_of(world: World) -> None:
     await world.take()
     await job_offers.tell(world.database, notifications, decision.offers())
     async with world.database.read() as connection:
-        found = await pending.counts(connection)
-        assert await pending.present(connection) == set(found)
+        found = await queue_counts.counts(connection)
+        assert await queue_counts.present(connection) == set(found)
     assert sorted(found.values()) == [1, 1]
     assert [job_offers.read(text) for text in heard] == [found]

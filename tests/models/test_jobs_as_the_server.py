@@ -8,8 +8,10 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
-from models.repositories import accounts, contacts, projects, queue, waiting_jobs
-from models.repositories.contacts import Contact
+from models.repositories.accounts import accounts
+from models.repositories.projects import projects
+from models.repositories.queue import contacts, queue, waiting_jobs
+from models.repositories.queue.contacts import Contact
 from models.tables import User
 from tests.models.query_plans import multiply, query_plan
 from tests.models.world import BEGIN, World, job

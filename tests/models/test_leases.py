@@ -10,8 +10,8 @@ from domain.leases import Silence
 from domain.messages import Command
 from models.columns import table_of
 from models.pipelines import Lease, LeaseClock
-from models.repositories import leases
-from models.repositories.job_rows import stuck_canceling
+from models.repositories.pipelines.job_rows import stuck_canceling
+from models.repositories.queue import leases
 from tests.models.waiting import wait
 from tests.models.world import World, job, touch
 

@@ -7,7 +7,9 @@ import pytest
 from domain.messages import Command
 from domain.status import Status
 from models.columns import Record
-from models.repositories import held_jobs, trace_chunks, traces, verdicts
+from models.repositories.logs import trace_chunks, traces
+from models.repositories.pipelines import verdicts
+from models.repositories.queue import held_jobs
 from tests.fault_point import WITHIN, is_blocked, side_by_side
 from tests.models.world import World, job
 

@@ -6,8 +6,8 @@ from sqlalchemy import update
 from domain.status import Status
 from models.columns import table_of
 from models.pipelines import QueueEntry
-from models.repositories import leases
-from models.repositories.measurements import MOST, Measurements, measure
+from models.repositories.installation.measurements import MOST, Measurements, measure
+from models.repositories.queue import leases
 from tests.models.world import World
 
 entry = table_of(QueueEntry)

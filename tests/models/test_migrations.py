@@ -15,8 +15,9 @@ import models.schema  # noqa: F401  # registers every table
 from domain.errors import Invalid
 from models import migrate as migrating
 from models.migrate import alembic_config, migrate
-from models.repositories import installations, runners
-from models.repositories.namespaces import create as create_namespace
+from models.repositories.installation import installations
+from models.repositories.namespaces.namespaces import create as create_namespace
+from models.repositories.runners import runners
 from models.session import Database
 from tests.known_schema import MIGRATING
 from tests.models.world import BEGIN

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from models.repositories.namespaces import create as create_namespace
-from models.repositories.namespaces import namespace
+from models.repositories.namespaces.namespaces import create as create_namespace
+from models.repositories.namespaces.namespaces import namespace
 from models.session import Database
 from settings import Settings
 from tests.models.database import migrated

@@ -10,7 +10,9 @@ from domain.status import Status
 from models.columns import table_of
 from models.environments import Environment
 from models.pipelines import OperationCaller, OperationKey
-from models.repositories import accounts, environment_lifecycle, operation_callers
+from models.repositories.accounts import accounts
+from models.repositories.environments import environment_lifecycle
+from models.repositories.pipelines import operation_callers
 from tests.models.world import World, job
 
 GATE = "gate: {script: x, when: manual, allow_failure: false}\nafter: {stage: deploy, script: x}\n"

@@ -7,8 +7,8 @@ import pytest
 
 from domain.messages import Decision
 from domain.status import Status
-from models.repositories import outbox, unfinished
-from models.repositories.verdicts import outcomes
+from models.repositories.pipelines import outbox, unfinished
+from models.repositories.pipelines.verdicts import outcomes
 from tests.models.world import World, outbox_table
 
 

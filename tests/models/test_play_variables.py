@@ -2,7 +2,7 @@
 
 from models.columns import table_of
 from models.pipelines import PlayVariables
-from models.repositories import play_variables
+from models.repositories.pipelines import play_variables
 from tests.models.world import World, job
 
 GIVEN = {"COLOUR": "red", "SIZE": "9"}

@@ -8,8 +8,10 @@ import pytest
 from sqlalchemy import Table, update
 
 from models.columns import table_of
-from models.repositories import namespaces, pipelines, projects, redundant
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import pipelines, redundant
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 from models.tables import Project
 from tests.compiling import plan_of
 from tests.models.query_plans import multiply, query_plan

@@ -7,9 +7,9 @@ import pytest
 
 from domain.errors import NotFound
 from domain.operations import Attempt
-from models.repositories import releases
-from models.repositories.attempts import add_attempts
-from models.repositories.releases import release
+from models.repositories.artifacts import releases
+from models.repositories.artifacts.releases import release
+from models.repositories.pipelines.attempts import add_attempts
 from tests.models.world import BEGIN, World, job
 
 

@@ -15,18 +15,17 @@ from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.hooks import HookEvent
 from models.pipelines import Pipeline
-from models.repositories import (
+from models.repositories.environments import (
     deployment_listings,
     environment_lifecycle,
     environments,
-    hooks,
-    pipeline_removal,
-    pipelines,
     reported_deployments,
 )
-from models.repositories.deployment_listings import DeploymentFilter
-from models.repositories.hooks import HookOwner
-from models.repositories.reported_deployments import Report
+from models.repositories.environments.deployment_listings import DeploymentFilter
+from models.repositories.environments.reported_deployments import Report
+from models.repositories.hooks import hooks
+from models.repositories.hooks.hooks import HookOwner
+from models.repositories.pipelines import pipeline_removal, pipelines
 from tests.compiling import plan_of
 from tests.models.world import BEGIN, World, job
 

@@ -15,9 +15,9 @@ from domain.status import Status
 from models.columns import table_of
 from models.environments import ResourceGroup
 from models.pipelines import Outbox
-from models.repositories import outbox, resource_groups
-from models.repositories.cancellation import cancel_jobs
-from models.repositories.resource_groups import forget, holds, situation, take
+from models.repositories.pipelines import outbox, resource_groups
+from models.repositories.pipelines.cancellation import cancel_jobs
+from models.repositories.pipelines.resource_groups import forget, holds, situation, take
 from tests.models.world import World, job
 from tests.waiting import eventually
 

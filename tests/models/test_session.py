@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import func, select, text
 
 from domain.errors import Unavailable
-from models.repositories.namespaces import create as create_namespace
-from models.repositories.namespaces import namespace
+from models.repositories.namespaces.namespaces import create as create_namespace
+from models.repositories.namespaces.namespaces import namespace
 from models.session import Database
 from tests.models.world import BEGIN
 

@@ -8,7 +8,8 @@ import pytest
 
 from models.columns import Record, table_of
 from models.pipelines import LeaseClock, TraceChunk
-from models.repositories import held_jobs, leases, trace_chunks, traces
+from models.repositories.logs import trace_chunks, traces
+from models.repositories.queue import held_jobs, leases
 from tests.models.world import World
 
 chunk = table_of(TraceChunk)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from models.repositories import outbox, unfinished
+from models.repositories.pipelines import outbox, unfinished
 from tests.models.world import BEGIN, World
 
 

@@ -5,9 +5,12 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from models.repositories import contacts, leases, namespaces, projects, runners, standings, waiting_jobs
-from models.repositories.contacts import Contact
-from models.repositories.leases import clock
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
+from models.repositories.queue import contacts, leases, wait_reasons, waiting_jobs
+from models.repositories.queue.contacts import Contact
+from models.repositories.queue.leases import clock
+from models.repositories.runners import runners
 from settings import TimeLimits
 from tests.models import waiting
 from tests.models.world import World, job
@@ -161,9 +164,9 @@ async def test_standings_name_stuck_and_silent_jobs(world: World) -> None:
     held = await world.take()
     rows = await world.rows(job)
     async with world.database.write() as connection:
-        found = await standings.of_jobs(connection, rows, world.now(), TimeLimits())
+        found = await wait_reasons.of_jobs(connection, rows, world.now(), TimeLimits())
         assert found.unresponsive == set()
         await connection.execute(clock.insert().values(id=1, ticks=100, ticked_at=0.0, calm_until=0))
-        found = await standings.of_jobs(connection, rows, world.now(), TimeLimits())
+        found = await wait_reasons.of_jobs(connection, rows, world.now(), TimeLimits())
     assert found.unresponsive == {held}
     assert list(found.stuck) == [row.id for row in rows if row.name == "gpu"]

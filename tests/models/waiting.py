@@ -6,8 +6,9 @@ from sqlalchemy import select, update
 
 from models.columns import table_of
 from models.pipelines import QueueEntry
-from models.repositories import contacts, database_time
-from models.repositories.contacts import Contact
+from models.repositories import database_time
+from models.repositories.queue import contacts
+from models.repositories.queue.contacts import Contact
 from models.tables import Runner
 from tests.models.world import World, job
 

@@ -17,20 +17,13 @@ from domain.status import Status
 from domain.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import Job, Outbox, Pipeline, Stage
-from models.repositories import (
-    accounts,
-    claims,
-    decisions,
-    hand_outs,
-    held_jobs,
-    loading,
-    namespaces,
-    pipelines,
-    projects,
-    runners,
-    verdicts,
-)
-from models.repositories.claims import Claim
+from models.repositories.accounts import accounts
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import decisions, loading, pipelines, verdicts
+from models.repositories.projects import projects
+from models.repositories.queue import claims, hand_outs, held_jobs
+from models.repositories.queue.claims import Claim
+from models.repositories.runners import runners
 from models.session import Database
 from tests.compiling import plan_of
 

@@ -14,7 +14,7 @@ import pytest
 from auth.oidc.login_attempt import COOKIE as ATTEMPT
 from auth.session_token import COOKIE
 from models.notifications import RUNNERS
-from models.repositories import accounts, identities
+from models.repositories.accounts import accounts, identities
 from settings import OidcSettings
 from tests.api.v4.site import Site, open_site
 from tests.oidc.running_provider import installed, running_provider, through_its_pages

@@ -11,7 +11,9 @@ from temporalio.client import WorkflowUpdateFailedError
 from domain.status import Status
 from models.columns import Record, table_of
 from models.pipelines import QueueEntry
-from models.repositories import demands, outbox, projects
+from models.repositories.pipelines import outbox
+from models.repositories.projects import projects
+from models.repositories.queue import demands
 from tests.cases.engine import COMMANDS
 from tests.models.world import World, job, pipeline
 from tests.oracle.events import Event

@@ -20,8 +20,8 @@ from domain.resource_groups import ProcessMode
 from domain.status import COMPLETE, Status
 from models.columns import Record
 from models.notifications import OUTBOX
-from models.repositories import invariants, resource_groups
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import invariants, resource_groups
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.application.bridges.installation import open_installation
 from tests.application.bridges.running import Running, running
 from tests.cases.engine import COMMANDS

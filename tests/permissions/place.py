@@ -19,7 +19,8 @@ import httpx
 import orjson
 
 from application.pushes.push import finish_abandoned
-from models.repositories import members, namespaces
+from models.repositories.accounts import members
+from models.repositories.namespaces import namespaces
 from settings import RateLimits, TimeLimits
 from tests.api.v4.site import Person, Site, open_site
 from tests.api.v4.test_artifacts import archive

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 from tests.api.v4.site import Person, Site, open_site
 
 VISIBILITIES = ("private", "internal", "public")

@@ -12,8 +12,11 @@ from models.clock import system_clock
 from models.columns import table_of
 from models.migrate import migrate
 from models.notifications import OUTBOX, PostgresNotifications
-from models.repositories import bridges, contacts, folding, installations, runners
-from models.repositories.contacts import Contact
+from models.repositories.installation import installations
+from models.repositories.pipelines import bridges, folding
+from models.repositories.queue import contacts
+from models.repositories.queue.contacts import Contact
+from models.repositories.runners import runners
 from models.session import Database
 from models.tables import RunnerManager
 from tests.models.world import World, job, pipeline

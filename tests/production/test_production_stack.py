@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 
 from domain.object_keys import trace_key
-from models.repositories.installations import BLOCK
+from models.repositories.installation.installations import BLOCK
 from tests import invariants
 from tests.postgres import DRIVER
 from tests.production.stack import POD_NUMBER, Production, production

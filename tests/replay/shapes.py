@@ -9,7 +9,7 @@ from domain.messages import PipelineInput
 from domain.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import bridges, outbox
+from models.repositories.pipelines import bridges, outbox
 from tests.models.world import job, outbox_table
 from tests.waiting import eventually
 from tests.workflows.pod import Pod

@@ -24,7 +24,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "outages that follow each other give one bonus",
-        "models/repositories/leases.py",
+        "models/repositories/queue/leases.py",
         "    given = func.coalesce(real, counted) + bind",
         "    given = counted + bind",
         "tests/loops/test_ticks.py::test_outages_that_follow_each_other_give_a_silent_runner_one_bonus",
@@ -40,7 +40,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "only the database's clock counts",
-        "models/repositories/leases.py",
+        "models/repositories/queue/leases.py",
         "    now = await database_time.seconds(connection)",
         ("    import time\n\n    now = time.time()"),
         "tests/loops/test_ticks.py::test_the_clock_of_the_process_does_not_count",
@@ -48,7 +48,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "a job that stops does so by the database's clock",
-        "models/repositories/cancellation.py",
+        "models/repositories/pipelines/cancellation.py",
         "    asked_at = await database_time.moment(connection)\n",
         "    asked_at = now\n",
         "tests/loops/test_ticks.py::test_the_clock_of_the_process_does_not_count",
@@ -56,7 +56,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "a job waits from the moment of the database at which it came into the queue",
-        "models/repositories/job_rows.py",
+        "models/repositories/pipelines/job_rows.py",
         "since=database_time.seconds_of(dialect)",
         "since=0.0",
         "tests/models/test_waiting_jobs.py::test_the_clock_of_the_process_does_not_make_a_job_wait_longer",
@@ -88,7 +88,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "a hand-out that is taken up at the last moment is not put back",
-        "models/repositories/leases.py",
+        "models/repositories/queue/leases.py",
         "lease.c.hand_out == row.hand_out, ~lease.c.taken_up)",
         "lease.c.hand_out == row.hand_out)",
         "tests/models/test_leases.py::test_a_call_at_the_last_moment_keeps_the_job",
@@ -112,7 +112,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "hand-outs are put back job first, lease second",
-        "models/repositories/leases.py",
+        "models/repositories/queue/leases.py",
         ("    await lock(connection, [row.job_id for row in rows])\n    moved"),
         "    moved",
         ("tests/api/runner/test_interleavings.py::test_a_verdict_as_the_first_call_meets_the_hand_out_being_put_back"),
@@ -120,7 +120,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "who sweeps a job lets a piece of its log refer to it",
-        "models/repositories/job_rows.py",
+        "models/repositories/pipelines/job_rows.py",
         ".with_for_update(key_share=True)",
         ".with_for_update()",
         "tests/api/runner/test_interleavings.py::test_a_piece_of_log_at_the_last_moment_keeps_the_job",
@@ -128,7 +128,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Leases",
         "who cancels a redundant job lets a piece of its log refer to it",
-        "models/repositories/job_rows.py",
+        "models/repositories/pipelines/job_rows.py",
         ".with_for_update(key_share=True)",
         ".with_for_update()",
         ("tests/api/runner/test_interleavings.py::test_a_piece_of_log_meets_the_cancellation_of_what_is_redundant"),
@@ -144,7 +144,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "the verdict freezes the log",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         '        await connection.execute(_FREEZE, {"b_job": job_id})\n',
         "",
         ("tests/models/test_log_races.py::test_a_piece_that_was_looked_at_before_the_verdict_is_not_written_after_it"),
@@ -152,7 +152,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "a frozen log is not begun anew",
-        "models/repositories/traces.py",
+        "models/repositories/logs/traces.py",
         ("job_id, ~trace.c.frozen)\n        .values(\n            generation=trace.c.generation + 1"),
         ("job_id)\n        .values(\n            generation=trace.c.generation + 1"),
         "tests/models/test_log_races.py::test_a_frozen_log_is_not_begun_anew_nor_another_generation_chosen",
@@ -160,7 +160,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "a frozen log keeps its generation",
-        "models/repositories/traces.py",
+        "models/repositories/logs/traces.py",
         "trace.c.resent, ~trace.c.frozen)",
         "trace.c.resent)",
         "tests/models/test_log_races.py::test_a_frozen_log_is_not_begun_anew_nor_another_generation_chosen",
@@ -168,7 +168,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "a log that was being sent again when its job was given up is the longest that there is",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         ("        if not vouched:\n            await traces.settle(connection, [job_id])\n"),
         "",
         "tests/models/test_log_races.py::test_a_job_that_ends_while_its_log_is_sent_again_keeps_the_old_one",
@@ -176,7 +176,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "a log that was being sent again when its job was canceled is the longest that there is",
-        "models/repositories/cancellation.py",
+        "models/repositories/pipelines/cancellation.py",
         "    await traces.settle(connection, ended)\n",
         "",
         "tests/models/test_log_races.py::test_a_job_that_ends_while_its_log_is_sent_again_keeps_the_old_one",
@@ -200,7 +200,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "nothing is appended to a frozen log",
-        "models/repositories/traces.py",
+        "models/repositories/logs/traces.py",
         'bindparam("b_generation"), ~trace.c.frozen)',
         'bindparam("b_generation"))',
         ("tests/models/test_log_races.py::test_a_piece_that_was_looked_at_before_the_verdict_is_not_written_after_it"),
@@ -208,7 +208,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "the offset is checked by the statement that appends",
-        "models/repositories/traces.py",
+        "models/repositories/logs/traces.py",
         'trace.c.size == bindparam("b_start")',
         'trace.c.size >= bindparam("b_start")',
         "tests/models/test_log_races.py::test_of_two_pieces_that_saw_the_same_end_the_second_is_refused",
@@ -216,7 +216,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "the generation is checked by the statement that appends",
-        "models/repositories/traces.py",
+        "models/repositories/logs/traces.py",
         'trace.c.generation == bindparam("b_generation"), ~',
         'trace.c.generation >= bindparam("b_generation"), ~',
         ("tests/models/test_log_races.py::test_a_late_piece_of_the_old_generation_does_not_get_into_the_new_one"),
@@ -232,7 +232,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Logs",
         "chunks go only up to the length that was frozen",
-        "models/repositories/traces.py",
+        "models/repositories/logs/traces.py",
         "trace.c.size == size, trace.c.frozen)",
         "trace.c.frozen)",
         "tests/models/test_traces.py::test_chunks_go_only_up_to_the_length_that_was_frozen",
@@ -264,7 +264,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "a runner waits before it looks",
-        "api/runner/place_in_row.py",
+        "api/runner/queue_position.py",
         "        self.seen = self._polls.version.seen\n        self._polls.enter(self)\n",
         "        asyncio.get_running_loop().call_later(0.1, self._polls.enter, self)\n",
         "tests/api/runner/test_waking.py::test_a_job_that_is_offered_between_the_look_and_the_wait_is_not_missed",
@@ -288,7 +288,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "a call for another job than the one that was found is passed on",
-        "api/runner/place_in_row.py",
+        "api/runner/queue_position.py",
         "            calls.append(self._called.result())\n",
         "            pass\n",
         "tests/api/runner/test_waking.py::test_a_call_for_another_job_than_the_one_that_was_found_is_passed_on",
@@ -296,7 +296,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "a claim that is rolled back calls somebody",
-        "api/runner/claimed_together.py",
+        "api/runner/batched_claims.py",
         "        await services.notifications.tell(JOBS)\n        raise\n",
         "        raise\n",
         "tests/api/runner/test_waking.py::test_a_claim_that_is_rolled_back_calls_whoever_looked_past_it",
@@ -304,7 +304,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "a token that was replaced claims nothing",
-        "models/repositories/claims.py",
+        "models/repositories/queue/claims.py",
         "if row is None or claim.token_hash not in {None, row.token_hash, row.previous_token_hash}:",
         "if row is None:",
         "tests/api/runner/test_waking.py::test_a_runner_with_a_token_that_was_replaced_gets_no_job_even_if_nobody_told",
@@ -312,7 +312,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "the client must be there before the claim commits",
-        "api/runner/claimed_together.py",
+        "api/runner/batched_claims.py",
         "            if gone:",
         "            if gone and not answers:",
         "tests/api/runner/test_waking.py::test_a_job_is_not_given_to_a_client_that_is_gone",

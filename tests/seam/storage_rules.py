@@ -8,7 +8,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Resource groups",
         "a slot is taken only when nobody holds it",
-        "models/repositories/resource_groups.py",
+        "models/repositories/pipelines/resource_groups.py",
         "~exists().where(_holder.c.id == group.c.holder_id,",
         "~exists().where(_holder.c.id < 0, _holder.c.id == group.c.holder_id,",
         "tests/models/test_resource_groups.py::test_two_takes_at_once_have_one_winner",
@@ -16,7 +16,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Resource groups",
         "the group is locked before its holder is looked at",
-        "models/repositories/resource_groups.py",
+        "models/repositories/pipelines/resource_groups.py",
         "    await connection.execute(_LOCK, asking)\n",
         "",
         ("tests/models/test_resource_groups.py::test_a_take_that_had_to_wait_sees_a_holder_that_was_made_meanwhile"),
@@ -24,7 +24,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Resource groups",
         "a job that is being stopped still holds the slot",
-        "models/repositories/resource_groups.py",
+        "models/repositories/pipelines/resource_groups.py",
         "group.c.holder_id, _holder.c.status.not_in(COMPLETE)).correlate(group)",
         "group.c.holder_id, _holder.c.status.not_in({*COMPLETE, Status.CANCELING})).correlate(group)",
         (
@@ -35,7 +35,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Resource groups",
         "the end of a job tells its group",
-        "models/repositories/completions.py",
+        "models/repositories/pipelines/completions.py",
         "if row.resource_group_id is not None:",
         "if row.resource_group_id is None and row.id is None:",
         ("tests/models/test_resource_groups.py::test_however_the_holder_ends_the_group_is_told_and_the_slot_passes_on"),
@@ -62,7 +62,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Ids",
         "the ids of a pod begin at its block",
-        "models/repositories/installations.py",
+        "models/repositories/installation/installations.py",
         "        await _begin_ids(connection, pod_number)\n",
         "",
         "tests/models/test_ids.py::test_the_ids_of_every_table_begin_at_the_pods_block_and_never_come_twice",
@@ -209,7 +209,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "The front",
         "a process that is about to stop lets held polls go",
-        "api/runner/requests.py",
+        "api/runner/job_requests.py",
         "if left <= 0 or services.drain.begun:",
         "if left <= 0:",
         "tests/api/runner/test_waking.py::test_a_process_that_is_about_to_stop_lets_held_polls_go",

@@ -8,7 +8,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQL is the truth",
         "a bell that Temporal took is kept until its verdict is folded",
-        "models/repositories/outbox.py",
+        "models/repositories/pipelines/outbox.py",
         "    done = [row.id for row in told if row.kind != OUTCOME]\n",
         "    done = [row.id for row in told]\n",
         "tests/models/test_outbox.py::test_only_folding_retires_an_outcome",
@@ -16,7 +16,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQL is the truth",
         "the first verdict is final",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         ("*(job.c.status == status for status in sorted(OPEN)),\n            and_("),
         ("*(job.c.status == status for status in Status),\n            and_("),
         "tests/models/test_verdicts.py::test_the_first_verdict_is_final",
@@ -83,7 +83,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Who writes which status",
         "the transition table guards every status write",
-        "models/repositories/job_rows.py",
+        "models/repositories/pipelines/job_rows.py",
         "expanding=True)), _permits(to))",
         "expanding=True)))",
         "tests/models/test_decisions.py::test_who_writes_which_status",
@@ -99,7 +99,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Who writes which status",
         "a runner that can stop a job is asked to",
-        "models/repositories/cancellation.py",
+        "models/repositories/pipelines/cancellation.py",
         "graceful = and_(job.c.status == Status.RUNNING, job.c.cancel_gracefully)",
         "graceful = and_(job.c.status == Status.CANCELING, job.c.cancel_gracefully)",
         ("tests/models/test_cancellation.py::test_cancel_ends_what_no_runner_holds_and_asks_the_others_to_stop"),
@@ -107,7 +107,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Who writes which status",
         "a job that is being stopped ends as canceled",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         "(job.c.status == Status.CANCELING, literal(str(Status.CANCELED))),",
         "(job.c.status == Status.CREATED, literal(str(Status.CANCELED))),",
         ("tests/models/test_verdicts.py::test_a_job_that_is_being_stopped_ends_as_canceled_whatever_its_runner_says"),
@@ -123,7 +123,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Who writes which status",
         "an attempt that is being stopped counts although it was retried",
-        "models/repositories/folding.py",
+        "models/repositories/pipelines/folding.py",
         "or_(~job.c.retried, job.c.status == Status.CANCELING)",
         "~job.c.retried",
         (
@@ -142,7 +142,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Never backwards",
         "a decision holds the stages while it counts their rows",
-        "models/repositories/folding.py",
+        "models/repositories/pipelines/folding.py",
         ('.where(stage.c.pipeline_id == bindparam("b_pipeline"))\n    .order_by(stage.c.id)\n    .with_for_update()'),
         '.where(stage.c.pipeline_id == bindparam("b_pipeline"))\n    .order_by(stage.c.id)',
         ("tests/models/test_interleavings.py::test_a_stage_is_not_lowered_by_a_decision_that_a_claim_comes_between"),
@@ -222,7 +222,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "What is shown",
         "a hand-out that goes back folds its stage",
-        "models/repositories/leases.py",
+        "models/repositories/queue/leases.py",
         "        await fold_stages(connection, pipeline_id)\n",
         "        pass\n",
         "tests/models/test_leases.py::test_a_stage_whose_only_job_goes_back_waits_again",
@@ -230,7 +230,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "What is shown",
         "a canceling job is never allowed to fail",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         "if row.status == Status.FAILED and",
         "if",
         "tests/models/test_verdicts.py::test_a_canceling_job_is_not_allowed_to_fail_by_its_exit_code",
@@ -246,7 +246,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Never backwards",
         "a verdict that is not folded counts as running",
-        "models/repositories/folding.py",
+        "models/repositories/pipelines/folding.py",
         "return Status(row.status) if row.folded or row.status == Status.CANCELED else Status.RUNNING",
         "return Status(row.status)",
         "tests/models/test_decisions.py::test_a_verdict_that_is_not_folded_counts_as_running",
@@ -254,7 +254,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "A retry is a new row",
         "an attempt follows only a row that was not retried",
-        "models/repositories/attempts.py",
+        "models/repositories/pipelines/attempts.py",
         ".where(old.c.id == attempt.job_id, ~old.c.retried)",
         ".where(old.c.id == attempt.job_id)",
         "tests/models/test_decisions.py::test_an_attempt_of_a_job_is_unique",
@@ -270,7 +270,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "A retry is a new row",
         "a job that was put back has another hand-out",
-        "models/repositories/claims.py",
+        "models/repositories/queue/claims.py",
         '"b_hand_out": row.hand_out + 1,',
         '"b_hand_out": 1,',
         "tests/models/test_leases.py::test_a_hand_out_without_any_call_goes_back_to_the_queue",
@@ -278,7 +278,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "A retry is a new row",
         "only the hand-out that holds a job may end it",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         'or_(bindparam("b_hand_out", type_=Integer) < 0,',
         'or_(bindparam("b_hand_out", type_=Integer) > -2,',
         "tests/models/test_verdicts.py::test_a_verdict_is_fenced_by_its_hand_out",
@@ -286,7 +286,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Decisions are numbered",
         "an old decision changes nothing",
-        "models/repositories/decisions.py",
+        "models/repositories/pipelines/decisions.py",
         "    if (before.run, before.tick) >=",
         ("    decision = replace(decision, run=before.run, tick=before.tick + 1)\n    if (before.run, before.tick) >="),
         "tests/models/test_decisions.py::test_decisions_are_numbered",
@@ -294,7 +294,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Decisions are numbered",
         "the last write of a decision looks at the number again",
-        "models/repositories/decisions.py",
+        "models/repositories/pipelines/decisions.py",
         "    if written.rowcount == 0:",
         "    if written.rowcount > 1:",
         (

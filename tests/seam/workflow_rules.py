@@ -24,7 +24,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Messages",
         "the answer is kept with what it tells of",
-        "models/repositories/decisions.py",
+        "models/repositories/pipelines/decisions.py",
         ("    if answer.key:\n        caller"),
         ("    if answer.key and not answer:\n        caller"),
         "tests/models/test_decisions.py::test_commands_are_answered_once_and_for_all",
@@ -32,7 +32,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Messages",
         "the key of a command is looked up when it is recorded",
-        "models/repositories/decisions.py",
+        "models/repositories/pipelines/decisions.py",
         "or await _is_repeated(connection, decision):",
         "and await _is_repeated(connection, decision):",
         ("tests/models/test_interleavings.py::test_a_command_that_another_run_has_answered_is_not_obeyed_again"),
@@ -86,7 +86,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Outbox",
         "two relays take different rows",
-        "models/repositories/outbox.py",
+        "models/repositories/pipelines/outbox.py",
         "skip_locked=True, of=outbox",
         "of=outbox",
         "tests/models/test_outbox.py::test_two_relays_never_hold_the_same_row",
@@ -94,7 +94,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Outbox",
         "rows back off one by one",
-        "models/repositories/outbox.py",
+        "models/repositories/pipelines/outbox.py",
         ("        .where(outbox.c.id == row_id)\n        .values(attempts"),
         "        .values(attempts",
         "tests/models/test_outbox.py::test_a_row_that_failed_backs_off_by_itself",
@@ -110,7 +110,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Outbox",
         "a verdict and its bell are one transaction",
-        "models/repositories/verdicts.py",
+        "models/repositories/pipelines/verdicts.py",
         "        if tell:\n",
         "        if not tell:\n",
         "tests/models/test_outbox.py::test_a_verdict_and_its_bell_are_one_transaction",
@@ -158,7 +158,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waiting rooms",
         "the row names the room that waits for it",
-        "models/repositories/decisions.py",
+        "models/repositories/pipelines/decisions.py",
         "moved = await move(connection, ids, to, now, **room)",
         "moved = await move(connection, ids, to, now)",
         "tests/workflows/test_waiting_rooms.py::test_jobs_beyond_the_capacity_wait_in_rooms",
@@ -187,7 +187,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Child pipelines",
         "followers are told of every change of status",
-        "models/repositories/decisions.py",
+        "models/repositories/pipelines/decisions.py",
         "    if status != before.status and await",
         "    if status == before.status and await",
         "tests/application/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
@@ -211,7 +211,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Child pipelines",
         "a revival waits until the end before it is folded",
-        "models/repositories/bridges.py",
+        "models/repositories/pipelines/bridges.py",
         "if step.act is Act.REVIVE and not row.folded:",
         "if step.act is Act.REVIVE and row.id < 0:",
         "tests/application/bridges/test_loop.py::test_a_revival_waits_until_the_end_before_it_is_folded",

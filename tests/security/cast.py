@@ -11,7 +11,8 @@ from sqlalchemy import select
 from sqlmodel import SQLModel
 
 from auth.job_token import JobClaims
-from models.repositories import namespaces, projects
+from models.repositories.namespaces import namespaces
+from models.repositories.projects import projects
 from settings import RateLimits, RefusalLimits
 from tests.api.runner.world import TWO_JOBS
 from tests.api.v4.site import Site, open_site

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import httpx
 import pytest
 
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 from tests.api.v4.site import open_site
 from tests.git.serving import git, new_commit
 from tests.ports import LOCAL, free_port

@@ -1,4 +1,4 @@
-"""Cancel going down, as `models.repositories.children` lets it."""
+"""Cancel going down, as `models.repositories.pipelines.children` lets it."""
 
 from domain.status import COMPLETE
 from tests.stored.rows import Row, Tables

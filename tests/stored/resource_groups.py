@@ -1,4 +1,4 @@
-"""Slots of resource groups, as `models.repositories.resource_groups` gives them."""
+"""Slots of resource groups, as `models.repositories.pipelines.resource_groups` gives them."""
 
 from collections.abc import Sequence
 

@@ -18,8 +18,9 @@ from domain.messages import Answer, Operation
 from domain.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX, Notifications
-from models.repositories import installations, pipelines
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.installation import installations
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 from models.session import Database
 from settings import Settings, TimeLimits
 from tests.compiling import plan_of

@@ -12,8 +12,8 @@ from temporalio.service import RPCError, RPCStatusCode
 from application.pipelines.operations import ask
 from domain.errors import Refused
 from domain.messages import Answer, Operation
-from models.repositories import decisions
-from models.repositories.outbox import COMMAND
+from models.repositories.pipelines import decisions
+from models.repositories.pipelines.outbox import COMMAND
 from settings import TimeLimits
 from tests.models.world import job
 from tests.waiting import eventually

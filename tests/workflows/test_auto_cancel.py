@@ -7,8 +7,8 @@ from typing import Any
 from domain.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories import pipelines
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.compiling import plan_of
 from tests.models.world import outbox_table, pipeline
 from tests.waiting import eventually

@@ -13,9 +13,10 @@ from models.columns import table_of
 from models.environments import Deployment, Environment
 from models.notifications import OUTBOX
 from models.pipelines import OperationKey
-from models.repositories import pipelines, protected_environments
-from models.repositories.pipelines import PipelineRequest
-from models.repositories.protected_environments import Holder
+from models.repositories.environments import protected_environments
+from models.repositories.environments.protected_environments import Holder
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.compiling import plan_of
 from tests.models.world import job, outbox_table
 from tests.waiting import eventually

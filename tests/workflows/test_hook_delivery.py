@@ -27,9 +27,10 @@ from models.clock import system_clock
 from models.columns import table_of
 from models.hooks import CommitReport, HookDelivery
 from models.notifications import HOOKS, Notifications
-from models.repositories import forge_links, hooks, pipelines
-from models.repositories.hooks import HookOwner
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.hooks import forge_links, hooks
+from models.repositories.hooks.hooks import HookOwner
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 from settings import Settings, TimeLimits
 from tests.activities.receiver import Receiver, local_poster, receiving
 from tests.models.world import World

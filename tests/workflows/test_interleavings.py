@@ -17,7 +17,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from domain.messages import Answer, Operation
 from domain.status import Status
 from models.clock import system_clock
-from models.repositories import decisions, loading, pipelines
+from models.repositories.pipelines import decisions, loading, pipelines
 from tests.fault_point import held_at
 from tests.models.world import job, outbox_table, pipeline
 from tests.temporal import new_namespace

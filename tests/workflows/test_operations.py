@@ -6,7 +6,7 @@ from temporalio.exceptions import ApplicationError
 
 from domain.messages import Operation
 from domain.status import Status
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 from tests.models.world import job
 from tests.waiting import eventually
 from tests.workflows.pod import Pod

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from domain.status import Status
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 from tests.models.world import job, pipeline
 from tests.waiting import eventually
 from tests.workflows.pod import Pod

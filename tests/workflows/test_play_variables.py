@@ -15,7 +15,7 @@ from activities.temporal_worker import make_worker, prepare_namespace
 from loops.relay import Relay
 from models.columns import table_of
 from models.pipelines import Outbox, PlayVariables
-from models.repositories.pipelines import PipelineRequest, create
+from models.repositories.pipelines.pipelines import PipelineRequest, create
 from tests.api.runner.world import SHA
 from tests.api.v4.site import Site, open_site
 from tests.compiling import plan_of

@@ -12,8 +12,8 @@ from domain.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.environments import ResourceGroup
-from models.repositories import resource_groups
-from models.repositories.resource_groups import Situation
+from models.repositories.pipelines import resource_groups
+from models.repositories.pipelines.resource_groups import Situation
 from tests.models.world import job
 from tests.temporal import new_namespace
 from tests.waiting import eventually

@@ -13,7 +13,7 @@ from domain.messages import Decision
 from domain.operations import Attempt
 from domain.status import Status
 from models.clock import system_clock
-from models.repositories import decisions, pipeline_removal
+from models.repositories.pipelines import decisions, pipeline_removal
 from tests.models.world import job, pipeline
 from tests.temporal import new_namespace
 from tests.waiting import eventually

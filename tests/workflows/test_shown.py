@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 import activities.pipelines
 from domain.messages import Load, Page
-from models.repositories import loading
+from models.repositories.pipelines import loading
 from tests.models.world import pipeline, stage
 from tests.waiting import eventually
 from tests.workflows.pod import Pod

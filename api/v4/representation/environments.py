@@ -4,7 +4,7 @@ from typing import Any
 
 from api.v4.representation.people import person
 from domain.moments import moment
-from models.repositories.deployment_listings import STATUSES
+from models.repositories.environments.deployment_listings import STATUSES
 
 
 def environment(row: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def environment(row: Any) -> dict[str, Any]:
 
 
 def deployment(row: Any, place: Any, user: Any | None, deployable: dict[str, Any] | None, url: str) -> dict[str, Any]:
-    """A deployment (a row of `models.repositories.deployment_listings`) to environment `place`, by job `deployable`.
+    """A deployment (a row of `deployment_listings`) to environment `place`, by job `deployable`.
 
     There is none of one that somebody reports.
     """

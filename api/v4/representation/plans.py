@@ -4,7 +4,7 @@ from typing import Any
 
 from domain.config.plan import AbsentJob, Included, JobPlan
 from domain.config.why import Why, why_shown
-from models.repositories.compiled import why_document
+from models.repositories.pipelines.compiled import why_document
 
 
 def planned_job(job: JobPlan) -> dict[str, Any]:

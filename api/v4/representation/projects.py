@@ -38,7 +38,7 @@ def group(row: Any, url: str) -> dict[str, Any]:
 
 
 def project(row: Any, facts: Any, url: str, level: int | None = None) -> dict[str, Any]:
-    """A project with its `facts` (`models.repositories.project_facts`); `level` is the caller's where it is known."""
+    """A project with its `facts` (`project_facts.ProjectFacts`); `level` is the caller's where it is known."""
     owner, origin = facts.namespace, facts.origin
     address = f"{url}/{row.full_path}"
     access = None if not level else {"access_level": level, "notification_level": 3}

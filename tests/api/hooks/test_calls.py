@@ -12,7 +12,8 @@ from sqlalchemy import select
 
 from loops.pipeline_requests import HELD
 from loops.pull_requests import PATIENCE, PullRequestLoop
-from models.repositories import accounts, incoming_hooks
+from models.repositories.accounts import accounts
+from models.repositories.hooks import incoming_hooks
 from tests.git.serving import git, new_commit
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 from tests.api.pages.test_pages import EVIL, browser
 
 CONFIG = f"""

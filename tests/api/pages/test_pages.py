@@ -122,8 +122,8 @@ async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site):
 
 
 async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site):
-    from models.repositories import pipelines
-    from models.repositories.pipelines import PipelineRequest
+    from models.repositories.pipelines import pipelines
+    from models.repositories.pipelines.pipelines import PipelineRequest
 
     wish = PipelineRequest(site.world.project_id, site.root.id, "main", "a" * 40, "push")
     async with site.services.database.write() as connection:

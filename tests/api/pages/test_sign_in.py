@@ -11,7 +11,7 @@ from api.startup import CREDENTIALS
 from auth.passwords import Passwords
 from auth.secret_token import PERSONAL, digest, plain_token
 from auth.session_token import COOKIE
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 from settings import RefusalLimits
 from tests.api.v4.site import Person, Site, open_site
 from tests.waiting import eventually

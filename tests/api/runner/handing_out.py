@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from api.runner.payload import build
+from api.runner.payloads.document import build
 from domain.config.plan import JobPlan
-from models.repositories.compiled import plan_document
-from models.repositories.hand_outs import HandOut
+from models.repositories.pipelines.compiled import plan_document
+from models.repositories.queue.hand_outs import HandOut
 from settings import Settings
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -11,7 +11,7 @@ from sqlalchemy import update
 from loops.sweeper import Sweeper
 from models.columns import table_of
 from models.pipelines import LeaseClock
-from models.repositories import leases
+from models.repositories.queue import leases
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at, is_blocked
 

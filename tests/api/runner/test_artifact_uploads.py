@@ -12,9 +12,10 @@ from api.runner.artifact_types import FORMATS, LIMITS
 from domain.errors import Unavailable
 from domain.status import Status
 from loops.artifacts import ArtifactLoop
-from models.repositories import unused_objects, verdicts
-from models.repositories.artifacts import artifact, project
-from models.repositories.unused_objects import unused
+from models.repositories.artifacts import unused_objects
+from models.repositories.artifacts.artifacts import artifact, project
+from models.repositories.artifacts.unused_objects import unused
+from models.repositories.pipelines import verdicts
 from storage.objects import ObjectStore
 from tests.api.runner.test_artifacts import archive
 from tests.api.runner.world import World

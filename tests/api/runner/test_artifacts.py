@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 
 from api.stored_file import stored_file
 from domain.errors import Unavailable
-from models.repositories.artifacts import artifact, pipeline
+from models.repositories.artifacts.artifacts import artifact, pipeline
 from storage.objects import CHUNK
 from tests.api.runner.world import World
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from sqlalchemy import select
 
-from models.repositories.artifacts import artifact
+from models.repositories.artifacts.artifacts import artifact
 from tests.api.runner.world import World
 
 REPORTS = "one: {script: a, artifacts: {paths: [out], reports: {junit: r.xml, dotenv: v.env}}}\n"

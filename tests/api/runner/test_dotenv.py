@@ -10,8 +10,8 @@ import pytest
 
 from application.bridges.scope import scope_of
 from domain.bridges import forwarded
-from models.repositories import bridges
-from models.repositories.reports import report
+from models.repositories.artifacts.reports import report
+from models.repositories.pipelines import bridges
 from tests.api.runner.test_foreign_dependencies import OF_PARENT, begin, child_of, other_project
 from tests.api.runner.world import World
 

@@ -6,12 +6,16 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from api.runner import hand_out_document
-from models.repositories import accounts, members, namespaces, pipelines, projects, traces
-from models.repositories.artifacts import artifact
-from models.repositories.job_rows import job as job_table
-from models.repositories.pipelines import PipelineRequest
-from models.repositories.pipelines import pipeline as pipeline_table
+from api.runner.payloads import hand_out_document
+from models.repositories.accounts import accounts, members
+from models.repositories.artifacts.artifacts import artifact
+from models.repositories.logs import traces
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.job_rows import job as job_table
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import pipeline as pipeline_table
+from models.repositories.projects import projects
 from tests.api.runner.test_artifacts import archive
 from tests.api.runner.world import SHA, World
 from tests.compiling import plan_of

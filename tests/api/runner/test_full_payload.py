@@ -81,7 +81,7 @@ BY_CHOICE = {
     "suspend_options.runtime_environment_key",
     *(field for field in fields() if field.startswith("policy_options.")),
 }
-"""Fields that no payload has: `api.runner.payload.build` says why."""
+"""Fields that no payload has: `api.runner.payloads.document.build` says why."""
 
 ELSEWHERE = {
     "run",  # not together with scripts

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from models.repositories.pipelines import pipeline
+from models.repositories.pipelines.pipelines import pipeline
 from tests.api.v4.site import Site, open_site, serving
 from tests.git.serving import git, new_work_tree
 

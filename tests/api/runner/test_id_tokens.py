@@ -8,7 +8,7 @@ import httpx
 import jwt
 import pytest
 
-from api.runner.payload_id_tokens import CLAIMS
+from api.runner.payloads.id_tokens import CLAIMS
 from tests.api.runner.world import SHA
 from tests.api.v4.site import Site, open_site, serving
 

@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from auth.job_token import PREFIX, Scope, scope_of
 from domain.status import Status
-from models.repositories.job_rows import job as job_table
+from models.repositories.pipelines.job_rows import job as job_table
 from tests.api.runner.world import World
 
 DOORS = ("update", "trace", "upload")
@@ -70,7 +70,7 @@ async def test_a_job_that_was_put_back_is_closed_to_its_old_runner(world: World)
     await world.pipeline("one: {script: a}\n")
     old = await world.job()
     async with world.services.database.write() as connection:
-        from models.repositories import leases
+        from models.repositories.queue import leases
 
         rows = await leases.silent(connection, -1, taken_up=False)
         assert await leases.put_back(connection, rows, world.services.clock()) == [old["id"]]

@@ -13,12 +13,14 @@ from application.pushes import push, tagging
 from application.pushes.push import finish_abandoned
 from application.releases import job_release
 from domain.errors import Unavailable
-from models.repositories import outbox, pipelines, releases, traces
-from models.repositories.cancellation import cancel_jobs
-from models.repositories.job_rows import job as job_table
-from models.repositories.pipelines import PipelineRequest
-from models.repositories.pipelines import pipeline as pipeline_table
-from models.repositories.pushes import push as push_table
+from models.repositories.artifacts import releases
+from models.repositories.logs import traces
+from models.repositories.pipelines import outbox, pipelines
+from models.repositories.pipelines.cancellation import cancel_jobs
+from models.repositories.pipelines.job_rows import job as job_table
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import pipeline as pipeline_table
+from models.repositories.pipelines.pushes import push as push_table
 from tests.api.runner.test_dotenv import reported
 from tests.api.v4.site import Site, open_site
 from tests.compiling import plan_of

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import status_code_conformance
 from api.runner.openapi import OPERATIONS, merged
 from api.runner.router import routes
 from auth.secret_token import digest
-from models.repositories import runners
+from models.repositories.runners import runners
 from settings import TimeLimits
 from tests.api.v4.site import Site, open_site, serving
 from tests.postgres import fresh_database

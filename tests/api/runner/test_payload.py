@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.runner.payload_artifacts import REPORTS
+from api.runner.payloads.artifacts import REPORTS
 from domain.config import keywords
 from domain.config.plan import (
     Artifacts,

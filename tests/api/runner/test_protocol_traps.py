@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from api.app import create_app
-from models.repositories.runners import manager
+from models.repositories.runners.runners import manager
 from tests.api.runner.world import RUNNER_TOKEN, World
 
 REQUEST_ID = "0123456789abcdef0123456789abcdef"

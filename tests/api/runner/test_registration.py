@@ -17,10 +17,13 @@ from auth.secret_token import PAYLOAD_FIRST, RANDOM_FIRST, RUNNER_BY_REGISTRATIO
 from domain.matching import RunnerType
 from models.clock import system_clock
 from models.notifications import RUNNERS
-from models.repositories import claims, database_time, projects, runners
-from models.repositories.job_rows import job
-from models.repositories.registration_tokens import RunnerScope
-from models.repositories.runners import manager
+from models.repositories import database_time
+from models.repositories.pipelines.job_rows import job
+from models.repositories.projects import projects
+from models.repositories.queue import claims
+from models.repositories.runners import runners
+from models.repositories.runners.registration_tokens import RunnerScope
+from models.repositories.runners.runners import manager
 from tests.api.runner.world import RUNNER_TOKEN, World
 from tests.fault_point import held_at, side_by_side, somebody_waits_for_a_lock
 from tests.waiting import eventually

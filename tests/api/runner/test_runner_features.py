@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from models.repositories import traces
+from models.repositories.logs import traces
 from tests.api.runner.world import World
 
 STEPS = """

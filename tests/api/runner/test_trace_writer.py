@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.repositories import trace_chunks, traces
+from models.repositories.logs import trace_chunks, traces
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at
 from tests.waiting import eventually

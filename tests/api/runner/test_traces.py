@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from models.repositories import outbox, traces
-from models.repositories.cancellation import cancel_jobs
+from models.repositories.logs import traces
+from models.repositories.pipelines import outbox
+from models.repositories.pipelines.cancellation import cancel_jobs
 from tests.api.runner.world import World
 
 

@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import select, update
 
 from domain.operations import cancel_pipeline
-from models.repositories import held_jobs, leases, outbox
-from models.repositories.cancellation import cancel_jobs
-from models.repositories.job_rows import job as job_table
-from models.repositories.traces import head
+from models.repositories.logs.traces import head
+from models.repositories.pipelines import outbox
+from models.repositories.pipelines.cancellation import cancel_jobs
+from models.repositories.pipelines.job_rows import job as job_table
+from models.repositories.queue import held_jobs, leases
 from tests.api.runner.world import World
 
 
@@ -198,7 +199,7 @@ async def test_a_job_that_is_canceling_ends_canceled_whatever_its_runner_says(wo
     pipeline_id = await world.pipeline()
     job = await world.job()
     async with world.services.database.write() as connection:
-        from models.repositories import loading
+        from models.repositories.pipelines import loading
 
         loaded = await loading.load(connection, pipeline_id)
         ids = cancel_pipeline(loaded.pipeline).cancel

@@ -10,14 +10,15 @@ import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.runner import claimed_together, requests
-from api.runner.claimed_together import ClientGone
+from api.runner import batched_claims, job_requests
+from api.runner.batched_claims import ClientGone
 from api.runner.contacts import EVERY
 from auth.secret_token import digest
 from domain.errors import Unavailable
 from models.notifications import RUNNERS
-from models.repositories import candidates, claims, contacts, pending, runners
-from models.repositories.claims import Claim
+from models.repositories.queue import candidates, claims, contacts, queue_counts
+from models.repositories.queue.claims import Claim
+from models.repositories.runners import runners
 from settings import Settings, TimeLimits
 from tests.api.runner.hang_up import hang_up
 from tests.api.runner.world import World, opened_world
@@ -50,15 +51,15 @@ async def offered_after_the_look(world: World, monkeypatch: pytest.MonkeyPatch) 
     await world.pipeline(ONE)
     await world.job()
     assert (await world.request()).status_code == 204
-    look = pending.present
+    look = queue_counts.present
 
     async def offered(connection: AsyncConnection) -> set[int]:
-        monkeypatch.setattr(pending, "present", look)
+        monkeypatch.setattr(queue_counts, "present", look)
         found = await look(connection)
         await world.offer(ONE)
         return found
 
-    monkeypatch.setattr(pending, "present", offered)
+    monkeypatch.setattr(queue_counts, "present", offered)
 
 
 async def test_a_job_that_is_offered_between_the_look_and_the_wait_is_not_missed(
@@ -109,8 +110,8 @@ class Looks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.all = self.in_vain = 0
-        self._take = requests._take
-        monkeypatch.setattr(requests, "_take", self)
+        self._take = job_requests._take
+        monkeypatch.setattr(job_requests, "_take", self)
 
     async def __call__(self, *given: Any) -> Any:
         """Look."""
@@ -151,7 +152,7 @@ async def test_a_claim_that_is_rolled_back_calls_whoever_looked_past_it(
         return looks.in_vain == 1 and len(world.services.polls._everybody()) == 1
 
     with suppress(ClientGone):
-        async with claimed_together._claiming(world.services) as connection:
+        async with batched_claims._claiming(world.services) as connection:
             assert await claims.take(connection, [Claim(world.runner_id)], world.services.clock()) != [None]
             await world.tell_of_jobs(pipeline_id)
             await eventually(is_called_in_vain, "the waiting runner has looked past the claim")
@@ -165,7 +166,7 @@ async def test_a_call_for_another_job_than_the_one_that_was_found_is_passed_on(
     """A poll finds a job at its first look; before it goes, it is called for a second one."""
     side_by_side(world.services.database)
     await world.pipeline(ONE)
-    async with held_at(monkeypatch, claimed_together, "_answers", world.request(last_update="waiting")) as first:
+    async with held_at(monkeypatch, batched_claims, "_answers", world.request(last_update="waiting")) as first:
         (asking,) = await world.held(1)
         await world.offer(ONE)
 
@@ -237,7 +238,7 @@ async def test_a_runner_whose_ticket_is_up_to_date_is_held_without_a_look(
     async def nobody(*given: Any) -> set[int]:
         raise AssertionError(f"the queue is looked at: {given}")
 
-    monkeypatch.setattr(pending, "present", nobody)
+    monkeypatch.setattr(queue_counts, "present", nobody)
     (asking,) = await world.held(1, last_update=ticket)
     await world.offer(ONE)
     assert (await asyncio.wait_for(asking, SOON)).status_code == 201
@@ -372,11 +373,11 @@ async def test_contacts_of_many_polls_are_one_write(world: World, monkeypatch: p
 
 async def test_after_a_start_runners_come_back_at_different_moments(world: World) -> None:
     longest = world.services.settings.times.long_poll
-    foreign = [requests._patience(world.services, "of-another-process", is_ours=False) for _ in range(500)]
+    foreign = [job_requests._patience(world.services, "of-another-process", is_ours=False) for _ in range(500)]
     assert min(foreign) < longest / 4
     assert max(foreign) > longest * 3 / 4
-    own = [requests._patience(world.services, "of-this-process", is_ours=True) for _ in range(500)]
-    assert min(own) >= longest * (1 - requests._SPREAD)
+    own = [job_requests._patience(world.services, "of-this-process", is_ours=True) for _ in range(500)]
+    assert min(own) >= longest * (1 - job_requests._SPREAD)
     assert max([*own, *foreign]) <= longest
     assert len(set(own)) > 1
-    assert requests._patience(world.services, "", is_ours=False) == 0
+    assert job_requests._patience(world.services, "", is_ours=False) == 0

@@ -20,9 +20,13 @@ from domain.messages import Decision
 from domain.runner_features import REQUIREMENTS
 from models import job_offers
 from models.clock import system_clock
-from models.repositories import accounts, decisions, loading, namespaces, pipelines, projects, runners
-from models.repositories.job_rows import job
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import decisions, loading, pipelines
+from models.repositories.pipelines.job_rows import job
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
+from models.repositories.runners import runners
 from settings import Settings
 from tests.compiling import plan_of
 from tests.waiting import eventually

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from activities.hooks.deliveries import HookActivities, NotYet
 from domain.messages import DeliverHook
 from models.notifications import HOOKS
-from models.repositories import hook_deliveries
+from models.repositories.hooks import hook_deliveries
 from tests.activities.receiver import Receiver, local_poster
 from tests.api.v4.site import Site
 from tests.waiting import eventually

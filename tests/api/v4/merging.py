@@ -10,7 +10,7 @@ from domain.decisions import decide
 from domain.messages import Command
 from domain.status import COMPLETE
 from loops.merge_requests import MergeLoop
-from models.repositories import decisions, loading, outbox, pipelines
+from models.repositories.pipelines import decisions, loading, outbox, pipelines
 from tests.api.v4.site import Person, Site, _ticks
 from tests.git.serving import git
 

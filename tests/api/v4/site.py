@@ -23,8 +23,10 @@ from auth.secret_token import PERSONAL, digest, plain_token
 from domain.decisions import decide
 from domain.messages import Answer, Command, Operation, PipelineFacts
 from models.clock import system_clock
-from models.repositories import accounts, ci_variables, decisions, loading, members, projects
-from models.repositories.ci_variables import Owner
+from models.repositories.accounts import accounts, members
+from models.repositories.pipelines import decisions, loading
+from models.repositories.projects import ci_variables, projects
+from models.repositories.projects.ci_variables import Owner
 from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
 from tests.git.serving import git, new_work_tree

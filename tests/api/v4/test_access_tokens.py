@@ -62,7 +62,7 @@ async def test_a_token_is_good_until_its_day(site: Site) -> None:
         assert (await call(site, "POST", "/user/personal_access_tokens", body)).status_code == 400, wrong
     shown = await token(site, "api", expires_at=(today + timedelta(days=1)).isoformat())
     assert (await call(site, "GET", "/user", person=shown)).status_code == 200
-    from models.repositories.access_tokens import token as table
+    from models.repositories.accounts.access_tokens import token as table
 
     async with site.services.database.write() as connection:
         await connection.execute(table.update().where(table.c.expires_on.is_not(None)).values(expires_on=today))
@@ -84,7 +84,7 @@ async def test_a_token_replaces_and_revokes_itself(site: Site) -> None:
 
 
 async def test_a_blocked_persons_tokens_are_worth_nothing(site: Site) -> None:
-    from models.repositories.accounts import user
+    from models.repositories.accounts.accounts import user
 
     person = await site.person("ada")
     assert (await call(site, "GET", "/user", person=person)).status_code == 200

@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 
 from loops.artifacts import ArtifactLoop
 from loops.reports import ReportLoop
-from models.repositories.artifacts import artifact, pipeline
-from models.repositories.reports import report
+from models.repositories.artifacts.artifacts import artifact, pipeline
+from models.repositories.artifacts.reports import report
 from tests.api.v4.test_jobs import address
 
 GUEST, REPORTER, DEVELOPER, MAINTAINER = 10, 20, 30, 40

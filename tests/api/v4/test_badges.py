@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.repositories import coverage
-from models.repositories.badges import badge
+from models.repositories.logs import coverage
+from models.repositories.projects.badges import badge
 from tests.api.v4.merging import Merging
 
 LINK = "https://%{gitlab_server}/%{project_path}/-/commits/%{commit_sha}"

@@ -11,7 +11,7 @@ from auth.session_token import COOKIE, issue_session
 from domain.messages import Operation, PipelineFacts
 from models.columns import table_of
 from models.pipelines import Job, OperationCaller
-from models.repositories import protected_refs
+from models.repositories.projects import protected_refs
 from tests.api.v4.site import Person, Site
 from tests.api.v4.test_environments import address, deployed, the_environment
 

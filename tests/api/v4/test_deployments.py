@@ -7,7 +7,7 @@ import pytest
 
 from application.hooks.hook_tests import sample
 from domain.hooks import Event
-from models.repositories import projects
+from models.repositories.projects import projects
 from tests.api.v4.site import Site
 
 JOB = "deploy: {script: x, environment: live}\n"

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from models.columns import table_of
 from models.contributions import Contribution
-from models.repositories import contributions
+from models.repositories.pipelines import contributions
 from tests.api.v4.merging import Merging
 from tests.api.v4.site import Person, Site, serving
 from tests.git.serving import git, new_commit

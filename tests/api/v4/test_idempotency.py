@@ -8,7 +8,8 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from models.repositories import idempotent_calls, namespaces
+from models.repositories.installation import idempotent_calls
+from models.repositories.namespaces import namespaces
 from tests.api.v4.site import Person, Site
 
 pytestmark = pytest.mark.both_databases

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from models.repositories import job_rows, pipelines
+from models.repositories.pipelines import job_rows, pipelines
 from tests.api.v4.merging import Merging
 from tests.api.v4.site import Person, Site, serving
 from tests.api.v4.test_artifacts import archive

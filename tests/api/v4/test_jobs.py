@@ -58,7 +58,7 @@ async def test_a_job_that_nobody_took_names_no_process(site):
 
 async def test_reasons_of_our_own_are_shown_in_gitlabs_words(site):
     from domain.status import Status
-    from models.repositories.verdicts import end_jobs
+    from models.repositories.pipelines.verdicts import end_jobs
 
     await site.world.pipeline()
     job = await site.world.job()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from auth.permissions import DEVELOPER, MAINTAINER, OWNER
-from models.repositories.audit import event
+from models.repositories.installation.audit import event
 from tests.api.pages.test_pages import browser
 from tests.api.v4.site import Person, Site
 from tests.waiting import eventually

@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.repositories.labels import label
-from models.repositories.merge_request_notes import note
-from models.repositories.merge_request_versions import version
-from models.repositories.milestones import milestone
+from models.repositories.merge_requests.merge_request_notes import note
+from models.repositories.merge_requests.merge_request_versions import version
+from models.repositories.projects.labels import label
+from models.repositories.projects.milestones import milestone
 from tests.api.v4.merging import Merging
 
 

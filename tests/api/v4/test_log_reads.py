@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from api.v4.log_reads import LogReads, Part
-from models.repositories import traces
+from models.repositories.logs import traces
 from tests.api.v4.site import Site
 
 LOG = b"0123456789"

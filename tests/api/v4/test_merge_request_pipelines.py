@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from models.repositories import ci_variables
-from models.repositories.ci_variables import Owner
+from models.repositories.projects import ci_variables
+from models.repositories.projects.ci_variables import Owner
 from tests.api.v4.merging import Merging
 
 CHANGES = """
@@ -233,7 +233,7 @@ async def test_a_pipeline_that_is_owed_is_made_by_the_loop(here, monkeypatch):
     assert await here.loop.carry_out_due() == 0
     await here.loop._begin()
     if not here.site.services.database.is_sqlite:
-        from models.repositories import merge_request_events
+        from models.repositories.merge_requests import merge_request_events
 
         async with here.site.services.database.write() as connection:
             await merge_request_events.hasten(connection, here.site.services.clock())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.repositories import merge_request_versions
+from models.repositories.merge_requests import merge_request_versions
 from tests.api.v4.merging import Merging
 
 

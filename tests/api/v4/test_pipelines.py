@@ -125,7 +125,7 @@ async def test_without_temporal_a_command_is_kept_and_its_key_told(site):
     assert set(answer.json()) == {"key", "message"}
     from sqlalchemy import select
 
-    from models.repositories.outbox import COMMAND, outbox
+    from models.repositories.pipelines.outbox import COMMAND, outbox
 
     async with site.services.database.read() as connection:
         (row,) = (await connection.execute(select(outbox).where(outbox.c.kind == COMMAND))).all()
@@ -136,7 +136,7 @@ async def test_a_test_report_has_one_suite_for_each_job(site):
     pipeline = await site.world.pipeline()
     job = await site.world.job()
     case = {"name": "adds", "classname": "Calc", "file": "", "seconds": 0.5, "status": "failed", "message": "1 != 2"}
-    from models.repositories import reports
+    from models.repositories.artifacts import reports
 
     async with site.services.database.write() as connection:
         await reports.put_tests(
@@ -166,7 +166,7 @@ async def test_a_test_report_has_one_suite_for_each_job(site):
 
 
 async def test_reports_of_all_kinds_are_counted_by_kind(site):
-    from models.repositories import reports
+    from models.repositories.artifacts import reports
 
     pipeline = await site.world.pipeline()
     job = await site.world.job()

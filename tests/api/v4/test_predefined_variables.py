@@ -17,7 +17,7 @@ from domain.config.context import Context
 from domain.config.rounds import in_rounds
 from domain.errors import PipelineFiltered
 from loops.bridges import BridgeLoop
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.api.v4.merging import Merging
 from tests.api.v4.site import Site, open_site
 from tests.compiling import answer_from

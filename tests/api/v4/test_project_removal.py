@@ -12,7 +12,9 @@ from domain.messages import Operation
 from loops.removals import RemovalLoop
 from models.columns import table_of
 from models.pipelines import Job
-from models.repositories import namespaces, outbox, pipelines, projects
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import outbox, pipelines
+from models.repositories.projects import projects
 from models.tables import Namespace, Project, Runner
 from tests.api.v4.site import Site
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from models.repositories import runners
+from models.repositories.runners import runners
 from tests.fault_point import held_at, side_by_side, somebody_waits_for_a_lock
 from tests.waiting import eventually
 

@@ -9,7 +9,7 @@ import zipfile
 import gitlab
 import pytest
 
-from models.repositories.pipelines import pipeline as pipeline_table
+from models.repositories.pipelines.pipelines import pipeline as pipeline_table
 from tests.api.v4.site import Site, serving
 
 CONFIG = "build: {script: make}\n"

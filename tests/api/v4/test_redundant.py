@@ -3,9 +3,10 @@
 from application.pipelines.creation import create_pipeline
 from application.pushes.pushed_pipelines import finish
 from git.push import RefUpdate
-from models.repositories import projects, pushes
-from models.repositories.outbox import outbox
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines import pushes
+from models.repositories.pipelines.outbox import outbox
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 from tests.api.v4.site import Site
 from tests.git.serving import git, new_commit
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from models.repositories import releases
-from models.repositories.job_rows import job as job_table
-from models.repositories.pipelines import pipeline as pipeline_table
+from models.repositories.artifacts import releases
+from models.repositories.pipelines.job_rows import job as job_table
+from models.repositories.pipelines.pipelines import pipeline as pipeline_table
 from tests.api.v4.site import Site
 
 GUEST, REPORTER, DEVELOPER = 10, 20, 30

@@ -10,8 +10,8 @@ from loops.archiver import Archiver
 from loops.artifacts import ArtifactLoop
 from models.columns import table_of
 from models.pipelines import ObjectToDelete, Pipeline, Trace, TraceChunk
-from models.repositories.audit import event
-from models.repositories.job_rows import job as jobs
+from models.repositories.installation.audit import event
+from models.repositories.pipelines.job_rows import job as jobs
 from tests.api.v4.site import serving
 from tests.api.v4.test_artifacts import archive
 from tests.api.v4.test_jobs import address

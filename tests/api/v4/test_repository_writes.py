@@ -9,8 +9,8 @@ import pytest
 from application.pushes import push, pushed_pipelines
 from application.pushes.push import finish_abandoned
 from domain.errors import Unavailable
-from models.repositories.pipelines import pipeline as pipeline_table
-from models.repositories.pushes import push as push_table
+from models.repositories.pipelines.pipelines import pipeline as pipeline_table
+from models.repositories.pipelines.pushes import push as push_table
 from tests.api.v4.site import Site
 from tests.api.v4.test_repository_reads import address, file_at
 from tests.git.serving import git, new_commit

@@ -7,7 +7,7 @@ import pytest
 
 from models.columns import table_of
 from models.pipelines import Job, Outbox
-from models.repositories import outbox, resource_groups
+from models.repositories.pipelines import outbox, resource_groups
 from tests.api.v4.site import Site
 
 DEVELOPER = 30

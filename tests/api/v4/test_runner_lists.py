@@ -6,7 +6,7 @@ import pytest
 
 from domain.runner_status import Connection
 from models.clock import system_clock
-from models.repositories import runners
+from models.repositories.runners import runners
 
 MAINTAINER = 40
 

@@ -4,7 +4,7 @@ import asyncio
 
 from sqlalchemy import select
 
-from models.repositories.runners import runner
+from models.repositories.runners.runners import runner
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.waiting import eventually
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from domain.secure_files import LIMIT, MOST_FILES
-from models.repositories import secure_files
+from models.repositories.projects import secure_files
 from tests.api.v4.site import Site, serving
 from tests.api.v4.test_job_tokens import running
 from tests.api.v4.test_project_removal import loop_of

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.skipping import HEEDING, is_skipped
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 from tests.api.pages.test_pages import browser
 from tests.api.v4.site import serving
 from tests.git.serving import git, new_commit

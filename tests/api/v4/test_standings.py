@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from models.columns import table_of
 from models.pipelines import Lease
-from models.repositories.leases import clock
+from models.repositories.queue.leases import clock
 from models.tables import Runner
 from tests.api.pages.test_pages import browser
 from tests.api.v4.site import Site
@@ -89,7 +89,7 @@ async def test_a_silent_runner_is_shown_in_all_places(site: Site) -> None:
 
 
 async def test_why_a_pipeline_was_canceled_is_told(site: Site) -> None:
-    from models.repositories.pipelines import pipeline as table
+    from models.repositories.pipelines.pipelines import pipeline as table
 
     made = await site.world.pipeline(STUCK)
     reason = "canceled by pipeline #2: a newer commit of main came"

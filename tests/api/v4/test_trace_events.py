@@ -13,7 +13,8 @@ from api.v4.access import JobAccess
 from api.v4.trace_events import Place
 from application.access import access_to
 from auth.permissions import Caller
-from models.repositories import jobs, traces
+from models.repositories.logs import traces
+from models.repositories.pipelines import jobs
 from tests.api.v4.site import Site, serving
 
 WITHIN = 30.0

@@ -8,7 +8,8 @@ import pytest
 
 from api.v4 import job_log
 from loops.archiver import PART, Archiver
-from models.repositories import held_jobs, trace_chunks
+from models.repositories.logs import trace_chunks
+from models.repositories.queue import held_jobs
 from tests.api.v4.site import Site
 
 MEBIBYTE = 1024 * 1024

@@ -13,7 +13,8 @@ from auth.permissions import Caller
 from loops.archiver import Archiver
 from models.columns import table_of
 from models.pipelines import LeaseClock
-from models.repositories import leases, traces
+from models.repositories.logs import traces
+from models.repositories.queue import leases
 from tests.api.v4.site import Site
 
 clock = table_of(LeaseClock)

@@ -8,7 +8,9 @@ import orjson
 import pytest
 
 from auth.secret_token import digest
-from models.repositories import accounts, members, pipelines, projects, triggers
+from models.repositories.accounts import accounts, members
+from models.repositories.pipelines import pipelines
+from models.repositories.projects import projects, triggers
 from settings import RefusalLimits
 from tests.api.v4.site import open_site, serving
 from tests.git.serving import git, new_commit

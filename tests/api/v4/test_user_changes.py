@@ -4,7 +4,7 @@ import gitlab
 import pytest
 
 from auth.session_token import COOKIE, issue_session
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 from tests.api.v4.site import Site, serving
 
 NEW = {"username": "ada", "name": "Ada L", "email": "ada@example.com"}

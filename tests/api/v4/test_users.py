@@ -3,7 +3,7 @@
 from datetime import date
 
 from auth.secret_token import PERSONAL
-from models.repositories import accounts
+from models.repositories.accounts import accounts
 
 
 async def test_an_administrator_adds_a_person_whose_token_works(site):

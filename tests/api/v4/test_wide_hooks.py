@@ -13,7 +13,8 @@ from standardwebhooks.webhooks import Webhook
 from domain.hooks import Event, bits_of
 from models.columns import table_of
 from models.hooks import Hook, HookDelivery
-from models.repositories import happenings, projects
+from models.repositories.hooks import webhook_events
+from models.repositories.projects import projects
 from models.tables import Project
 from tests.activities.receiver import NETWORK, Receiver, receiving
 from tests.api.v4.delivering import told, until
@@ -166,8 +167,8 @@ async def test_a_group_and_its_project_both_listen(site: Site) -> None:
     async with site.services.database.write() as connection:
         row = await projects.find(connection, project["id"])
         assert row is not None
-        happened = happenings.Happening(row.id, Event.PUSH, branch="main")
-        await happenings.note(connection, [happened], site.services.clock())
+        happened = webhook_events.Happening(row.id, Event.PUSH, branch="main")
+        await webhook_events.note(connection, [happened], site.services.clock())
     (delivery,) = await rows(site, HookDelivery)
     (group_hook,) = [hook for hook in await rows(site, Hook) if hook.scope == "group"]
     assert delivery.hook_id == group_hook.id

@@ -14,8 +14,10 @@ from domain.messages import Command
 from domain.status import Status
 from loops.bridges import BridgeLoop
 from models.columns import Record
-from models.repositories import namespaces, outbox, projects
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines import outbox
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_work_tree
 from tests.models.world import job, outbox_table, pipeline

@@ -6,7 +6,7 @@ import pytest
 
 from application.bridges.downstream import wish_of
 from loops.bridges import BridgeLoop
-from models.repositories.outbox import BRIDGE, FOLLOW
+from models.repositories.pipelines.outbox import BRIDGE, FOLLOW
 from tests.application.bridges.installation import Installation
 from tests.models.world import outbox_table, pipeline
 

@@ -10,8 +10,9 @@ from domain.errors import Unavailable
 from domain.messages import Command
 from domain.status import Status
 from models.columns import table_of
-from models.repositories import accounts, members, operation_callers, outbox
-from models.repositories.outbox import BRIDGE, COMMAND, FOLLOW, OUTCOME, START
+from models.repositories.accounts import accounts, members
+from models.repositories.pipelines import operation_callers, outbox
+from models.repositories.pipelines.outbox import BRIDGE, COMMAND, FOLLOW, OUTCOME, START
 from models.tables import Project
 from tests.application.bridges.installation import Installation
 from tests.models.world import outbox_table, pipeline

@@ -11,7 +11,7 @@ from activities.pipelines import PipelineActivities
 from application.bridges.downstream import wish_of
 from domain.errors import Unavailable
 from models.columns import Record
-from models.repositories import outbox
+from models.repositories.pipelines import outbox
 from tests.application.bridges.installation import Installation
 from tests.waiting import eventually
 

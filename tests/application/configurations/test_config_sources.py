@@ -29,8 +29,10 @@ from domain.config.sources import (
     Tree,
 )
 from includes.remote_file import RemoteLimits
-from models.repositories import accounts, members, namespaces, projects
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts, members
+from models.repositories.namespaces import namespaces
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_commit, new_work_tree
 from tests.includes.serving import local_fetch, serving

@@ -16,9 +16,10 @@ from application.pipelines.event_context import event_context
 from domain.config.plan import Plan
 from domain.config.sources import Absent, Answer, ArtifactFile, Fetched
 from domain.errors import ConfigInvalid, Unavailable
-from models.repositories import accounts, projects
-from models.repositories.foreign_archives import of_latest_attempt
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.accounts import accounts
+from models.repositories.artifacts.foreign_archives import of_latest_attempt
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import projects
 from storage.archive import Archive
 from storage.objects import ObjectStore
 from tests.api.v4.site import Site, open_site

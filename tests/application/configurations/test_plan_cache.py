@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from application.configurations.plan_cache import MOST_EVENTS, MOST_JOBS, Event, PlanCache, is_lasting
 from domain.config.plan import JobPlan, Plan
-from models.repositories.pipelines import PipelineRequest
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.compiling import plan_of
 
 PROJECT = SimpleNamespace(id=1, full_path="g/p", name="p", default_branch="main", visibility="private")

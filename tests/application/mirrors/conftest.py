@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from loops.mirrors import MirrorLoop
-from models.repositories import pipelines
+from models.repositories.pipelines import pipelines
 from tests.api.v4.site import Site, open_site, serving
 from tests.git.serving import git, new_work_tree
 

@@ -11,7 +11,8 @@ from application.pushes import push
 from domain.errors import Invalid
 from loops import mirrors as mirror_loop
 from loops.mirrors import HELD, MirrorLoop
-from models.repositories import accounts, mirrors
+from models.repositories.accounts import accounts
+from models.repositories.projects import mirrors
 from tests.git.serving import git, new_commit
 from tests.waiting import eventually
 

@@ -15,7 +15,7 @@ from domain.schedules import Tick
 from loops.schedule_ticks import TickLoop
 from models.columns import Record, table_of
 from models.pipelines import Outbox, Pipeline
-from models.repositories import schedule_ticks
+from models.repositories.pipelines import schedule_ticks
 from models.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
 from tests.api.v4.site import Person, Site, open_site
 from tests.git.serving import git

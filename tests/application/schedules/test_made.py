@@ -10,7 +10,8 @@ from domain.errors import Unavailable
 from loops import schedule_ticks as loop_module
 from loops.schedule_ticks import FAULT, TRIES
 from models.columns import table_of
-from models.repositories import accounts, protected_refs
+from models.repositories.accounts import accounts
+from models.repositories.projects import protected_refs
 from models.tables import Member, User
 from tests.application.schedules.planned import SIDE, Planned, pipeline_table, schedule_table, tick_table
 from tests.git.serving import git

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from models.repositories import project_removal
+from models.repositories.projects import project_removal
 from tests.application.schedules.planned import SIDE, Planned, schedule_table, tick_table, variable_table
 from tests.git.serving import git
 

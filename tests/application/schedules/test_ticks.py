@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain.schedules import CANCELED, NOT_THE_LAST, REPLACED, STILL_RUNS, TOO_LATE
-from models.repositories import outbox
+from models.repositories.pipelines import outbox
 from tests.application.schedules.planned import BEGIN, Planned, outbox_table, pipeline_table, schedule_table, tick_table
 
 

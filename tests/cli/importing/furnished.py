@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import httpx
 
-from models.repositories import resource_groups
+from models.repositories.pipelines import resource_groups
 from tests.api.v4.site import Site
 from tests.git.serving import git, new_commit
 

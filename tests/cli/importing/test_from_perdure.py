@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from cli.remote.documents import IMPORT, schema
-from models.repositories import resource_groups
+from models.repositories.pipelines import resource_groups
 from tests.api.v4.site import Site
 from tests.cli.importing.furnished import HIDDEN, SECRET, contents, good, refs
 from tests.cli.remote.matching import matches

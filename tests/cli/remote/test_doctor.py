@@ -17,7 +17,7 @@ from cli.remote.documents import CHECK, schema
 from git.repository import Repositories
 from models.clock import system_clock
 from models.migrate import migrate
-from models.repositories import runners
+from models.repositories.runners import runners
 from models.session import Database
 from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches_list

@@ -12,7 +12,9 @@ from domain.errors import Unavailable
 from loops import subscriptions as subscription_loop
 from loops.pipeline_requests import HELD
 from loops.subscriptions import SubscriptionLoop
-from models.repositories import accounts, members, pipelines, subscriptions
+from models.repositories.accounts import accounts, members
+from models.repositories.pipelines import pipelines
+from models.repositories.projects import subscriptions
 from tests.git.serving import git
 
 CONFIG = """

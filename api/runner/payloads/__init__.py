@@ -1,0 +1,1 @@
+"""What a runner is told of a job that it was handed out."""

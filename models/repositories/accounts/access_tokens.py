@@ -1,0 +1,78 @@
+"""Access tokens of people, projects and groups: listed, revoked, replaced."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from models.columns import Record
+from models.repositories.accounts.accounts import access_token, is_good
+
+token = access_token
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFilter:
+    """Which tokens; empty fields do not narrow. Without `project_id` and `namespace_id` those of people.
+
+    Those of `impersonation` are listed by themselves only: the person that they act as does not see them.
+    """
+
+    user_id: int | None = None
+    project_id: int | None = None
+    namespace_id: int | None = None
+    state: str = ""
+    revoked: bool | None = None
+    search: str = ""
+    impersonation: bool = False
+
+
+def listed(wanted: TokenFilter) -> Select[Any]:
+    """Statement for tokens, newest first; their hashes are among the columns, and are shown to nobody."""
+    statement = select(token, is_good().label("active")).order_by(token.c.id.desc())
+    for column in (token.c.project_id, token.c.namespace_id):
+        value = getattr(wanted, column.name)
+        statement = statement.where(column.is_(None) if value is None else column == value)
+    statement = statement.where(token.c.impersonation == wanted.impersonation)
+    if wanted.user_id is not None:
+        statement = statement.where(token.c.user_id == wanted.user_id)
+    if wanted.state:
+        statement = statement.where(is_good() if wanted.state == "active" else ~is_good())
+    if wanted.revoked is not None:
+        statement = statement.where(token.c.revoked_at.is_not(None) if wanted.revoked else token.c.revoked_at.is_(None))
+    if wanted.search:
+        statement = statement.where(func.lower(token.c.name).contains(wanted.search.lower(), autoescape=True))
+    return statement
+
+
+async def get(connection: AsyncConnection, token_id: int, wanted: TokenFilter) -> Record:
+    """One of the tokens that a filter lets through. Raises `NotFound`."""
+    row = (await connection.execute(listed(wanted).where(token.c.id == token_id))).first()
+    if row is None:
+        raise NotFound("404 Not found")
+    return row
+
+
+async def revoke(connection: AsyncConnection, token_ids: Sequence[int], now: datetime) -> None:
+    """Tokens that are worth nothing from now on."""
+    rule = token.c.id.in_(list(token_ids)) & token.c.revoked_at.is_(None)
+    await connection.execute(update(token).where(rule).values(revoked_at=now))
+
+
+async def replace(connection: AsyncConnection, row: Record, token_hash: str, now: datetime, **values: Any) -> int:
+    """A new token in the place of an old one, which is revoked; its id."""
+    await revoke(connection, [row.id], now)
+    kept = ("user_id", "project_id", "namespace_id", "name", "description", "scopes", "created_by", "impersonation")
+    same = {name: getattr(row, name) for name in kept}
+    statement = insert(token).values(**{**same, **values}, token_hash=token_hash, created_at=now)
+    made: int = (await connection.execute(statement.returning(token.c.id))).scalar_one()
+    return made
+
+
+def listed_by_id(token_id: int) -> Select[Any]:
+    """Statement for one token, whosoever it is."""
+    return select(token, is_good().label("active")).where(token.c.id == token_id)

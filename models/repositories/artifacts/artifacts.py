@@ -1,0 +1,136 @@
+"""Artifacts of jobs: their rows. An object of the store outlives its row only as one that is to be deleted."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, FromClause, bindparam, delete, insert, literal_column, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.bridges import CHILD
+from domain.status import Status
+from models.columns import Record, table_of
+from models.pipelines import Artifact, Pipeline
+from models.repositories import database_time
+from models.repositories.artifacts import unused_objects
+from models.repositories.pipelines.job_rows import job
+from models.tables import Project
+
+artifact = table_of(Artifact)
+pipeline = table_of(Pipeline)
+project = table_of(Project)
+
+ARCHIVE: Final = "archive"
+"""Type of the artifact that jobs hand on to others."""
+_THERE: Final = artifact.c.object_key != literal_column("''")
+_AT_ONCE: Final = 500
+"""So many artifacts of a project expire in one transaction when all of them are to."""
+
+
+def kept(of_pipeline: FromClause, of_project: FromClause) -> ColumnElement[bool]:
+    """Whether a pipeline's artifacts stay though their time is over; both rows are in the statement around.
+
+    They stay until a later pipeline of the ref, no child pipeline, has succeeded; a project may have this switched off.
+    """
+    newer = pipeline.alias("newer")
+    has_newer = select(newer.c.id).where(
+        newer.c.project_id == of_pipeline.c.project_id,
+        newer.c.ref == of_pipeline.c.ref,
+        newer.c.tag == of_pipeline.c.tag,
+        newer.c.status == Status.SUCCESS,
+        newer.c.source != CHILD,
+        newer.c.id > of_pipeline.c.id,
+    )
+    return of_project.c.keep_latest_artifacts & ~has_newer.exists()
+
+
+_AROUND: Final = (
+    artifact.join(job, job.c.id == artifact.c.job_id)
+    .join(pipeline, pipeline.c.id == job.c.pipeline_id)
+    .join(project, project.c.id == artifact.c.project_id)
+)
+_AVAILABLE: Final = (
+    select(artifact)
+    .select_from(_AROUND)
+    .where(artifact.c.job_id == bindparam("b_job"), artifact.c.file_type == bindparam("b_type"), _THERE)
+    .where(or_(artifact.c.expire_at.is_(None), artifact.c.expire_at > bindparam("b_now"), kept(pipeline, project)))
+)
+_EXPIRED: Final = (
+    select(artifact.c.id, artifact.c.object_key)
+    .select_from(_AROUND)
+    .where(artifact.c.expire_at <= bindparam("b_now"), _THERE, artifact.c.parsed, ~kept(pipeline, project))
+    .order_by(artifact.c.expire_at, artifact.c.id)
+    .limit(bindparam("b_limit"))
+    .with_for_update(of=artifact, skip_locked=True)
+)
+_LATER: Final = (
+    select(artifact.c.id)
+    .where(artifact.c.project_id == bindparam("b_project"), _THERE)
+    .where(or_(artifact.c.expire_at.is_(None), artifact.c.expire_at > bindparam("b_now")))
+    .limit(_AT_ONCE)
+    .with_for_update(skip_locked=True)
+)
+_HANDED_IN: Final = (
+    select(job.c.plan["artifacts"].label("wish"), project.c.max_artifacts_size)
+    .join(project, project.c.id == job.c.project_id)
+    .where(job.c.id == bindparam("b_job"))
+)
+
+
+async def find(connection: AsyncConnection, job_id: int, file_type: str) -> Record | None:
+    """A job's artifact of one type, or None; also one whose file is gone."""
+    statement = select(artifact).where(artifact.c.job_id == job_id, artifact.c.file_type == file_type)
+    return (await connection.execute(statement)).first()
+
+
+async def available(connection: AsyncConnection, job_id: int, file_type: str) -> Record | None:
+    """A job's artifact of one type if it may still be read: its time is not over, or it is kept nevertheless."""
+    now = await database_time.moment(connection)
+    return (await connection.execute(_AVAILABLE, {"b_job": job_id, "b_type": file_type, "b_now": now})).first()
+
+
+async def wish_of(connection: AsyncConnection, job_id: int) -> Record:
+    """What a job's configuration says of its artifacts (`wish`, may be None) and its project's `max_artifacts_size`."""
+    return (await connection.execute(_HANDED_IN, {"b_job": job_id})).one()
+
+
+async def add(connection: AsyncConnection, now: datetime, **values: Any) -> None:
+    """Keep an artifact of a job; one of each type."""
+    await connection.execute(insert(artifact).values(**values, created_at=now))
+
+
+async def of_jobs(connection: AsyncConnection, job_ids: Sequence[int]) -> Sequence[Record]:
+    """Every artifact of these jobs whose file is there."""
+    statement = select(artifact).where(artifact.c.job_id.in_(job_ids), _THERE).order_by(artifact.c.id)
+    return (await connection.execute(statement)).all()
+
+
+async def keep(connection: AsyncConnection, job_id: int) -> None:
+    """Take the end off a job's artifacts."""
+    await connection.execute(update(artifact).where(artifact.c.job_id == job_id).values(expire_at=None))
+
+
+async def expire_some(connection: AsyncConnection, project_id: int) -> bool:
+    """Let the time of some of a project's artifacts be over, those that are kept beyond it too; whether more may be."""
+    now = await database_time.moment(connection)
+    ids = (await connection.execute(_LATER, {"b_project": project_id, "b_now": now})).scalars().all()
+    await connection.execute(update(artifact).where(artifact.c.id.in_(ids)).values(expire_at=now))
+    return len(ids) == _AT_ONCE
+
+
+async def expire(connection: AsyncConnection, limit: int) -> int:
+    """Remove up to `limit` artifacts whose time is over; how many. Their objects are to be deleted from then on."""
+    values = {"b_now": await database_time.moment(connection), "b_limit": limit}
+    rows = (await connection.execute(_EXPIRED, values)).all()
+    await remove(connection, rows)
+    return len(rows)
+
+
+async def remove(connection: AsyncConnection, rows: Sequence[Record]) -> None:
+    """Forget artifacts (`id` and `object_key` of each); nobody finds them any more, and their objects are deleted."""
+    if not rows:
+        return
+    await unused_objects.doom(connection, [row.object_key for row in rows])
+    named = artifact.c.id.in_([row.id for row in rows])
+    await connection.execute(update(artifact).where(named, artifact.c.file_type == ARCHIVE).values(object_key=""))
+    await connection.execute(delete(artifact).where(named, artifact.c.file_type != ARCHIVE))

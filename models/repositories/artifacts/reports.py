@@ -1,0 +1,119 @@
+"""What the reports of jobs say: test reports in a table of their own, all others in one."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, table_of
+from models.pipelines import Artifact, TestReport
+from models.reports import Report
+from models.repositories.pipelines.job_rows import job
+
+artifact = table_of(Artifact)
+report = table_of(Report)
+test_report = table_of(TestReport)
+
+DOTENV: Final = "dotenv"
+"""Kind of the report that holds variables for other jobs."""
+
+_OLDEST: Final = (
+    select(func.min(artifact.c.id))
+    .where(~artifact.c.parsed, artifact.c.project_id.not_in(bindparam("b_without", expanding=True)))
+    .group_by(artifact.c.project_id)
+)
+_TO_PARSE: Final = (
+    select(
+        artifact.c.id,
+        artifact.c.project_id,
+        artifact.c.job_id,
+        artifact.c.file_type,
+        artifact.c.object_key,
+        artifact.c.sha256,
+        artifact.c.size,
+        job.c.pipeline_id,
+    )
+    .join(job, job.c.id == artifact.c.job_id)
+    .where(artifact.c.id.in_(_OLDEST))
+    .order_by(artifact.c.id)
+    .limit(bindparam("b_limit"))
+)
+_TEST_REPORTS: Final = (
+    select(test_report, job.c.name)
+    .join(job, job.c.id == test_report.c.job_id)
+    .where(test_report.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried)
+    .order_by(job.c.id.desc())
+)
+_NO_CASES: Final = _TEST_REPORTS.with_only_columns(
+    *(column for column in test_report.c if column.name != "cases"), job.c.name
+)
+_ENTRIES: Final = (
+    select(report.c.kind, report.c.entries)
+    .join(job, job.c.id == report.c.job_id)
+    .where(report.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried)
+    .where(report.c.kind.in_(bindparam("b_kinds", expanding=True)))
+    .order_by(report.c.kind, job.c.id)
+)
+_SUMMARIES: Final = (
+    select(report.c.job_id, report.c.kind, report.c.total, report.c.summary, report.c.error, job.c.name)
+    .join(job, job.c.id == report.c.job_id)
+    .where(report.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried)
+    .order_by(report.c.kind, job.c.id)
+)
+
+
+async def to_parse(connection: AsyncConnection, limit: int, *, without: Collection[int] = ()) -> Sequence[Record]:
+    """Reports that still have to be read: of each project the oldest, so that none waits for all of another's.
+
+    `without` are projects of which nothing is wanted.
+    """
+    return (await connection.execute(_TO_PARSE, {"b_without": list(without), "b_limit": limit})).all()
+
+
+async def parsed(connection: AsyncConnection, artifact_id: int) -> bool:
+    """Note that a report was read; false when somebody else had, or it is gone: then what it says is not kept."""
+    statement = update(artifact).where(artifact.c.id == artifact_id, ~artifact.c.parsed).values(parsed=True)
+    return bool((await connection.execute(statement)).rowcount)
+
+
+async def put(connection: AsyncConnection, **values: Any) -> None:
+    """Keep what a report says: columns of `models.reports.Report`, in the place of an earlier one of job and kind."""
+    earlier = delete(report).where(report.c.job_id == values["job_id"], report.c.kind == values["kind"])
+    await connection.execute(earlier)
+    await connection.execute(insert(report).values(**values))
+
+
+async def put_tests(connection: AsyncConnection, **values: Any) -> None:
+    """Keep what a JUnit report says, in the place of an earlier one of the job."""
+    await connection.execute(delete(test_report).where(test_report.c.job_id == values["job_id"]))
+    await connection.execute(insert(test_report).values(**values))
+
+
+async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool) -> Sequence[Record]:
+    """The test reports of the latest attempts of a pipeline's jobs, with the jobs' names; newest first."""
+    statement = _TEST_REPORTS if cases else _NO_CASES
+    return (await connection.execute(statement, {"b_pipeline": pipeline_id})).all()
+
+
+async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
+    """All other reports of the latest attempts of a pipeline's jobs, without their entries, with the jobs' names."""
+    return (await connection.execute(_SUMMARIES, {"b_pipeline": pipeline_id})).all()
+
+
+async def entries_of(connection: AsyncConnection, pipeline_id: int, kinds: Sequence[str]) -> Sequence[Record]:
+    """What the reports of these kinds have found: `kind` and `entries` of each."""
+    return (await connection.execute(_ENTRIES, {"b_pipeline": pipeline_id, "b_kinds": list(kinds)})).all()
+
+
+async def variables_of(connection: AsyncConnection, job_id: int) -> Sequence[Mapping[str, str]]:
+    """The variables that a job itself has reported: `key` and `value` of each."""
+    statement = select(report.c.entries).where(report.c.job_id == job_id, report.c.kind == DOTENV)
+    found: Sequence[Mapping[str, str]] = (await connection.execute(statement)).scalar() or ()
+    return found
+
+
+async def remove(connection: AsyncConnection, job_id: int) -> None:
+    """Forget all that the reports of a job said."""
+    for table in (report, test_report):
+        await connection.execute(delete(table).where(table.c.job_id == job_id))

@@ -1,0 +1,105 @@
+"""Deployments as people read them: those of jobs have the status and the times of their job, others have their own."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from domain.status import Status
+from models.columns import Record
+from models.repositories.environments.deployments import NEWEST_SUCCESS, deployment, environment
+from models.repositories.pipelines.job_rows import job
+
+STATUSES: Final[Mapping[Status, str]] = {
+    Status.CREATED: "created",
+    Status.WAITING_FOR_RESOURCE: "created",
+    Status.PREPARING: "created",
+    Status.PENDING: "created",
+    Status.SCHEDULED: "created",
+    Status.MANUAL: "blocked",
+    Status.RUNNING: "running",
+    Status.CANCELING: "running",
+    Status.SUCCESS: "success",
+    Status.FAILED: "failed",
+    Status.CANCELED: "canceled",
+    Status.SKIPPED: "skipped",
+}
+"""The status of a deployment, by that of its job or its own."""
+
+_STATUS: Final = func.coalesce(job.c.status, deployment.c.status)
+_FINISHED: Final = func.coalesce(job.c.finished_at, deployment.c.finished_at)
+_UPDATED: Final = func.coalesce(
+    job.c.finished_at, job.c.started_at, job.c.queued_at, deployment.c.updated_at, deployment.c.created_at
+)
+_SETTLED: Final = {"status": _STATUS, "updated_at": _UPDATED, "finished_at": _FINISHED}
+"""Columns whose value may be the job's."""
+_COLUMNS: Final = tuple(
+    _SETTLED[column.name].label(column.name) if column.name in _SETTLED else column for column in deployment.c
+)
+ORDERS: Final[Mapping[str, Any]] = {
+    **{name: deployment.c[name] for name in ("id", "iid", "created_at", "ref")},
+    "updated_at": _UPDATED,
+    "finished_at": _FINISHED,
+}
+"""What a list of deployments may be ordered by."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentFilter:
+    """Which deployments of a project; empty fields do not narrow."""
+
+    environment: str = ""
+    status: str = ""
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+    finished_after: datetime | None = None
+    finished_before: datetime | None = None
+    order_by: str = "id"
+    ascending: bool = True
+
+
+def _shown() -> Select[Any]:
+    """Deployments (columns of `Deployment`) with their status, when that changed last, and when they ended."""
+    return select(*_COLUMNS).outerjoin_from(deployment, job, job.c.id == deployment.c.job_id)
+
+
+def of_project(project_id: int, wanted: DeploymentFilter) -> Select[Any]:
+    """Statement for the deployments of a project."""
+    statement = _shown().where(deployment.c.project_id == project_id)
+    if wanted.environment:
+        named = select(environment.c.id).where(
+            environment.c.project_id == project_id, environment.c.name == wanted.environment
+        )
+        statement = statement.where(deployment.c.environment_id.in_(named))
+    if wanted.status:
+        statuses = [str(status) for status, shown in STATUSES.items() if shown == wanted.status]
+        statement = statement.where(_STATUS.in_(statuses))
+    for column, after, before in (
+        (_UPDATED, wanted.updated_after, wanted.updated_before),
+        (_FINISHED, wanted.finished_after, wanted.finished_before),
+    ):
+        statement = statement if after is None else statement.where(column >= after)
+        statement = statement if before is None else statement.where(column <= before)
+    column = ORDERS[wanted.order_by]
+    ways = (column.asc(), deployment.c.id.asc()) if wanted.ascending else (column.desc(), deployment.c.id.desc())
+    return statement.order_by(*ways)
+
+
+async def get(connection: AsyncConnection, deployment_id: int, project_id: int) -> Record:
+    """One deployment of a project. Raises `NotFound`."""
+    statement = _shown().where(deployment.c.id == deployment_id, deployment.c.project_id == project_id)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound("404 Deployment Not Found")
+    return row
+
+
+async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, Record]:
+    """The newest successful deployment of each environment that has one, by environment."""
+    newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
+    rows = (await connection.execute(_shown().where(deployment.c.id.in_(newest)))).all()
+    return {row.environment_id: row for row in rows}

@@ -1,0 +1,106 @@
+"""Protected environments of projects and groups, each with those whom it lets deploy.
+
+Who may deploy where is asked in `models.repositories.environments.deploy_permissions`.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound, Refused
+from models.columns import Record, table_of
+from models.protected_environments import DeployAccessLevel, ProtectedEnvironment
+
+rule = table_of(ProtectedEnvironment)
+level = table_of(DeployAccessLevel)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whose rules: those of a project or those of a group."""
+
+    project_id: int | None = None
+    namespace_id: int | None = None
+
+    def holds(self) -> ColumnElement[bool]:
+        """Whether a rule is this holder's."""
+        if self.project_id is not None:
+            return rule.c.project_id == self.project_id
+        return rule.c.namespace_id == self.namespace_id
+
+
+def of_holder(holder: Holder) -> Select[Any]:
+    """Statement for the rules of a holder, by name."""
+    return select(rule).where(holder.holds()).order_by(rule.c.name)
+
+
+async def get(connection: AsyncConnection, holder: Holder, name: str) -> Record:
+    """The rule of this name. Raises `NotFound`."""
+    row = (await connection.execute(of_holder(holder).where(rule.c.name == name))).first()
+    if row is None:
+        raise NotFound("404 Not found")
+    return row
+
+
+async def levels_of(connection: AsyncConnection, rule_ids: Collection[int]) -> Mapping[int, Sequence[Record]]:
+    """Those whom rules let deploy, by rule, in the order in which they were added."""
+    found: defaultdict[int, list[Record]] = defaultdict(list)
+    statement = select(level).where(level.c.protected_environment_id.in_(list(rule_ids))).order_by(level.c.id)
+    for row in (await connection.execute(statement)).all():
+        found[row.protected_environment_id].append(row)
+    return found
+
+
+async def add(connection: AsyncConnection, holder: Holder, name: str, now: datetime) -> int:
+    """Protect an environment or a tier; nobody is let in yet. Raises `Refused` if it is protected already."""
+    if (await connection.execute(of_holder(holder).where(rule.c.name == name))).first() is not None:
+        raise Refused(f"Protected environment '{name}' already exists")
+    of = {"project_id": holder.project_id, "namespace_id": holder.namespace_id}
+    statement = insert(rule).values(**of, name=name, created_at=now).returning(rule.c.id)
+    made: int = (await connection.execute(statement)).scalar_one()
+    return made
+
+
+async def add_level(connection: AsyncConnection, rule_id: int, **values: Any) -> None:
+    """Let somebody in: `access_level`, `user_id` or `group_id`, and `group_inheritance_type`."""
+    await connection.execute(insert(level).values(protected_environment_id=rule_id, **values))
+
+
+async def change_level(connection: AsyncConnection, rule_id: int, level_id: int, **values: Any) -> None:
+    """Let another one in instead. Raises `NotFound` for an entry that the rule does not have."""
+    mine = (level.c.id == level_id) & (level.c.protected_environment_id == rule_id)
+    if not (await connection.execute(update(level).where(mine).values(**values))).rowcount:
+        raise NotFound(f"404 Not found: deploy_access_levels has no entry with id {level_id}.")
+
+
+async def remove_level(connection: AsyncConnection, rule_id: int, level_id: int) -> None:
+    """Let somebody in no more. Raises `NotFound` for an entry that the rule does not have."""
+    mine = (level.c.id == level_id) & (level.c.protected_environment_id == rule_id)
+    if not (await connection.execute(delete(level).where(mine))).rowcount:
+        raise NotFound(f"404 Not found: deploy_access_levels has no entry with id {level_id}.")
+
+
+async def remove(connection: AsyncConnection, rule_id: int) -> None:
+    """Protect an environment or a tier no more."""
+    await connection.execute(delete(level).where(level.c.protected_environment_id == rule_id))
+    await connection.execute(delete(rule).where(rule.c.id == rule_id))
+
+
+async def forget_person(connection: AsyncConnection, project_id: int, user_id: int) -> None:
+    """Somebody is a member of a project no more: its rules let him in by name no more."""
+    await _forget(connection, project_id, level.c.user_id == user_id)
+
+
+async def forget_group(connection: AsyncConnection, project_id: int, namespace_id: int) -> None:
+    """A project is shared with a group no more: its rules let the group in no more."""
+    await _forget(connection, project_id, level.c.group_id == namespace_id)
+
+
+async def _forget(connection: AsyncConnection, project_id: int, named: ColumnElement[bool]) -> None:
+    mine = select(rule.c.id).where(rule.c.project_id == project_id)
+    await connection.execute(delete(level).where(named, level.c.protected_environment_id.in_(mine)))

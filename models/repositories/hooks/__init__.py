@@ -1,0 +1,1 @@
+"""Webhooks out and in, and what is told by them."""

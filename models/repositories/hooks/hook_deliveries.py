@@ -1,0 +1,162 @@
+"""Deliveries of events to webhooks: found when they are due, recorded attempt by attempt, kept for a while."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, delete, exists, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from models.columns import Record, table_of
+from models.hooks import HookDelivery, HookEvent
+from models.repositories.hooks.webhook_events import delivery_of
+
+delivery = table_of(HookDelivery)
+event = table_of(HookEvent)
+
+OPEN: Final = "open"
+DELIVERED: Final = "delivered"
+FAILED: Final = "failed"
+
+_DUE: Final = (
+    select(delivery.c.id, delivery.c.attempts.label("mark"))
+    .where(delivery.c.state == OPEN, delivery.c.due_at <= bindparam("b_now"))
+    .order_by(delivery.c.due_at, delivery.c.id)
+    .limit(bindparam("b_limit"))
+)
+_ALL: Final = select(
+    delivery,
+    event.c.kind,
+    event.c.uuid.label("event_uuid"),
+    event.c.project_id,
+    event.c.pipeline_id,
+    event.c.job_id,
+    event.c.user_id,
+    event.c.facts,
+    event.c.created_at.label("happened_at"),
+).join(event, event.c.id == delivery.c.event_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to deliver, and what came back. `again` is when the next one is due; without it this was the last."""
+
+    at: datetime
+    state: str
+    body: str
+    request_headers: Mapping[str, str]
+    status: int | None = None
+    response_headers: Mapping[str, str] = field(default_factory=dict)
+    response_body: str = ""
+    seconds: float = 0.0
+    error: str = ""
+    again: datetime | None = None
+
+
+_LATER: Final = (
+    update(delivery)
+    .where(delivery.c.id == bindparam("b_id"), delivery.c.attempts == bindparam("b_mark"))
+    .where(delivery.c.state == OPEN, delivery.c.due_at <= bindparam("b_seen"))
+    .values(due_at=bindparam("b_at"))
+)
+
+
+async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
+    """Open deliveries that are to be looked at now (columns `id`, `mark`)."""
+    return (await connection.execute(_DUE, {"b_now": now, "b_limit": limit})).all()
+
+
+async def look_again(connection: AsyncConnection, rows: Sequence[Record], seen_at: datetime, at: datetime) -> None:
+    """Look at these (as `due` gave them) later; those that were tried meanwhile keep the time that this gave them."""
+    values = [{"b_id": row.id, "b_mark": row.mark, "b_seen": seen_at, "b_at": at} for row in rows]
+    await connection.execute(_LATER, values)
+
+
+async def find(connection: AsyncConnection, delivery_id: int) -> Record | None:
+    """A delivery with its event, or None."""
+    return (await connection.execute(_ALL.where(delivery.c.id == delivery_id))).first()
+
+
+async def get(connection: AsyncConnection, delivery_id: int, hook_id: int) -> Record:
+    """A delivery of a hook. Raises `NotFound`."""
+    row = await find(connection, delivery_id)
+    if row is None or row.hook_id != hook_id:
+        raise NotFound("404 Not found")
+    return row
+
+
+def of_hook(hook_id: int, since: datetime, statuses: range | None = None) -> Select[Any]:
+    """Statement for what a hook was told since, the newest first; `statuses` are those of the answers."""
+    statement = _ALL.where(delivery.c.hook_id == hook_id, delivery.c.created_at >= since)
+    if statuses is not None:
+        statement = statement.where(delivery.c.response_status.between(statuses.start, statuses.stop - 1))
+    return statement.order_by(delivery.c.id.desc())
+
+
+async def wait(connection: AsyncConnection, delivery_id: int, until: datetime) -> None:
+    """Nothing is tried before `until`: look at the delivery after that."""
+    open_one = update(delivery).where(delivery.c.id == delivery_id, delivery.c.state == OPEN)
+    await connection.execute(open_one.values(due_at=until))
+
+
+async def record(connection: AsyncConnection, row: Record, attempt: Attempt, slack: timedelta) -> bool:
+    """Write an attempt; false if another one has ended the delivery. Its workflow is missed `slack` after it is due."""
+    tried = {
+        "at": attempt.at.isoformat(),
+        "status": attempt.status,
+        "seconds": round(attempt.seconds, 3),
+        "error": attempt.error,
+    }
+    statement = (
+        update(delivery)
+        .where(delivery.c.id == row.id, delivery.c.state == OPEN)
+        .values(
+            state=attempt.state,
+            attempts=row.attempts + 1,
+            due_at=(attempt.again or attempt.at) + slack,
+            body=attempt.body,
+            request_headers=dict(attempt.request_headers),
+            response_status=attempt.status,
+            response_headers=dict(attempt.response_headers),
+            response_body=attempt.response_body,
+            duration=attempt.seconds,
+            error=attempt.error,
+            tries=[*row.tries, tried],
+            attempted_at=attempt.at,
+        )
+    )
+    return bool((await connection.execute(statement)).rowcount)
+
+
+async def give_up(connection: AsyncConnection, delivery_id: int, error: str) -> None:
+    """End a delivery without an attempt."""
+    open_one = update(delivery).where(delivery.c.id == delivery_id, delivery.c.state == OPEN)
+    await connection.execute(open_one.values(state=FAILED, error=error))
+
+
+async def add(
+    connection: AsyncConnection, hook_id: int, event_id: int, now: datetime, *, body: str = "", uuid: str = ""
+) -> int:
+    """Write a delivery that is tried once, perhaps with the body and the id of an earlier one."""
+    row = delivery_of(hook_id, event_id, now, single=True) | {"body": body}
+    if uuid:
+        row["uuid"] = uuid
+    made: int = (await connection.execute(insert(delivery).values(**row).returning(delivery.c.id))).scalar_one()
+    return made
+
+
+async def remove(connection: AsyncConnection, delivery_id: int) -> None:
+    """Forget a delivery whose hook is gone."""
+    await connection.execute(delete(delivery).where(delivery.c.id == delivery_id))
+
+
+async def forget(connection: AsyncConnection, before: datetime, limit: int = 1000) -> int:
+    """Remove deliveries that ended, and events that nobody hears of any more, from before `before`; how many."""
+    old = select(delivery.c.id).where(delivery.c.created_at < before, delivery.c.state != OPEN).limit(limit)
+    ended = await connection.execute(delete(delivery).where(delivery.c.id.in_(old)))
+    unheard = ~exists().where(delivery.c.event_id == event.c.id)
+    idle = select(event.c.id).where(event.c.created_at < before, unheard).limit(limit)
+    done = await connection.execute(delete(event).where(event.c.id.in_(idle)))
+    return int(ended.rowcount) + int(done.rowcount)

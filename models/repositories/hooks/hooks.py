@@ -1,0 +1,164 @@
+"""Webhooks of projects, groups and the installation, and what of a project is watched because of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from typing import Any, Final
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, Select, case, delete, func, insert, select, true, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from domain.hooks import BITS, REPORTED, Health, HookScope
+from models.columns import Record, table_of
+from models.hooks import ForgeLink, Hook, HookDelivery
+from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.tables import Project
+
+hook = table_of(Hook)
+delivery = table_of(HookDelivery)
+link = table_of(ForgeLink)
+project = table_of(Project)
+
+
+@dataclass(frozen=True, slots=True)
+class HookOwner:
+    """Whose hooks: those of a project, of a group, or, with neither, of the installation."""
+
+    project_id: int | None = None
+    namespace_id: int | None = None
+
+    @property
+    def scope(self) -> HookScope:
+        """What its hooks hear of."""
+        if self.project_id is not None:
+            return HookScope.PROJECT
+        return HookScope.SYSTEM if self.namespace_id is None else HookScope.GROUP
+
+    @property
+    def rule(self) -> ColumnElement[bool]:
+        """Which hooks are its own."""
+        if self.project_id is not None:
+            return hook.c.project_id == self.project_id
+        if self.namespace_id is not None:
+            return hook.c.namespace_id == self.namespace_id
+        return hook.c.scope == HookScope.SYSTEM
+
+    @property
+    def projects(self) -> ColumnElement[bool]:
+        """The projects that its hooks hear of."""
+        if self.project_id is not None:
+            return project.c.id == self.project_id
+        if self.namespace_id is None:
+            return true()
+        return project.c.namespace_id.in_(select(namespace.c.id).where(lies_in(self.namespace_id)))
+
+
+def of_owner(owner: HookOwner) -> Select[Any]:
+    """Statement for the hooks of an owner, the oldest first."""
+    return select(hook).where(owner.rule).order_by(hook.c.id)
+
+
+async def count(connection: AsyncConnection, owner: HookOwner) -> int:
+    """How many hooks an owner has."""
+    statement = select(func.count()).select_from(hook).where(owner.rule)
+    return int((await connection.execute(statement)).scalar_one())
+
+
+async def get(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> Record:
+    """A hook of an owner. Raises `NotFound`."""
+    row = (await connection.execute(select(hook).where(hook.c.id == hook_id, owner.rule))).first()
+    if row is None:
+        raise NotFound("404 Not found")
+    return row
+
+
+async def find(connection: AsyncConnection, hook_id: int) -> Record | None:
+    """A hook, or None."""
+    return (await connection.execute(select(hook).where(hook.c.id == hook_id))).first()
+
+
+async def add(connection: AsyncConnection, owner: HookOwner, now: datetime, **values: Any) -> int:
+    """Write a hook; what it wants to hear of is noted from now on."""
+    whose = {"scope": owner.scope, "project_id": owner.project_id, "namespace_id": owner.namespace_id}
+    row = {**whose, "uuid": str(uuid4()), "created_at": now, **values}
+    made: int = (await connection.execute(insert(hook).values(**row).returning(hook.c.id))).scalar_one()
+    await watch(connection, owner)
+    return made
+
+
+async def change(connection: AsyncConnection, hook_id: int, owner: HookOwner, **values: Any) -> None:
+    """Write columns of a hook."""
+    if values:
+        await connection.execute(update(hook).where(hook.c.id == hook_id).values(**values))
+        await watch(connection, owner)
+
+
+async def remove(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> None:
+    """Forget a hook and its deliveries; one that is under way finds nothing more to do."""
+    await connection.execute(delete(delivery).where(delivery.c.hook_id == hook_id))
+    await connection.execute(delete(hook).where(hook.c.id == hook_id))
+    await watch(connection, owner)
+
+
+async def remove_all(connection: AsyncConnection, owner: HookOwner) -> None:
+    """Forget the hooks of an owner that is about to go."""
+    mine = select(hook.c.id).where(owner.rule)
+    await connection.execute(delete(delivery).where(delivery.c.hook_id.in_(mine)))
+    await connection.execute(delete(hook).where(owner.rule))
+
+
+def _watched() -> ColumnElement[int]:
+    """What the hooks and links of a project want to hear of: one bit after the other, as databases have no `or` of
+    numbers in common.
+    """
+    reported = select(link.c.id).where(link.c.project_id == project.c.id, link.c.active).correlate(project).exists()
+    above = (
+        select(namespace.c.id)
+        .where(namespace.c.id == project.c.namespace_id, lies_in(hook.c.namespace_id))
+        .correlate(project, hook)
+        .exists()
+    )
+    mine, of_many = hook.c.project_id == project.c.id, hook.c.scope != HookScope.PROJECT
+    reaches = of_many & ((hook.c.scope == HookScope.SYSTEM) | above)
+    parts: list[ColumnElement[int]] = [case((reported, REPORTED), else_=0)]
+    for bit in BITS.values():
+        wants = hook.c.events.bitwise_and(bit) != 0
+        own = select(hook.c.id).where(mine, wants).correlate(project).exists()
+        wider = select(hook.c.id).where(reaches, wants).correlate(project).exists()
+        parts.append(case((own | wider, bit), else_=0))
+    return reduce(lambda left, right: left + right, parts)
+
+
+_WATCHED: Final = _watched()
+
+
+async def watch(connection: AsyncConnection, owner: HookOwner) -> None:
+    """Write into the projects of an owner what hooks and links to forges want to hear of.
+
+    Whoever adds a project to a group refers to the group's row: while hooks of many projects change, those rows are
+    locked, so that a project which is made at that moment sees the hook or is seen by it.
+    """
+    if owner.scope is not HookScope.PROJECT:
+        groups = select(namespace.c.id).order_by(namespace.c.id).with_for_update()
+        if owner.namespace_id is not None:
+            groups = groups.where(lies_in(owner.namespace_id))
+        await connection.execute(groups)
+    mine = select(project.c.id).where(owner.projects).order_by(project.c.id)
+    await connection.execute(mine.with_for_update(key_share=True))
+    await connection.execute(update(project).where(owner.projects).values(watched=_WATCHED))
+
+
+async def mend(connection: AsyncConnection, hook_id: int, after: Callable[[Health], Health]) -> None:
+    """Write how a hook fares after an attempt, seen together with all others."""
+    statement = select(hook.c.failures, hook.c.disabled_until).where(hook.c.id == hook_id)
+    row = (await connection.execute(statement.with_for_update(key_share=True))).first()
+    if row is None:
+        return
+    before = Health(row.failures, row.disabled_until)
+    now = after(before)
+    if now != before:
+        values = {"failures": now.failures, "disabled_until": now.disabled_until}
+        await connection.execute(update(hook).where(hook.c.id == hook_id).values(**values))

@@ -1,0 +1,100 @@
+"""What system hooks are told of projects, groups, people and members: noted together with the audit event."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.hooks import Event
+from domain.system_events import ACCESS, OF_MEMBER, event_of
+from models.columns import Record, table_of
+from models.repositories.accounts import members
+from models.repositories.hooks import webhook_events
+from models.repositories.hooks.webhook_events import Happening
+from models.tables import Namespace, Project, User
+
+project = table_of(Project)
+namespace = table_of(Namespace)
+user = table_of(User)
+
+_OWNER = 50
+
+
+async def note(
+    connection: AsyncConnection, kind: str, entity_id: int, audit_event: str, details: dict[str, Any], now: datetime
+) -> None:
+    """Note what an audit event means to system hooks; nothing where there are none, or where they hear nothing of it.
+
+    What the event speaks of must still be there.
+    """
+    name = event_of(kind, audit_event)
+    if not name or not await webhook_events.system_listens(connection):
+        return
+    row = await _row(connection, kind, entity_id)
+    if row is None:
+        return
+    facts = {"event_name": name, "created_at": _moment(row.created_at), "updated_at": _moment(now)}
+    if (kind, audit_event) in OF_MEMBER:
+        facts |= await _of_member(connection, kind, row, details)
+    elif kind == "project":
+        facts |= await _of_project(connection, row)
+    elif kind == "group":
+        facts |= {"name": row.name, "path": row.path, "full_path": row.full_path, "group_id": row.id}
+    else:
+        facts |= {"name": row.name, "email": row.email, "username": row.username, "user_id": row.id}
+    await webhook_events.note_system(connection, Happening(None, Event.SYSTEM, facts=facts), now)
+
+
+def _moment(value: datetime) -> str:
+    return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+async def _row(connection: AsyncConnection, kind: str, key: int) -> Record | None:
+    table = {"project": project, "group": namespace, "user": user}[kind]
+    return (await connection.execute(select(table).where(table.c.id == key))).first()
+
+
+async def _of_project(connection: AsyncConnection, row: Record) -> dict[str, Any]:
+    group = (await connection.execute(select(namespace).where(namespace.c.id == row.namespace_id))).one()
+    people = (await connection.execute(members.all_of_project(row))).all()
+    owners = [{"name": one.name, "email": one.email} for one in people if one.access_level >= _OWNER]
+    owner = {"name": group.name, "email": ""}  # a group is an owner without an address
+    if group.kind == "user" and group.owner_id is not None:
+        person = (await connection.execute(select(user).where(user.c.id == group.owner_id))).one()
+        owner = {"name": person.name, "email": person.email}
+    return {
+        "name": row.name,
+        "path": row.path,
+        "path_with_namespace": row.full_path,
+        "project_id": row.id,
+        "project_namespace_id": row.namespace_id,
+        "owner_name": owner["name"],
+        "owner_email": owner["email"],
+        "owners": owners,
+        "project_visibility": row.visibility,
+    }
+
+
+async def _of_member(connection: AsyncConnection, kind: str, row: Record, details: dict[str, Any]) -> dict[str, Any]:
+    statement = select(user).where(user.c.username == details["member"])
+    person = (await connection.execute(statement)).one()
+    level = ACCESS.get(details["access_level"], "")
+    about = {
+        "user_email": person.email,
+        "user_name": person.name,
+        "user_username": person.username,
+        "user_id": person.id,
+    }
+    if kind == "group":
+        mine = {"group_access": level, "group_id": row.id, "group_name": row.name, "group_path": row.path}
+        return {**mine, **about}
+    return {
+        "access_level": level,
+        "project_id": row.id,
+        "project_name": row.name,
+        "project_path": row.path,
+        "project_path_with_namespace": row.full_path,
+        "project_visibility": row.visibility,
+        **about,
+    }

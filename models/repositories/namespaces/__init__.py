@@ -1,0 +1,1 @@
+"""Groups and people's own namespaces, and what they share."""

@@ -1,0 +1,103 @@
+"""Deploy tokens of projects and groups. What is sealed goes in and out sealed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound
+from models.columns import Record, table_of
+from models.deploy_tokens import DeployToken
+from models.repositories.namespaces.group_ancestry import lies_in
+from models.tables import Namespace, Project
+
+deploy_token = table_of(DeployToken)
+namespace = table_of(Namespace)
+project = table_of(Project)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whose tokens: of a project or of a group; both None for those of everybody."""
+
+    project_id: int | None = None
+    namespace_id: int | None = None
+
+    def holds(self) -> ColumnElement[bool]:
+        """Whether a token is this holder's."""
+        if self.project_id is not None:
+            return deploy_token.c.project_id == self.project_id
+        if self.namespace_id is not None:
+            return deploy_token.c.namespace_id == self.namespace_id
+        return deploy_token.c.id.is_not(None)
+
+
+def is_active(now: datetime) -> ColumnElement[bool]:
+    """Whether a token is good now."""
+    lasting = or_(deploy_token.c.expires_at.is_(None), deploy_token.c.expires_at > now)
+    return and_(deploy_token.c.revoked_at.is_(None), lasting)
+
+
+def of_holder(holder: Holder, now: datetime, *, active: bool | None = None) -> Select[Any]:
+    """Statement for the tokens of a holder, by id; those that are good now or are not, or all."""
+    statement = select(deploy_token).where(holder.holds()).order_by(deploy_token.c.id)
+    if active is None:
+        return statement
+    return statement.where(is_active(now) if active else ~is_active(now))
+
+
+async def get(connection: AsyncConnection, holder: Holder, token_id: int) -> Record:
+    """A token of a holder. Raises `NotFound`."""
+    statement = select(deploy_token).where(holder.holds(), deploy_token.c.id == token_id)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound("404 Deploy Token Not Found")
+    return row
+
+
+async def add(connection: AsyncConnection, holder: Holder, now: datetime, **values: Any) -> Record:
+    """Keep a new token: `name`, `username`, `scopes`, `token_hash`, `sealed`, `expires_at`.
+
+    One without a `username` gets one by its number, as GitLab's have.
+    """
+    of = {"project_id": holder.project_id, "namespace_id": holder.namespace_id}
+    statement = insert(deploy_token).values(**of, created_at=now, **values).returning(deploy_token.c.id)
+    made: int = (await connection.execute(statement)).scalar_one()
+    if not values["username"]:
+        named = update(deploy_token).where(deploy_token.c.id == made).values(username=f"gitlab+deploy-token-{made}")
+        await connection.execute(named)
+    return await get(connection, holder, made)
+
+
+async def revoke(connection: AsyncConnection, token_id: int, now: datetime) -> None:
+    """Make a token worth nothing; what is sealed of it is forgotten."""
+    values = {"revoked_at": now, "sealed": ""}
+    rule = (deploy_token.c.id == token_id) & deploy_token.c.revoked_at.is_(None)
+    await connection.execute(update(deploy_token).where(rule).values(**values))
+
+
+async def by_token(connection: AsyncConnection, username: str, token_hash: str, now: datetime) -> Record | None:
+    """The good token that a user name and this hash show, or None."""
+    shown = (deploy_token.c.token_hash == token_hash) & (deploy_token.c.username == username)
+    return (await connection.execute(select(deploy_token).where(shown, is_active(now)))).first()
+
+
+async def opens(connection: AsyncConnection, row: Record, project_id: int) -> bool:
+    """Whether a token is for this project: its own, or that of a group that the project lies in."""
+    lies_within = lies_in(deploy_token.c.namespace_id)
+    around = deploy_token.join(project, project.c.id == project_id).join(
+        namespace, namespace.c.id == project.c.namespace_id
+    )
+    statement = (
+        select(deploy_token.c.id)
+        .select_from(around)
+        .where(deploy_token.c.id == row.id, or_(deploy_token.c.project_id == project_id, lies_within))
+    )
+    return (await connection.execute(statement)).first() is not None
+
+
+async def note_use(connection: AsyncConnection, token_id: int, now: datetime) -> None:
+    """Remember when a token was used last."""
+    await connection.execute(update(deploy_token).where(deploy_token.c.id == token_id).values(last_used_at=now))

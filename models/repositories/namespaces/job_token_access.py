@@ -1,0 +1,75 @@
+"""Who may use a project with job tokens: its own jobs always, those of others by its list."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Select, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import Invalid, NotFound
+from models.columns import Record, table_of
+from models.job_token_access import JobTokenAccess
+from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.tables import Project
+
+access = table_of(JobTokenAccess)
+project = table_of(Project)
+
+MOST: Final = 200
+"""Entries of one project; GitLab's limit."""
+
+
+async def allows(connection: AsyncConnection, target: Record | None, from_project_id: int) -> bool:
+    """Whether a project (its row) lets in the jobs of another one. One that is not there lets nobody in, as slowly."""
+    if target is not None and target.id == from_project_id:
+        return True
+    within = (
+        select(namespace.c.id)
+        .join(project, project.c.namespace_id == namespace.c.id)
+        .where(project.c.id == from_project_id, lies_in(access.c.namespace_id))
+        .correlate(access)
+        .exists()
+    )
+    known = (access.c.source_project_id == from_project_id) | within
+    target_id = 0 if target is None else target.id
+    statement = select(access.c.id).where(access.c.project_id == target_id, known).limit(1)
+    is_listed = (await connection.execute(statement)).first() is not None
+    return target is not None and (is_listed or not target.job_tokens_limited)
+
+
+def projects_of(project_id: int) -> Select[Any]:
+    """Statement for the projects that a project lets in: itself first, as in GitLab."""
+    listed = select(access.c.source_project_id).where(access.c.project_id == project_id)
+    own = project.c.id == project_id
+    return select(project).where(own | project.c.id.in_(listed)).order_by(own.desc(), project.c.id)
+
+
+def groups_of(project_id: int) -> Select[Any]:
+    """Statement for the groups whose projects a project lets in."""
+    listed = select(access.c.namespace_id).where(access.c.project_id == project_id)
+    return select(namespace).where(namespace.c.id.in_(listed)).order_by(namespace.c.id)
+
+
+async def add(connection: AsyncConnection, project_id: int, now: datetime, **other: int) -> None:
+    """Let another project (`source_project_id`), or those of a group (`namespace_id`), in. Raises `Invalid`."""
+    (name, value), *_ = other.items()
+    mine = access.c.project_id == project_id
+    known = select(access.c.id).where(mine, access.c[name] == value)
+    is_own = name == "source_project_id" and value == project_id
+    if is_own or (await connection.execute(known)).first() is not None:
+        what = "project" if name == "source_project_id" else "group"
+        raise Invalid(f"400 Bad request - Target {what} is already in the job token scope")
+    listed = access.c.source_project_id.is_not(None) | access.c.namespace_id.is_not(None)
+    count = select(func.count()).select_from(access).where(mine, listed)
+    if (await connection.execute(count)).scalar_one() >= MOST:
+        raise Invalid(f"Job token allowlist: at most {MOST} projects and groups are taken; remove one first.")
+    await connection.execute(insert(access).values(project_id=project_id, created_at=now, **other))
+
+
+async def remove(connection: AsyncConnection, project_id: int, **other: int) -> None:
+    """Let them in no more. Raises `NotFound`."""
+    (name, value), *_ = other.items()
+    done = await connection.execute(delete(access).where(access.c.project_id == project_id, access.c[name] == value))
+    if not done.rowcount:
+        what = "project" if name == "source_project_id" else "group"
+        raise NotFound(f"404 Target {what} not in the job token scope")

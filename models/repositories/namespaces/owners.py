@@ -1,0 +1,65 @@
+"""Who has labels and milestones: a project or a group; those of the groups around it count there too."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models.columns import Record, padded, table_of
+from models.repositories.namespaces.group_ancestry import lies_in
+from models.repositories.namespaces.namespaces import trail_of
+from models.tables import Namespace, Project
+
+namespace = table_of(Namespace)
+project = table_of(Project)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A project or a group; `groups` are the ids of those that it lies in."""
+
+    project_id: int | None = None
+    namespace_id: int | None = None
+    groups: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, int | None]:
+        """The columns of what it has itself."""
+        return {"project_id": self.project_id, "namespace_id": self.namespace_id}
+
+    def own(self, table: Any) -> ColumnElement[bool]:
+        """Whether a row is its own."""
+        column = table.c.namespace_id if self.project_id is None else table.c.project_id
+        found: ColumnElement[bool] = column == (self.namespace_id if self.project_id is None else self.project_id)
+        return found
+
+    def seen(self, table: Any, *, ancestors: bool = True) -> ColumnElement[bool]:
+        """Whether a row is its own or that of a group which it lies in."""
+        if not ancestors or not self.groups:
+            return self.own(table)
+        return or_(self.own(table), table.c.namespace_id.in_(padded(self.groups)))
+
+    def projects(self) -> Select[Any]:
+        """The ids of the projects in which what it has counts."""
+        if self.project_id is not None:
+            return select(project.c.id).where(project.c.id == self.project_id)
+        groups = select(namespace.c.id).where(lies_in(self.namespace_id or 0))
+        return select(project.c.id).where(project.c.namespace_id.in_(groups))
+
+
+async def lock(connection: AsyncConnection, owner: Owner) -> None:
+    """Let nobody else add to what it has until the transaction ends."""
+    table, key = (project, owner.project_id) if owner.project_id is not None else (namespace, owner.namespace_id)
+    await connection.execute(select(table.c.id).where(table.c.id == key).with_for_update())
+
+
+async def of_project(connection: AsyncConnection, row: Record) -> Owner:
+    """A project with the groups that it lies in."""
+    trail = await connection.execute(select(namespace.c.trail).where(namespace.c.id == row.namespace_id))
+    return Owner(project_id=row.id, groups=trail_of(trail.scalar() or ""))
+
+
+def of_group(row: Record) -> Owner:
+    """A group with those that it lies in."""
+    return Owner(namespace_id=row.id, groups=tuple(key for key in trail_of(row.trail) if key != row.id))

@@ -1,0 +1,1 @@
+"""Pipelines, jobs, and what the workflow and its neighbours write of them."""

@@ -1,0 +1,77 @@
+"""Cancel going down: a canceled bridge, or a canceled pipeline, takes its child pipelines along.
+
+Only children and their children, which are part of what was canceled; a pipeline of another project goes on (reference:
+CI YAML, sections 11 and 13). One between that cannot be canceled itself, since its jobs have ended or already are being
+canceled, protects nothing below it.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.bridges import CHILD
+from domain.status import COMPLETE
+from models.columns import Record, table_of
+from models.pipelines import Pipeline
+from models.repositories.pipelines import outbox
+
+pipeline = table_of(Pipeline)
+
+OF_UPSTREAM: Final = "upstream-"
+"""What the keys of commands that came from above begin with."""
+
+_BELOW: Final = (
+    select(pipeline.c.id, pipeline.c.status)
+    .where(pipeline.c.upstream_id == bindparam("b_upstream"), pipeline.c.source == CHILD)
+    .cte("below", recursive=True)
+)
+_ALL_BELOW: Final = _BELOW.union_all(
+    select(pipeline.c.id, pipeline.c.status).where(pipeline.c.upstream_id == _BELOW.c.id, pipeline.c.source == CHILD)
+)
+_RUNNING_BELOW: Final = (
+    select(_ALL_BELOW.c.id).where(_ALL_BELOW.c.status.not_in(sorted(COMPLETE))).order_by(_ALL_BELOW.c.id)
+)
+_CHILD: Final = select(pipeline.c.status).where(
+    pipeline.c.id == bindparam("b_child"),
+    pipeline.c.upstream_id == bindparam("b_upstream"),
+    pipeline.c.source == CHILD,
+)
+
+
+async def cancel_child_of(connection: AsyncConnection, bridge: Record, now: datetime) -> None:
+    """Ask the child pipeline of a bridge that was just canceled to cancel, and all that are below it.
+
+    `bridge` has the columns `completions.COLUMNS`.
+    """
+    values = {"b_upstream": bridge.pipeline_id, "b_child": bridge.downstream_id}
+    status = (await connection.execute(_CHILD, values)).scalar()
+    if status is None or status in COMPLETE:
+        return
+    reason = f"Trigger job {bridge.id} of the parent pipeline {bridge.pipeline_id} was canceled."
+    key = f"{OF_UPSTREAM}{bridge.id}"
+    await _cancel(connection, bridge.downstream_id, key, reason, now)
+    await _cancel_below(connection, bridge.downstream_id, key, reason, now)
+
+
+async def cancel_children(connection: AsyncConnection, pipeline_id: int, key: str, now: datetime) -> bool:
+    """Ask all pipelines below a canceled one to cancel, also where a bridge or a pipeline between has ended.
+
+    `key` is that of the command that canceled the pipeline; one that came from above is handed on as it is, so that
+    who is asked by several hears it once. Gives back whether there were any.
+    """
+    key = key if key.startswith(OF_UPSTREAM) else f"{OF_UPSTREAM}{pipeline_id}-{key}"
+    return await _cancel_below(connection, pipeline_id, key, f"The parent pipeline {pipeline_id} was canceled.", now)
+
+
+async def _cancel_below(connection: AsyncConnection, pipeline_id: int, key: str, reason: str, now: datetime) -> bool:
+    ids = list((await connection.execute(_RUNNING_BELOW, {"b_upstream": pipeline_id})).scalars())
+    for descendant_id in ids:
+        await _cancel(connection, descendant_id, key, reason, now)
+    return bool(ids)
+
+
+async def _cancel(connection: AsyncConnection, pipeline_id: int, key: str, reason: str, now: datetime) -> None:
+    payload = {"name": "cancel_pipeline", "key": key, "reason": reason}
+    await outbox.put(connection, outbox.COMMAND, pipeline_id, now, payload=payload)

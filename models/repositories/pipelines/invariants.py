@@ -1,0 +1,216 @@
+"""What SQL says of the rules in `domain.invariants`: everything that does not hold, of all pipelines or of one.
+
+It only reads. Statements see moments of their own under PostgreSQL, so look twice at a system that works.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, false, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.invariants import Broken, Limits, Rule
+from domain.resource_groups import choose
+from domain.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composite, settled
+from models.columns import Record, table_of
+from models.pipelines import Lease, Outbox, Pipeline, QueueEntry, Stage, Trace
+from models.repositories.pipelines import resource_groups
+from models.repositories.pipelines.folding import COUNTS, counts_as
+from models.repositories.pipelines.job_rows import job
+from models.repositories.pipelines.outbox import BRIDGE, OUTCOME, START
+
+pipeline = table_of(Pipeline)
+stage = table_of(Stage)
+lease = table_of(Lease)
+queue = table_of(QueueEntry)
+outbox = table_of(Outbox)
+trace = table_of(Trace)
+
+_OF_JOB: Final = (job.c.id, job.c.pipeline_id, job.c.status)
+_other = job.alias("other")
+_IS_OPEN: Final = or_(
+    _other.c.status.in_(sorted(OPEN)), and_(_other.c.status == Status.MANUAL, _other.c.downstream_id.is_not(None))
+)
+_leased: Final = exists().where(lease.c.job_id == job.c.id)
+_queued: Final = exists().where(queue.c.job_id == job.c.id)
+_told: Final = exists().where(outbox.c.job_id == job.c.id, outbox.c.kind == OUTCOME)
+_asked_for: Final = exists().where(outbox.c.job_id == job.c.id, outbox.c.kind == BRIDGE)
+
+_JOBS: Final[tuple[tuple[Rule, ColumnElement[bool]], ...]] = (
+    (Rule.RUNNING_WITHOUT_LEASE, and_(job.c.status.in_(sorted(HELD_BY_RUNNER)), ~job.c.bridge, ~_leased)),
+    (Rule.LEASE_WITHOUT_JOB, and_(job.c.status.not_in(sorted(HELD_BY_RUNNER)), _leased)),
+    (Rule.PENDING_WITHOUT_QUEUE, and_(job.c.status == Status.PENDING, ~job.c.bridge, ~_queued)),
+    (Rule.QUEUE_WITHOUT_JOB, and_(job.c.status != Status.PENDING, _queued)),
+    (
+        Rule.BRIDGE_WITHOUT_PIPELINE,
+        and_(
+            job.c.bridge,
+            or_(
+                and_(job.c.status == Status.PENDING, ~_asked_for),
+                and_(job.c.status == Status.RUNNING, job.c.downstream_id.is_(None)),
+            ),
+        ),
+    ),
+    (Rule.VERDICT_WITHOUT_BELL, and_(~job.c.folded, ~_told)),
+    (Rule.BELL_WITHOUT_VERDICT, and_(job.c.folded, _told)),
+    (
+        Rule.LOG_OPEN,
+        and_(
+            job.c.status.in_(sorted(COMPLETE)),
+            exists().where(trace.c.job_id == job.c.id, ~trace.c.frozen, trace.c.size > 0),
+        ),
+    ),
+)
+"""Rules about single jobs: those for which the condition is true break it."""
+
+
+async def broken(
+    connection: AsyncConnection,
+    now: datetime,
+    limits: Limits = Limits(),
+    *,
+    pipeline_id: int | None = None,
+    at_rest: bool = False,
+) -> list[Broken]:
+    """Every rule that does not hold. `at_rest` says that nothing is on its way: then no verdict may wait either.
+
+    A verdict may wait all the same while another job of its pipeline is open: it is folded with that one's.
+    """
+    found = [*await _statuses(connection, pipeline_id, at_rest=at_rest)]
+    for rule, condition in _JOBS:
+        rows = await connection.execute(_of(select(*_OF_JOB).where(condition), job.c.pipeline_id, pipeline_id))
+        found += [Broken(rule, row.pipeline_id, str(row.id), row.status) for row in rows.all()]
+    found += await _unfolded(connection, now, limits, pipeline_id, at_rest=at_rest)
+    found += await _old_rows(connection, now, limits, pipeline_id)
+    found += await _attempts(connection, pipeline_id)
+    found += await _waiters(connection, pipeline_id)
+    return sorted(found)
+
+
+def _of(statement: Select[Any], column: ColumnElement[Any], pipeline_id: int | None) -> Select[Any]:
+    return statement if pipeline_id is None else statement.where(column == pipeline_id)
+
+
+async def _statuses(connection: AsyncConnection, pipeline_id: int | None, *, at_rest: bool) -> Sequence[Broken]:
+    """Stages and pipelines whose status is not what their jobs fold into.
+
+    A verdict that is on its way may count as what it is or as running; at rest it counts as what it is.
+    """
+    counted = (
+        select(job.c.pipeline_id, job.c.stage_position, job.c.status, job.c.allow_failure, job.c.folded)
+        .where(COUNTS)
+        .distinct()
+    )
+    kinds: defaultdict[int, list[Record]] = defaultdict(list)
+    for row in (await connection.execute(_of(counted, job.c.pipeline_id, pipeline_id))).all():
+        kinds[row.pipeline_id].append(row)
+    stages = select(stage.c.pipeline_id, stage.c.position, stage.c.name, stage.c.status)
+    found: list[Broken] = []
+    for row in (await connection.execute(_of(stages, stage.c.pipeline_id, pipeline_id))).all():
+        folded = _fold([one for one in kinds[row.pipeline_id] if one.stage_position == row.position], at_rest=at_rest)
+        if not {Status.CREATED, row.status} & folded:
+            found.append(Broken(Rule.STAGE_STATUS, row.pipeline_id, row.name, _not(row.status, folded)))
+    owners = select(pipeline.c.id, pipeline.c.status, pipeline.c.finished_at)
+    for row in (await connection.execute(_of(owners, pipeline.c.id, pipeline_id))).all():
+        if kinds[row.id]:
+            found += _of_pipeline(row, _fold(kinds[row.id], at_rest=at_rest))
+    return found
+
+
+def _fold(kinds: Sequence[Record], *, at_rest: bool) -> set[Status]:
+    """What jobs may fold into."""
+    shown = {composite((Status(one.status), one.allow_failure) for one in kinds)}
+    return shown if at_rest else shown | {composite((counts_as(one), one.allow_failure) for one in kinds)}
+
+
+def _of_pipeline(row: Record, folded: set[Status]) -> Iterator[Broken]:
+    status = Status(row.status)
+    if status not in {settled(status, one) for one in folded}:
+        yield Broken(Rule.PIPELINE_STATUS, row.id, detail=_not(status, folded))
+    if (row.finished_at is not None) != (status in COMPLETE):
+        told = "has no time at which it ended" if status in COMPLETE else "has a time at which it ended"
+        yield Broken(Rule.FINISHED_AT, row.id, detail=f"{status} and {told}")
+
+
+def _not(stored: str, folded: set[Status]) -> str:
+    return f"stored as {stored}; its jobs fold into {' or '.join(sorted(folded))}"
+
+
+async def _unfolded(
+    connection: AsyncConnection, now: datetime, limits: Limits, pipeline_id: int | None, *, at_rest: bool
+) -> Sequence[Broken]:
+    is_old = job.c.finished_at < now - timedelta(seconds=limits.unfolded)
+    is_alone = ~exists().where(_other.c.pipeline_id == job.c.pipeline_id, _IS_OPEN) if at_rest else false()
+    statement = select(*_OF_JOB).where(~job.c.folded, or_(is_old, is_alone))
+    rows = await connection.execute(_of(statement, job.c.pipeline_id, pipeline_id))
+    return [Broken(Rule.VERDICT_UNFOLDED, row.pipeline_id, str(row.id), row.status) for row in rows.all()]
+
+
+async def _old_rows(
+    connection: AsyncConnection, now: datetime, limits: Limits, pipeline_id: int | None
+) -> Sequence[Broken]:
+    old = now - timedelta(seconds=limits.outbox)
+    statement = select(outbox.c.id, outbox.c.pipeline_id, outbox.c.kind, outbox.c.attempts, outbox.c.error).where(
+        outbox.c.created_at < old, outbox.c.not_before < now
+    )
+    rows = (await connection.execute(_of(statement, outbox.c.pipeline_id, pipeline_id))).all()
+    return [
+        Broken(Rule.OUTBOX_OLD, row.pipeline_id, str(row.id), f"{row.kind}, tried {row.attempts} times, {row.error}")
+        for row in rows
+    ]
+
+
+async def _attempts(connection: AsyncConnection, pipeline_id: int | None) -> Sequence[Broken]:
+    """Jobs without a latest attempt, or with several."""
+    latest = func.count().filter(~job.c.retried)
+    statement = (
+        select(job.c.first_id, job.c.pipeline_id, latest.label("latest"))
+        .group_by(job.c.first_id, job.c.pipeline_id)
+        .having(latest != 1)
+    )
+    rows = (await connection.execute(_of(statement, job.c.pipeline_id, pipeline_id))).all()
+    return [Broken(Rule.ATTEMPTS, row.pipeline_id, str(row.first_id), f"{row.latest} latest attempts") for row in rows]
+
+
+async def _waiters(connection: AsyncConnection, pipeline_id: int | None) -> Sequence[Broken]:
+    """Jobs whose turn it is in a resource group that nobody holds."""
+    found = []
+    for group_id in await resource_groups.waited_for(connection):
+        seen = await resource_groups.situation(connection, group_id)
+        chosen = None if seen is None else choose(seen.mode, seen.is_free, seen.candidates)
+        if chosen is not None and pipeline_id in {None, chosen.pipeline_id}:
+            found.append(Broken(Rule.WAITER_WITHOUT_HOLDER, chosen.pipeline_id, str(chosen.job_id)))
+    return found
+
+
+async def live(connection: AsyncConnection, before: datetime) -> dict[int, str]:
+    """Pipelines that have not ended and whose workflow was started before a moment, with their status."""
+    to_start = exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == START)
+    statement = select(pipeline.c.id, pipeline.c.status).where(
+        pipeline.c.status.in_(sorted(LIVE)), pipeline.c.created_at < before, ~to_start
+    )
+    return {row.id: row.status for row in (await connection.execute(statement)).all()}
+
+
+_STATUSES: Final = select(pipeline.c.id, pipeline.c.status).where(
+    pipeline.c.id.in_(bindparam("b_pipelines", expanding=True))
+)
+_AT_ONCE: Final = 1_000
+"""So many ids are in one statement."""
+
+
+async def statuses(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, str]:
+    """Those of these pipelines that are there, with their status."""
+    found: dict[int, str] = {}
+    for start in range(0, len(ids), _AT_ONCE):
+        rows = await connection.execute(_STATUSES, {"b_pipelines": ids[start : start + _AT_ONCE]})
+        found |= {row.id: row.status for row in rows.all()}
+    return found
+
+
+async def newest(connection: AsyncConnection) -> datetime | None:
+    """When a pipeline was last written; None while there is none."""
+    moment: datetime | None = (await connection.execute(select(func.max(pipeline.c.updated_at)))).scalar()
+    return moment

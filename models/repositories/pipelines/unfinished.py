@@ -1,0 +1,67 @@
+"""What the reconciler compares with Temporal: pipelines that have not ended, and outcomes that nobody has folded."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import bindparam, exists, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.status import LIVE
+from models.columns import Moment, table_of
+from models.pipelines import Outbox, Pipeline
+from models.repositories.pipelines.outbox import OUTCOME, START
+
+PAGE: Final = 1_000
+"""So many pipelines are read at once."""
+
+pipeline = table_of(Pipeline)
+outbox = table_of(Outbox)
+
+_PAGE: Final = (
+    select(pipeline.c.id)
+    .where(
+        pipeline.c.status.in_(sorted(LIVE)),
+        pipeline.c.created_at < bindparam("b_before", type_=Moment()),
+        pipeline.c.id > bindparam("b_after"),
+        ~exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == START),
+    )
+    .order_by(pipeline.c.id)
+    .limit(PAGE)
+)
+_UNFOLDED: Final = (
+    select(outbox.c.pipeline_id, func.max(outbox.c.id).label("newest"))
+    .where(outbox.c.kind == OUTCOME, outbox.c.sent_at < bindparam("b_before", type_=Moment()))
+    .group_by(outbox.c.pipeline_id)
+)
+
+
+async def page(connection: AsyncConnection, before: datetime, after: int = 0) -> Sequence[int]:
+    """Pipelines that have not ended and whose workflow was started before `before`: the first `PAGE` after an id.
+
+    One whose start is still in the outbox is not among them: it needs nobody else to start it.
+    """
+    rows = await connection.execute(_PAGE, {"b_before": before, "b_after": after})
+    found: Sequence[int] = rows.scalars().all()
+    return found
+
+
+async def all_after(connection: AsyncConnection, after: int) -> Sequence[int]:
+    """Every pipeline that has something left to do: the first `PAGE` after an id.
+
+    Also one whose start is still in the outbox, and one that is complete but for an outcome that nobody has folded.
+    """
+    unfolded_outcome = exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == OUTCOME)
+    statement = select(pipeline.c.id).where(pipeline.c.status.in_(sorted(LIVE)) | unfolded_outcome)
+    page_of = statement.where(pipeline.c.id > after).order_by(pipeline.c.id).limit(PAGE)
+    found: Sequence[int] = (await connection.execute(page_of)).scalars().all()
+    return found
+
+
+async def unfolded(connection: AsyncConnection, before: datetime) -> dict[int, int]:
+    """Pipelines with an outcome that Temporal took before `before` and that no decision has recorded.
+
+    The value is the id of the newest such outbox row: a higher one later means that there is another outcome.
+    """
+    rows = await connection.execute(_UNFOLDED, {"b_before": before})
+    return {row.pipeline_id: row.newest for row in rows}

@@ -1,0 +1,1 @@
+"""Projects and what belongs to them."""

@@ -1,0 +1,101 @@
+"""Milestones of projects and groups."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.errors import NotFound, Refused
+from models.columns import Record, padded, table_of
+from models.labels import Milestone
+from models.merge_requests import MergeRequest
+from models.repositories.namespaces.owners import Owner, lock
+
+milestone = table_of(Milestone)
+merge_request = table_of(MergeRequest)
+
+
+def listed(
+    owner: Owner,
+    state: str = "",
+    iids: Collection[int] = (),
+    title: str = "",
+    search: str = "",
+    *,
+    ancestors: bool = False,
+) -> Select[Any]:
+    """Statement for milestones; empty words do not narrow."""
+    statement = select(milestone).where(owner.seen(milestone, ancestors=ancestors))
+    if state:
+        statement = statement.where(milestone.c.state == state)
+    if iids:
+        statement = statement.where(milestone.c.iid.in_(padded(iids)))
+    if title:
+        statement = statement.where(milestone.c.title == title)
+    if search:
+        statement = statement.where(milestone.c.title.icontains(search, autoescape=True))
+    return statement.order_by(milestone.c.id.desc())
+
+
+def found(projects: Any, text: str, groups: Collection[int] = ()) -> Select[Any]:
+    """Statement for the milestones of these projects, and of these groups, that say a text."""
+    place = milestone.c.project_id.in_(projects) | milestone.c.namespace_id.in_(padded(groups) if groups else [])
+    says = (column.icontains(text, autoescape=True) for column in (milestone.c.title, milestone.c.description))
+    return select(milestone).where(place, or_(*says)).order_by(milestone.c.id.desc())
+
+
+async def find(connection: AsyncConnection, owner: Owner, key: int, *, ancestors: bool = False) -> Record:
+    """One by its id. Raises `NotFound`."""
+    statement = select(milestone).where(owner.seen(milestone, ancestors=ancestors), milestone.c.id == key)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise NotFound("404 Milestone Not Found")
+    return row
+
+
+async def by_id(connection: AsyncConnection, ids: Collection[int | None]) -> Mapping[int, Record]:
+    """Milestones by id; what is not there is left out."""
+    wanted = {key for key in ids if key is not None}
+    if not wanted:
+        return {}
+    rows = (await connection.execute(select(milestone).where(milestone.c.id.in_(padded(wanted))))).all()
+    return {row.id: row for row in rows}
+
+
+async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> Record:
+    """Add a milestone; its row. Raises `Refused` for a title that is there."""
+    await lock(connection, owner)
+    await _require_free(connection, owner, values["title"])
+    last = (await connection.execute(select(func.max(milestone.c.iid)).where(owner.own(milestone)))).scalar()
+    numbered = {**owner.columns, **values, "iid": (last or 0) + 1, "state": "active"}
+    statement = insert(milestone).values(created_at=now, updated_at=now, **numbered)
+    return (await connection.execute(statement.returning(milestone))).one()
+
+
+async def _require_free(connection: AsyncConnection, owner: Owner, title: str) -> None:
+    if (await connection.execute(listed(owner, title=title, ancestors=True))).first() is not None:
+        raise Refused("Title already being used for another group or project milestone.")
+
+
+async def change(connection: AsyncConnection, owner: Owner, row: Record, now: datetime, **values: Any) -> Record:
+    """Write columns of a milestone; its row. Raises `Refused` for a title that is there."""
+    if values.get("title", row.title) != row.title:
+        await _require_free(connection, owner, values["title"])
+    statement = update(milestone).where(milestone.c.id == row.id).values(updated_at=now, **values)
+    return (await connection.execute(statement.returning(milestone))).one()
+
+
+async def remove(connection: AsyncConnection, row: Record) -> None:
+    """Remove a milestone, from merge requests too."""
+    with_it = update(merge_request).where(merge_request.c.milestone_id == row.id)
+    await connection.execute(with_it.values(milestone_id=None))
+    await connection.execute(delete(milestone).where(milestone.c.id == row.id))
+
+
+def merge_requests(row: Record, projects: Any) -> Select[Any]:
+    """Statement for the merge requests of these projects that are planned for a milestone, the newest first."""
+    mine = (merge_request.c.milestone_id == row.id) & merge_request.c.project_id.in_(projects)
+    statement = select(merge_request).where(mine)
+    return statement.order_by(merge_request.c.id.desc())

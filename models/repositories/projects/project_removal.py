@@ -1,0 +1,75 @@
+"""Removing a project with every row that belongs to it, found by the foreign keys of all tables.
+
+One whose pipelines have not ended is marked: nobody finds it any more, its pipelines are asked to cancel, and whoever
+looks again removes it once they have ended.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.status import COMPLETE
+from models.columns import Record, table_of
+from models.pipelines import Pipeline
+from models.repositories import row_removal
+from models.repositories.artifacts import job_objects
+from models.repositories.pipelines import outbox
+from models.repositories.pipelines.job_rows import job
+from models.repositories.projects import secure_files
+from models.tables import Project
+
+project = table_of(Project)
+pipeline = table_of(Pipeline)
+
+_CANCEL: Final = {"name": "cancel_pipeline", "reason": "canceled because its project is being removed"}
+
+
+async def mark(connection: AsyncConnection, which: ColumnElement[bool], now: datetime) -> list[int]:
+    """From now on these projects are not found any more; their ids."""
+    rule = which & project.c.removal_asked_at.is_(None)
+    statement = update(project).where(rule).values(removal_asked_at=now).returning(project.c.id)
+    return sorted((await connection.execute(statement)).scalars())
+
+
+async def marked(connection: AsyncConnection) -> Sequence[Record]:
+    """`id` and `full_path` of the projects that are being removed, the oldest first."""
+    statement = select(project.c.id, project.c.full_path).where(project.c.removal_asked_at.is_not(None))
+    return (await connection.execute(statement.order_by(project.c.id))).all()
+
+
+async def unfinished(connection: AsyncConnection, project_id: int) -> list[int]:
+    """The pipelines of a project that have not ended."""
+    rule = (pipeline.c.project_id == project_id) & pipeline.c.status.not_in(sorted(COMPLETE))
+    return list((await connection.execute(select(pipeline.c.id).where(rule).order_by(pipeline.c.id))).scalars())
+
+
+async def cancel(connection: AsyncConnection, pipeline_ids: Collection[int], now: datetime) -> None:
+    """Ask pipelines to cancel. To ask again changes nothing."""
+    for pipeline_id in pipeline_ids:
+        command = {**_CANCEL, "key": f"removal-{uuid4()}"}
+        await outbox.put(connection, outbox.COMMAND, pipeline_id, now, payload=command)
+
+
+async def remove_ended(connection: AsyncConnection, project_id: int) -> bool:
+    """Remove a project if its pipelines have ended; whether it is gone."""
+    # In the order in which everybody locks: jobs first. With the project's row no pipeline is made meanwhile.
+    await connection.execute(
+        select(job.c.id).where(job.c.project_id == project_id).order_by(job.c.id).with_for_update()
+    )
+    await connection.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
+    if await unfinished(connection, project_id):
+        return False
+    await remove(connection, project_id)
+    return True
+
+
+async def remove(connection: AsyncConnection, project_id: int) -> None:
+    """Remove the rows; objects of the store are noted as doomed. What others refer to is forgotten there."""
+    await job_objects.doom(connection, job.c.project_id == project_id)
+    await secure_files.doom(connection, project_id)
+    rules = row_removal.rules_of(project, project.c.id == project_id, "project_id", project_id)
+    await row_removal.remove(connection, rules, "project_id")

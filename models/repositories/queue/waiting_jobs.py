@@ -1,0 +1,117 @@
+"""Jobs that wait for a runner: which of them no runner can take, and why; read for many at once.
+
+Jobs are grouped by what they ask for, and each group is held against all runners: never one query for each job.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import bindparam, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.matching import Candidate
+from domain.status import Status
+from domain.stuck import why_stuck
+from models.columns import Record, table_of
+from models.pipelines import Lease, QueueEntry
+from models.repositories import database_time
+from models.repositories.pipelines.job_rows import job
+from models.repositories.queue import demands
+from models.repositories.queue.candidates import candidate, linked_projects
+from models.tables import Runner
+from settings import TimeLimits
+
+queue = table_of(QueueEntry)
+lease = table_of(Lease)
+runner = table_of(Runner)
+
+_RUNNERS: Final = select(
+    runner.c.id,
+    runner.c.runner_type,
+    runner.c.organisation_id,
+    runner.c.namespace_id,
+    runner.c.tags,
+    runner.c.run_untagged,
+    runner.c.ref_protected,
+    runner.c.as_server,
+    runner.c.paused,
+    runner.c.contacted_at,
+)
+_HOLDERS: Final = select(job.c.runner_id).join(lease, lease.c.job_id == job.c.id).distinct()
+_OLD: Final = (
+    select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
+    .join(queue, queue.c.job_id == job.c.id)
+    .where(queue.c.since < bindparam("b_before"))
+    .order_by(queue.c.since, job.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """A job that has waited for too long; only this hand-out of it may be ended. `reason` is empty if a runner fits."""
+
+    job_id: int
+    hand_out: int
+    reason: str
+
+
+async def reasons(
+    connection: AsyncConnection, rows: Sequence[Record], now: datetime, online: float
+) -> Mapping[int, str]:
+    """Job id to the reason why no runner can take it, for those of these job rows that are pending and stuck.
+
+    `online` is how many seconds a runner may be silent. Bridges run on the server and are never stuck.
+    """
+    waiting = [row for row in rows if row.status == Status.PENDING and not row.bridge]
+    if not waiting:
+        return {}
+    why = await _explained(connection, (row.demand_id for row in waiting), now, online)
+    return {row.id: why[row.demand_id] for row in waiting if why[row.demand_id]}
+
+
+async def overdue(connection: AsyncConnection, times: TimeLimits) -> list[Overdue]:
+    """Jobs that have been pending for too long by the database's clock: without a fitting runner, or at all.
+
+    The one that has waited longest comes first.
+    """
+    now = await database_time.moment(connection)
+    hopeless, anyway = (now.timestamp() - limit for limit in (times.pending_unmatched, times.pending_limit))
+    rows = (await connection.execute(_OLD, {"b_before": max(hopeless, anyway)})).all()
+    if not rows:
+        return []
+    why = await _explained(connection, (row.demand_id for row in rows), now, times.runner_online)
+    found = [Overdue(row.id, row.hand_out, why[row.demand_id]) for row in rows]
+    return [
+        one for one, row in zip(found, rows, strict=True) if row.since < anyway or (one.reason and row.since < hopeless)
+    ]
+
+
+async def count(connection: AsyncConnection) -> int:
+    """How many jobs wait for a runner."""
+    return int((await connection.execute(select(func.count()).select_from(queue))).scalar_one())
+
+
+async def candidates(connection: AsyncConnection, now: datetime, online: float) -> list[Candidate]:
+    """Every registered runner. One that holds a job is online, however long ago it asked for another."""
+    holders = set((await connection.execute(_HOLDERS)).scalars())
+    since = now - timedelta(seconds=online)
+    projects = await linked_projects(connection)
+    return [
+        candidate(
+            row,
+            projects.get(row.id, ()),
+            online=row.id in holders or (row.contacted_at is not None and row.contacted_at >= since),
+        )
+        for row in (await connection.execute(_RUNNERS)).all()
+    ]
+
+
+async def _explained(
+    connection: AsyncConnection, demand_ids: Iterable[int], now: datetime, online: float
+) -> dict[int, str]:
+    """Why no runner can take the jobs of each demand; empty where one can."""
+    found = await demands.read(connection, set(demand_ids))
+    runners = await candidates(connection, now, online)
+    return {demand_id: why_stuck(demand, runners) for demand_id, demand in found.items()}

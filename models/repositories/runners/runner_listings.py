@@ -1,0 +1,187 @@
+"""Lists of runners, narrowed as GitLab's API does, and what is shown beside each of them."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, literal, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.matching import RunnerType
+from domain.runner_info import LEGACY_SYSTEM_ID
+from domain.runner_status import ONLINE_FOR, STALE_AFTER, Connection
+from models.columns import Record, table_of
+from models.pipelines import Lease
+from models.repositories.accounts import members
+from models.repositories.namespaces.namespaces import namespace
+from models.repositories.pipelines import jobs
+from models.repositories.projects.projects import Viewer, visible
+from models.repositories.runners.runners import job, manager, project, runner, runner_project
+
+lease = table_of(Lease)
+
+_LISTED: Final = select(runner).order_by(runner.c.id.desc())
+_group: Final = func.coalesce(runner.c.namespace_id, runner.c.organisation_id)
+"""The group of a group runner."""
+_BUSY: Final = exists().where(job.c.runner_id == runner.c.id, lease.c.job_id == job.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerFilter:
+    """Which runners of a list; empty fields do not narrow. Those with all of `tags`; `search` is in the description."""
+
+    runner_type: str = ""
+    status: str = ""
+    paused: bool | None = None
+    tags: tuple[str, ...] = ()
+    version_prefix: str = ""
+    search: str = ""
+    organisation_id: int | None = None
+
+
+def everything() -> Select[Any]:
+    """Statement for all runners, newest first, as the others here."""
+    return _LISTED
+
+
+def of_person(user_id: int, level: int) -> Select[Any]:
+    """Statement for the group and project runners that work for projects in which a person has `level`."""
+    held = members.project_ids(user_id, level)
+    linked = select(runner_project.c.runner_id).where(runner_project.c.project_id.in_(held))
+    trails = select(namespace.c.trail).join(project, project.c.namespace_id == namespace.c.id)
+    own = select(namespace.c.trail).where(namespace.c.id.in_(members.namespace_ids(user_id, level)))
+    near = trails.where(project.c.id.in_(held)).union(own).subquery("near")
+    of_group = and_(runner.c.runner_type == RunnerType.GROUP, exists().where(_on_the_way(near.c.trail)))
+    return _LISTED.where(or_(of_group, runner.c.id.in_(linked)))
+
+
+def of_project(row: Record) -> Select[Any]:
+    """Statement for the runners that may take jobs of a project, as it is now."""
+    linked = select(runner_project.c.runner_id).where(runner_project.c.project_id == row.id)
+    rules: list[ColumnElement[bool]] = [runner.c.id.in_(linked)]
+    if row.group_runners_enabled:
+        above = select(namespace.c.trail).where(namespace.c.id == row.namespace_id).scalar_subquery()
+        rules.append(_group_runners(above))
+    if row.shared_runners_enabled:
+        rules.append(runner.c.runner_type == RunnerType.INSTANCE)
+    return _LISTED.where(or_(*rules))
+
+
+def of_group(row: Record) -> Select[Any]:
+    """Statement for the runners that may take jobs of a group: its own, of groups above it, and of the instance."""
+    above = literal(row.trail)
+    return _LISTED.where(or_(_group_runners(above), runner.c.runner_type == RunnerType.INSTANCE))
+
+
+def _group_runners(trail: ColumnElement[str]) -> ColumnElement[bool]:
+    """The runners of the groups of a trail."""
+    return and_(runner.c.runner_type == RunnerType.GROUP, _on_the_way(trail))
+
+
+def _on_the_way(trail: ColumnElement[str]) -> ColumnElement[bool]:
+    return trail.like(literal("%/") + cast(_group, String) + literal("/%"))
+
+
+def narrowed(statement: Select[Any], wanted: RunnerFilter, dialect: str, now: datetime) -> Select[Any]:
+    """The same list, less what the filter leaves out; `now` is the database's clock."""
+    if wanted.runner_type:
+        statement = statement.where(runner.c.runner_type == wanted.runner_type)
+    if wanted.status:
+        statement = statement.where(_STATUS[Connection(wanted.status)](now))
+    if wanted.paused is not None:
+        statement = statement.where(runner.c.paused == wanted.paused)
+    if wanted.version_prefix:
+        version = manager.c.info["version"].as_string()
+        known = and_(manager.c.runner_id == runner.c.id, version.startswith(wanted.version_prefix, autoescape=True))
+        statement = statement.where(exists().where(known))
+    if wanted.search:
+        found = func.lower(runner.c.description).contains(wanted.search.lower(), autoescape=True)
+        statement = statement.where(found)
+    if wanted.organisation_id is not None:
+        statement = statement.where(runner.c.organisation_id == wanted.organisation_id)
+    return statement.where(*(_has_tag(tag, dialect) for tag in wanted.tags))
+
+
+def _has_tag(tag: str, dialect: str) -> ColumnElement[bool]:
+    if dialect == "sqlite":
+        tags = func.json_each(runner.c.tags).table_valued("value")
+    else:
+        tags = func.jsonb_array_elements_text(runner.c.tags).table_valued("value", name="tag").render_derived()
+    return exists(select(tags.c.value).where(tags.c.value == tag).correlate(runner))
+
+
+def _online(now: datetime) -> ColumnElement[bool]:
+    return or_(runner.c.contacted_at >= now - ONLINE_FOR, _BUSY)
+
+
+def _fresh(now: datetime) -> ColumnElement[bool]:
+    return func.coalesce(runner.c.contacted_at, runner.c.created_at) >= now - STALE_AFTER
+
+
+_STATUS: Final[Mapping[Connection, Callable[[datetime], ColumnElement[bool]]]] = {
+    Connection.ONLINE: _online,
+    Connection.OFFLINE: lambda now: and_(~_online(now), _fresh(now), runner.c.contacted_at.is_not(None)),
+    Connection.STALE: lambda now: and_(~_BUSY, ~_fresh(now)),
+    Connection.NEVER_CONTACTED: lambda now: and_(~_BUSY, _fresh(now), runner.c.contacted_at.is_(None)),
+}
+"""`domain.runner_status.connection_of` as a question to the database."""
+
+
+async def busy(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[int]:
+    """Those of the runners that hold a job."""
+    return frozenset(runner_id for runner_id, _ in await busy_processes(connection, runner_ids))
+
+
+async def busy_processes(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[tuple[int, str]]:
+    """The processes of these runners that hold a job: runner and system id."""
+    wanted = list(runner_ids)
+    if not wanted:
+        return frozenset()
+    statement = select(job.c.runner_id, job.c.system_id).join(lease, lease.c.job_id == job.c.id)
+    rows = await connection.execute(statement.where(job.c.runner_id.in_(wanted)).distinct())
+    return frozenset((row.runner_id, row.system_id or LEGACY_SYSTEM_ID) for row in rows)
+
+
+async def busy_managers(connection: AsyncConnection, runner_id: int) -> frozenset[str]:
+    """System ids of the processes of a runner that hold a job."""
+    statement = select(job.c.system_id).join(lease, lease.c.job_id == job.c.id)
+    return frozenset((await connection.execute(statement.where(job.c.runner_id == runner_id).distinct())).scalars())
+
+
+async def managers(
+    connection: AsyncConnection, processes: Collection[tuple[int, str]]
+) -> dict[tuple[int, str], Record]:
+    """What processes said of themselves, by runner and system id; one that was silent for long has left nothing."""
+    if not processes:
+        return {}
+    runner_ids, system_ids = ({process[place] for process in processes} for place in (0, 1))
+    statement = select(manager).where(manager.c.runner_id.in_(runner_ids), manager.c.system_id.in_(system_ids))
+    return {(row.runner_id, row.system_id): row for row in (await connection.execute(statement)).all()}
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs of a runner; empty fields do not narrow.
+
+    `reader` narrows to open projects, and those in which this person has `level`.
+    """
+
+    status: str = ""
+    system_id: str = ""
+    reader: Viewer | None = None
+    level: int = 0
+    ascending: bool = False
+
+
+def jobs_of(runner_id: int, wanted: JobFilter) -> Select[Any]:
+    """Statement for the jobs that a runner holds or held, newest first."""
+    statement = select(*jobs.LISTED).where(job.c.runner_id == runner_id)
+    statement = statement.order_by(job.c.id.asc() if wanted.ascending else job.c.id.desc())
+    if wanted.status:
+        statement = statement.where(job.c.status == wanted.status)
+    if wanted.system_id:
+        statement = statement.where(job.c.system_id == wanted.system_id)
+    if wanted.reader is None:
+        return statement
+    return statement.where(job.c.project_id.in_(select(project.c.id).where(visible(wanted.reader, wanted.level))))
