@@ -1,6 +1,7 @@
 """Deployments: made when a job that deploys is first enqueued; from then on the job's row says how it goes.
 
-Those that no job made (`reported_deployments`) say it themselves; whoever reads status and times here gets those of both kinds.
+Those that no job made (`reported_deployments`) say it themselves; whoever reads status and times here
+gets those of both kinds.
 
 Reference: CI YAML, section 14.
 """
