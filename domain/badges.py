@@ -66,7 +66,7 @@ def rendered(address: str, facts: BadgeFacts | None) -> str:
     def meaning(match: re.Match[str]) -> str:
         known = _MEANINGS.get(match[1])
         value = None if known is None else known(facts)
-        return match[0] if value is None else quote(value, safe="/")
+        return match[0] if value is None else quote(value, safe="/:")
 
     return _PLACEHOLDER.sub(meaning, address)
 

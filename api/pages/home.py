@@ -26,11 +26,11 @@ router = APIRouter()
 Number = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
-async def draw(services: Services, caller: Caller, number: int) -> Fragment:
-    """The list."""
+async def draw(services: Services, caller: Caller, number: int, within: str = "") -> Fragment:
+    """The list; `within` is the trail of a group, for what is in it only."""
     async with services.database.read() as connection:
         viewer = viewer_of(caller)
-        found = await slice_of(connection, projects(ProjectFilter(viewer)), number, PER_PAGE)
+        found = await slice_of(connection, projects(ProjectFilter(viewer, within=within)), number, PER_PAGE)
         readable = await readable_of(connection, viewer, (row.id for row in found.rows))
         newest = await newest_pipelines(connection, readable)
         warned = await jobs.warned(connection, (row.id for row in newest.values()))

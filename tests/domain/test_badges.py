@@ -17,7 +17,7 @@ FACTS = BadgeFacts("top/team/app", 'My "App"', "app", 7, "a#b", "ci.example.com:
         ("project_id", "7"),
         ("project_namespace", "top/team"),
         ("group_name", "top"),
-        ("gitlab_server", "ci.example.com%3A8443"),
+        ("gitlab_server", "ci.example.com:8443"),
         ("default_branch", "a%23b"),
         ("commit_sha", "ab" * 20),
         ("latest_tag", "%{latest_tag}"),
