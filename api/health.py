@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
-from sqlalchemy import text
 
 from api.deps import ServicesDep
+from models.repositories import database_time
 
 router = APIRouter(prefix="/-")
 
@@ -19,7 +19,7 @@ async def liveness() -> JSONResponse:
 async def health(services: ServicesDep) -> JSONResponse:
     """The process answers and reaches its database; Temporal may be away."""
     async with services.database.read() as connection:
-        await connection.execute(text("SELECT 1"))
+        await database_time.moment(connection)
     return JSONResponse({"status": "ok", "temporal": services.temporal.connected is not None})
 
 
@@ -27,6 +27,6 @@ async def health(services: ServicesDep) -> JSONResponse:
 async def ready(services: ServicesDep) -> JSONResponse:
     """Everything that a pipeline needs is there."""
     async with services.database.read() as connection:
-        await connection.execute(text("SELECT 1"))
+        await database_time.moment(connection)
     services.temporal.pipelines  # noqa: B018  # raises while Temporal is away
     return JSONResponse({"status": "ready"})

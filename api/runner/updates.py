@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fastapi import Request, Response
-from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.runner.body import json_limit, json_object, number, text
@@ -24,7 +23,6 @@ from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic, trace_topic
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
-from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import held_jobs
 
 _FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
@@ -156,7 +154,7 @@ async def _record(
     connection: AsyncConnection, row: Record, report: Report, services: Services, *, log_incomplete: bool
 ) -> None:
     if log_incomplete:
-        await connection.execute(update(job).where(job.c.id == row.id).values(log_incomplete=True))
+        await verdicts.note_incomplete_log(connection, row.id)
     await verdicts.end_jobs(
         connection,
         [row.id],

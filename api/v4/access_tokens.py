@@ -166,7 +166,7 @@ async def _token(services: Services, caller: Caller, reference: str) -> Record:
     wanted = TokenFilter(None if caller.is_admin else caller.user_id)
     async with services.database.read() as connection:
         if reference == "self":  # also that of a project's or group's bot
-            row = (await connection.execute(access_tokens.listed_by_id(token_id))).first()
+            row = await access_tokens.by_id(connection, token_id)
             if row is None:
                 raise NotFound("404 Not found")
             return row
@@ -221,7 +221,7 @@ async def _rotated(
         key = await access_tokens.replace(connection, row, digest(plain), now, expires_on=ends)
         happened = Happened("token_rotated", {"name": row.name})
         await record(connection, caller, Entity("user", row.user_id, ""), happened, now)
-        fresh = (await connection.execute(access_tokens.listed_by_id(key))).one()
+        fresh = await access_tokens.by_id(connection, key)
     return shown(fresh, plain=plain, level=level)
 
 

@@ -16,16 +16,15 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.planning_access import PlanningAccess, planning_of_group, planning_of_project
 from application.access import viewer_of
-from auth.permissions import REPORTER, Action, GroupAction
+from auth.permissions import Action, GroupAction
 from domain.badges import BadgeFacts, checked_address, names_in, rendered
 from domain.errors import Forbidden, Invalid, NotFound
 from git.ref_listing import list_refs
 from models.columns import Record
 from models.repositories.namespaces.owners import Owner
-from models.repositories.paging import slice_of
-from models.repositories.projects import badges, projects
-from models.repositories.projects.listings import ProjectFilter
-from models.repositories.projects.listings import projects as listed_projects
+from models.repositories.paging import first_of, slice_of
+from models.repositories.projects import badges
+from models.repositories.projects.listings import readable
 
 _FROM_GIT: Final = frozenset({"commit_sha", "latest_tag"})
 _Name = Annotated[str | None, Field(default=None, max_length=255)]
@@ -60,11 +59,8 @@ async def _project_of(services: Services, planning: PlanningAccess) -> Record | 
     """The project that placeholders are about: for a group the oldest in it whose code the caller may read."""
     if planning.owner.project_id is not None:
         return planning.row
-    viewer = viewer_of(planning.caller)
-    statement = listed_projects(ProjectFilter(viewer, within=planning.row.trail)).order_by(None)
-    statement = statement.where(projects.visible(viewer, REPORTER)).order_by(projects.project.c.id)
     async with services.database.read() as connection:
-        return (await connection.execute(statement.limit(1))).first()
+        return await first_of(connection, readable(viewer_of(planning.caller), planning.row.trail))
 
 
 async def _facts(services: Services, planning: PlanningAccess, addresses: Sequence[str]) -> BadgeFacts | None:

@@ -19,7 +19,7 @@ from domain.errors import NotFound
 from domain.ref_names import short_name
 from git.ref_listing import refs_with
 from models.columns import Record
-from models.repositories.paging import slice_of
+from models.repositories.paging import first_of, slice_of
 from models.repositories.pipelines import commit_statuses, jobs, pipelines
 from models.repositories.pipelines.commit_statuses import JOB, Report, StatusFilter
 from models.repositories.projects import relations
@@ -89,7 +89,7 @@ async def _place(
         if row.sha != sha or (short and row.ref != short):
             raise NotFound("404 Pipeline for pipeline_id, sha and ref Not Found")
         return row.ref, row.id
-    newest = (await connection.execute(statement.limit(1))).first()
+    newest = await first_of(connection, statement)
     if newest is not None:
         return newest.ref, newest.id
     names = [short] if short else await refs_with(repository.git, sha, "refs/heads")

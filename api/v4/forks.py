@@ -95,6 +95,5 @@ async def fork_project(
 @router.get("/forks")
 async def list_forks(project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = "") -> JSONResponse:
     """The forks of a project that the caller may see, newest first."""
-    wanted = ProjectFilter(viewer_of(project.caller), search=search)
-    statement = listed(wanted).where(projects.project.c.forked_from_id == project.row.id)
-    return await project_page(services, project.caller, statement, paging)
+    wanted = ProjectFilter(viewer_of(project.caller), search=search, forked_from=project.row.id)
+    return await project_page(services, project.caller, listed(wanted), paging)

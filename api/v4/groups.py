@@ -26,7 +26,7 @@ from domain.path_names import checked_path, checked_top_path, path_from
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
-from models.repositories.paging import slice_of
+from models.repositories.paging import first_of, slice_of
 from models.repositories.projects.listings import NamespaceFilter, ProjectFilter
 from models.repositories.projects.listings import namespaces as listed_namespaces
 from models.repositories.projects.listings import projects as listed
@@ -89,7 +89,7 @@ async def group_by(services: Services, caller: Caller, reference: str) -> GroupA
         level = OWNER if caller.is_admin else await members.level_in_group(connection, key, caller.user_id)
         if not level and (row is None or not is_open(caller, row.visibility)):
             visible = listed(ProjectFilter(viewer_of(caller), within=trail))
-            if (await connection.execute(visible.limit(1))).first() is None:
+            if await first_of(connection, visible) is None:
                 raise NotFound("404 Group Not Found")
     if row is None:
         raise NotFound("404 Group Not Found")

@@ -22,10 +22,9 @@ from auth.permissions import OWNER, Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound, Refused
 from models.columns import Record
 from models.repositories.accounts import accounts, members
-from models.repositories.accounts.members import user
 from models.repositories.environments import protected_environments
 from models.repositories.installation.audit import Happened
-from models.repositories.paging import slice_of
+from models.repositories.paging import every_of, slice_of
 
 router = APIRouter()
 
@@ -51,14 +50,6 @@ class MemberChange(BaseModel):
     expires_at: date | None = None
 
 
-def narrowed(statement: Select[Any], query: str) -> Select[Any]:
-    """A statement for members, narrowed to those whose user name or name has a text."""
-    if not query:
-        return statement
-    found = user.c.username.icontains(query, autoescape=True) | user.c.name.icontains(query, autoescape=True)
-    return statement.where(found)
-
-
 async def _page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
@@ -66,7 +57,7 @@ async def _page(services: Services, paging: Paging, statement: Select[Any]) -> J
 
 
 async def _one(connection: AsyncConnection, services: Services, statement: Select[Any], user_id: int) -> dict[str, Any]:
-    row = (await connection.execute(statement.where(user.c.id == user_id))).first()
+    row = await members.one(connection, statement, user_id)
     if row is None:
         raise NotFound("404 Not found")
     return shown(row, services.settings.url)
@@ -94,7 +85,7 @@ async def list_members(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a project itself with their access levels."""
-    return await _page(services, paging, narrowed(members.of_project(project.row.id), query))
+    return await _page(services, paging, members.narrowed(members.of_project(project.row.id), query))
 
 
 @router.get("/projects/{project}/members/all")
@@ -102,7 +93,7 @@ async def list_all_members(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a project and of the groups that it lies in, each once with the highest level."""
-    return await _page(services, paging, narrowed(members.all_of_project(project.row), query))
+    return await _page(services, paging, members.narrowed(members.all_of_project(project.row), query))
 
 
 @router.get("/projects/{project}/members/all/{user_id}")
@@ -129,7 +120,7 @@ async def add_member(
     statement = members.of_project(project.row.id)
     async with services.database.write() as connection:
         person = await _person(connection, new)
-        if (await connection.execute(statement.where(user.c.id == person.id))).first() is not None:
+        if await members.one(connection, statement, person.id) is not None:
             raise Refused("Member already exists")
         await members.add_to_project(connection, project.row.id, person.id, new.access_level, new.expires_at)
         await _note(connection, services, project, "member_added", person.username, new.access_level)
@@ -174,7 +165,7 @@ async def list_group_members(
     group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a group itself with their access levels."""
-    return await _page(services, paging, narrowed(members.of_group(group.row.id), query))
+    return await _page(services, paging, members.narrowed(members.of_group(group.row.id), query))
 
 
 @router.get("/groups/{group}/members/all")
@@ -182,7 +173,7 @@ async def list_all_group_members(
     group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
     """The people of a group and of those above it, each once with the highest level."""
-    return await _page(services, paging, narrowed(members.all_of_group(group.row), query))
+    return await _page(services, paging, members.narrowed(members.all_of_group(group.row), query))
 
 
 @router.get("/groups/{group}/members/{user_id}")
@@ -201,7 +192,7 @@ async def add_group_member(
     statement = members.of_group(group.row.id)
     async with services.database.write() as connection:
         person = await _person(connection, new)
-        if (await connection.execute(statement.where(user.c.id == person.id))).first() is not None:
+        if await members.one(connection, statement, person.id) is not None:
             raise Refused("Member already exists")
         await members.add_to_group(connection, group.row.id, person.id, new.access_level, new.expires_at)
         await _note(connection, services, group, "member_added", person.username, new.access_level)
@@ -242,8 +233,7 @@ async def remove_group_member(user_id: Id, group: GroupDep, services: ServicesDe
 
 async def _require_owner(connection: AsyncConnection, group: GroupAccess) -> None:
     """Raise `Forbidden` where nobody would own the group any more."""
-    owners = members.all_of_group(group.row)
-    rows = (await connection.execute(owners)).all()
+    rows = await every_of(connection, members.all_of_group(group.row))
     if not any(row.access_level >= OWNER for row in rows):
         raise Forbidden("403 Forbidden: this is the last owner of the group; make somebody else an owner first.")
 

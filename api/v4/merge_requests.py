@@ -23,7 +23,7 @@ from application.audit import record
 from application.merge_requests import changing
 from application.merge_requests.opening import NewMergeRequest, open_merge_request
 from application.merge_requests.surroundings import around
-from auth.permissions import REPORTER, Action, Caller
+from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from domain.merge_requests import MOST_DESCRIPTION, MOST_TITLE, State, changed_labels, squashes, with_draft
@@ -31,9 +31,8 @@ from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.paging import slice_of
-from models.repositories.projects import projects, relations
-from models.repositories.projects.listings import ProjectFilter
-from models.repositories.projects.listings import projects as listed_projects
+from models.repositories.projects import relations
+from models.repositories.projects.listings import readable_ids
 
 router = APIRouter()
 
@@ -188,9 +187,7 @@ def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
 
 def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
     """Projects whose code the caller may read: for guests of private ones their merge requests are not there."""
-    viewer = viewer_of(caller)
-    statement = listed_projects(ProjectFilter(viewer, within=within)).order_by(None)
-    return statement.with_only_columns(projects.project.c.id).where(projects.visible(viewer, REPORTER))
+    return readable_ids(viewer_of(caller), within)
 
 
 async def request_page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:

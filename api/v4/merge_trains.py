@@ -28,7 +28,7 @@ from models.columns import Record
 from models.notifications import MERGES, OUTBOX
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests, trains
-from models.repositories.paging import slice_of
+from models.repositories.paging import every_of, slice_of
 from models.repositories.pipelines.pipelines import by_ids
 from models.repositories.projects import relations
 
@@ -153,7 +153,7 @@ async def _put_on(services: Services, found: MergeRequestAccess, options: dict[s
 async def _train(services: Services, found: MergeRequestAccess) -> list[dict[str, Any]]:
     wanted = trains.listed(found.project.row.id, branch=found.row.target_branch, scope="active", ascending=True)
     async with services.database.read() as connection:
-        cars = (await connection.execute(wanted)).all()
+        cars = await every_of(connection, wanted)
     return await _shown(services, found.project, cars)
 
 

@@ -21,13 +21,11 @@ from api.v4.representation.merge_requests import listed as shown_request
 from api.v4.representation.milestones import milestone as shown_milestone
 from api.v4.representation.milestones import web_url
 from application.access import viewer_of
-from auth.permissions import REPORTER
 from domain.errors import Invalid
 from models.columns import Record
 from models.repositories.paging import slice_of
-from models.repositories.projects import milestones, projects, relations
-from models.repositories.projects.listings import ProjectFilter
-from models.repositories.projects.listings import projects as listed_projects
+from models.repositories.projects import milestones, relations
+from models.repositories.projects.listings import readable_ids
 
 _MOST_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}
@@ -115,10 +113,7 @@ async def _change(planning: PlanningAccess, services: Services, key: int, change
 
 def _requests(planning: PlanningAccess, row: Record) -> Select[Any]:
     """Statement for the merge requests of a milestone, of projects that the caller may read."""
-    viewer = viewer_of(planning.caller)
-    readable = listed_projects(ProjectFilter(viewer)).order_by(None)
-    ids = readable.with_only_columns(projects.project.c.id).where(projects.visible(viewer, REPORTER))
-    return milestones.merge_requests(row, ids)
+    return milestones.merge_requests(row, readable_ids(viewer_of(planning.caller)))
 
 
 def routes_of(prefix: str, access: Callable[..., Awaitable[PlanningAccess]]) -> APIRouter:

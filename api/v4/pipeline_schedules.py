@@ -26,9 +26,7 @@ from auth.permissions import Action, ScheduleAction
 from domain.cron import parse
 from domain.cron_ticks import next_tick
 from domain.schedules import short_ref
-from models.columns import table_of
 from models.notifications import OUTBOX, SCHEDULES, TICKS
-from models.pipelines import Pipeline
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import schedule_ticks, schedules
@@ -176,8 +174,7 @@ async def pipelines_of_schedule(
     wanted: Annotated[PipelineFilter, Depends(filter_of)],
 ) -> JSONResponse:
     """The pipelines that a schedule has made, newest first."""
-    mine = table_of(Pipeline).c.id.in_(schedule_ticks.pipelines_of(found.row.id))
-    statement = listed(found.project.row.id, wanted).where(mine)
+    statement = schedule_ticks.made_by(found.row.id, listed(found.project.row.id, wanted))
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
     path, url = found.project.row.full_path, services.settings.url

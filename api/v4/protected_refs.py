@@ -84,9 +84,7 @@ async def list_protected_branches(
 ) -> JSONResponse:
     """The protected branches of a project."""
     project.require(Action.RUN)
-    statement = protected_refs.branches_of(project.row.id)
-    if search:
-        statement = statement.where(protected_refs.branch.c.name.icontains(search, autoescape=True))
+    statement = protected_refs.branches_of(project.row.id, search)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     return paging.answer([branch(row) for row in found.rows], found.total)

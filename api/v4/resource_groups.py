@@ -21,7 +21,7 @@ from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.resource_groups import ProcessMode
 from models.notifications import OUTBOX
-from models.repositories.paging import slice_of
+from models.repositories.paging import every_of, slice_of
 from models.repositories.pipelines import resource_groups
 
 router = APIRouter(prefix="/projects/{project}/resource_groups")
@@ -93,6 +93,6 @@ async def list_upcoming_jobs(found: GroupDep, services: ServicesDep, paging: Pag
 async def get_current_job(found: GroupDep, services: ServicesDep) -> dict[str, Any] | None:
     """The job that holds the slot; null while it is free."""
     async with services.database.read() as connection:
-        rows = (await connection.execute(resource_groups.current(found.row))).all()
+        rows = await every_of(connection, resource_groups.current(found.row))
         items = await shown_jobs(services, connection, rows, found.project.row.full_path)
     return items[0] if items else None

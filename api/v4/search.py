@@ -17,7 +17,6 @@ from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.found_contents import found_commits, found_files, found_notes
 from api.v4.groups import GroupDep
-from api.v4.members import narrowed
 from api.v4.merge_requests import readable_projects, request_page
 from api.v4.pagination import Paging, PagingDep
 from api.v4.project_documents import project_page
@@ -140,7 +139,7 @@ async def search_group(asked: AskedDep, group: GroupDep) -> JSONResponse:
     within = readable_projects(group.caller, row.trail)
     scopes: dict[str, _Find] = {
         "projects": lambda one: _projects(one, row.trail),
-        "users": lambda one: _people(one, narrowed(members.all_of_group(row), one.text)),
+        "users": lambda one: _people(one, members.narrowed(members.all_of_group(row), one.text)),
         "merge_requests": lambda one: _requests(one, within),
         "milestones": lambda one: _milestones(one, within, [row.id]),
     }
@@ -158,7 +157,7 @@ async def search_project(asked: AskedDep, project: ProjectDep) -> JSONResponse:
     only = [row.id]
     services, paging = asked.services, asked.paging
     scopes: dict[str, _Find] = {
-        "users": lambda one: _people(one, narrowed(members.all_of_project(row), one.text)),
+        "users": lambda one: _people(one, members.narrowed(members.all_of_project(row), one.text)),
         "merge_requests": lambda one: _requests(one, only),
         "milestones": lambda one: _milestones(one, only),
         "notes": lambda one: found_notes(services, project, paging, one.text),

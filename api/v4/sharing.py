@@ -20,7 +20,6 @@ from application.audit import record
 from auth.permissions import GUEST, LEVEL_NAMES, Action
 from domain.errors import Forbidden, NotFound, Refused
 from models.repositories.accounts import members
-from models.repositories.accounts.members import user
 from models.repositories.environments import protected_environments
 from models.repositories.installation.audit import Happened
 from models.repositories.namespaces import namespaces, shares
@@ -87,10 +86,9 @@ async def groups_of_project(
     skip_groups: Annotated[list[int], Query(alias="skip_groups[]")] = [],  # noqa: B006  # FastAPI copies it
 ) -> JSONResponse:
     """The groups that a project lies in, those that it is shared with only if they are wanted, by path."""
-    statement = listed(NamespaceFilter(viewer_of(project.caller), search, kind="group"))
-    statement = statement.where(
-        shares.is_group_of(project.row, shared_min_access_level if with_shared else None, without=skip_groups)
-    )
+    groups = listed(NamespaceFilter(viewer_of(project.caller), search, kind="group"))
+    least = shared_min_access_level if with_shared else None
+    statement = shares.groups_of(groups, project.row, least, without=skip_groups)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     return paging.answer([public_group(row, services.settings.url) for row in found.rows], found.total)
@@ -101,10 +99,7 @@ async def users_of_project(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
     """The people of a project, of the groups that it lies in, and of those that it is shared with."""
-    statement = members.all_of_project(project.row)
-    if search:
-        found_by = user.c.username.icontains(search, autoescape=True) | user.c.name.icontains(search, autoescape=True)
-        statement = statement.where(found_by)
+    statement = members.narrowed(members.all_of_project(project.row), search)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     return paging.answer([person(row, services.settings.url) for row in found.rows], found.total)

@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any, Final
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests.news import Cause, happening_of
@@ -23,6 +22,7 @@ from models.repositories.hooks.hooks import HookOwner
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
+from models.repositories.paging import first_of
 from models.repositories.projects import projects
 
 _MISSING: Final = {
@@ -48,7 +48,7 @@ async def sample(services: Services, project: Any, user_id: int, event: Event) -
     else:
         async with services.database.read() as connection:
             if event is Event.RELEASE:
-                row = (await connection.execute(releases.of_project(project.id).limit(1))).first()
+                row = await first_of(connection, releases.of_project(project.id))
                 found = None if row is None else releases.happening_of(row, "create")
             elif event is Event.MERGE_REQUEST:
                 found = await _merge_request(services, connection, project.id, user_id)
@@ -67,9 +67,8 @@ _MOST_LOOKED_AT: Final = 20
 
 async def sample_of_many(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
     """The same for a hook of many projects: of the newest one that has anything of the kind. Raises `Invalid`."""
-    newest = select(projects.project).where(owner.projects).order_by(projects.project.c.id.desc())
     async with services.database.read() as connection:
-        rows = (await connection.execute(newest.limit(_MOST_LOOKED_AT))).all()
+        rows = await projects.newest(connection, owner.projects, _MOST_LOOKED_AT)
     fault = Invalid("Ensure there is a project with commits.")
     for row in rows:
         try:
@@ -88,8 +87,8 @@ async def _merge_request(
     services: Services, connection: AsyncConnection, project_id: int, user_id: int
 ) -> Happening | None:
     """The newest merge request, without anything that happened to it."""
-    newest = merge_requests.listed(MergeRequestFilter(projects=[project_id])).limit(1)
-    row = (await connection.execute(newest)).first()
+    newest = merge_requests.listed(MergeRequestFilter(projects=[project_id]))
+    row = await first_of(connection, newest)
     if row is None:
         return None
     return await happening_of(connection, await around(services, connection, row), row, None, Cause(user_id))

@@ -30,7 +30,7 @@ async def remove(services: Services, project: ProjectAccess) -> None:
     now = services.clock()
     async with services.database.write() as connection:
         await record(connection, project.caller, project.entity, Happened("project_removed"), now)
-        marked = await project_removal.mark(connection, project_removal.project.c.id == project.row.id, now)
+        marked = await project_removal.mark_one(connection, project.row.id, now)
         gone = await _remove_or_cancel(services, connection, marked)
     await _forget(services, gone)
     log.info("a project is removed", project=project.row.full_path, by=project.caller.username, at_once=bool(gone))

@@ -1,4 +1,4 @@
-"""One page of a long list."""
+"""Rows of a statement: one page of a long list, the first one, or all of a few."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,3 +25,14 @@ async def slice_of(connection: AsyncConnection, statement: Select[Any], number: 
         return Slice(rows, len(rows))
     counted = select(func.count()).select_from(statement.order_by(None).subquery())
     return Slice(rows, (await connection.execute(counted)).scalar_one())
+
+
+async def first_of(connection: AsyncConnection, statement: Select[Any]) -> Record | None:
+    """The first row of an ordered statement, if there is any."""
+    return (await connection.execute(statement.limit(1))).first()
+
+
+async def every_of(connection: AsyncConnection, statement: Select[Any]) -> Sequence[Record]:
+    """All rows of a statement that gives few."""
+    rows: Sequence[Record] = (await connection.execute(statement)).all()
+    return rows

@@ -73,6 +73,7 @@ async def replace(connection: AsyncConnection, row: Record, token_hash: str, now
     return made
 
 
-def listed_by_id(token_id: int) -> Select[Any]:
-    """Statement for one token, whosoever it is."""
-    return select(token, is_good().label("active")).where(token.c.id == token_id)
+async def by_id(connection: AsyncConnection, token_id: int) -> Record | None:
+    """One token, whosoever it is, if it is there."""
+    statement = select(token, is_good().label("active")).where(token.c.id == token_id)
+    return (await connection.execute(statement)).first()

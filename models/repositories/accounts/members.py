@@ -274,3 +274,17 @@ async def remove_from_group(connection: AsyncConnection, namespace_id: int, user
     """The same for a group."""
     rule = (namespace_member.c.namespace_id == namespace_id) & (namespace_member.c.user_id == user_id)
     return bool((await connection.execute(delete(namespace_member).where(rule))).rowcount)
+
+
+def narrowed(statement: Select[Any], text: str) -> Select[Any]:
+    """A statement for members, narrowed to those whose user name or name has a text."""
+    if not text:
+        return statement
+    return statement.where(
+        user.c.username.icontains(text, autoescape=True) | user.c.name.icontains(text, autoescape=True)
+    )
+
+
+async def one(connection: AsyncConnection, statement: Select[Any], user_id: int) -> Record | None:
+    """A person among those of a statement for members."""
+    return (await connection.execute(statement.where(user.c.id == user_id))).first()

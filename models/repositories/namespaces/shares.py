@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, func, insert, literal, or_, select
+from sqlalchemy import ColumnElement, Select, String, cast, delete, func, insert, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Refused
@@ -60,8 +61,10 @@ def projects_of(namespace_id: int) -> Select[tuple[int]]:
     return select(share.c.project_id).where(share.c.namespace_id == namespace_id, lasting())
 
 
-def is_group_of(row: Record, least_shared: int | None, *, without: Collection[int] = ()) -> ColumnElement[bool]:
-    """Whether a row of `namespace` is a group that a project lies in, or is shared with at such a level.
+def groups_of(
+    groups: Select[Any], row: Record, least_shared: int | None, *, without: Collection[int] = ()
+) -> Select[Any]:
+    """A statement for groups, narrowed to those that a project lies in, or is shared with at such a level.
 
     None leaves out those that it is shared with.
     """
@@ -73,4 +76,4 @@ def is_group_of(row: Record, least_shared: int | None, *, without: Collection[in
             share.c.project_id == row.id, share.c.access_level >= least_shared, lasting()
         )
         rule = or_(rule, namespace.c.id.in_(mine))
-    return and_(rule, namespace.c.id.not_in(list(without)))
+    return groups.where(rule, namespace.c.id.not_in(list(without)))

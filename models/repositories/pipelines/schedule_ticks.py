@@ -196,9 +196,10 @@ def of_schedule(schedule_id: int) -> Select[Any]:
     return statement.order_by(tick.c.due_at.desc(), tick.c.id.desc())
 
 
-def pipelines_of(schedule_id: int) -> Select[Any]:
-    """Statement for the ids of the pipelines that a schedule has made."""
-    return select(tick.c.pipeline_id).where(tick.c.schedule_id == schedule_id, tick.c.pipeline_id.is_not(None))
+def made_by(schedule_id: int, pipelines: Select[Any]) -> Select[Any]:
+    """A statement for pipelines, narrowed to those that a schedule has made."""
+    mine = select(tick.c.pipeline_id).where(tick.c.schedule_id == schedule_id, tick.c.pipeline_id.is_not(None))
+    return pipelines.where(pipeline.c.id.in_(mine))
 
 
 async def last_pipeline(connection: AsyncConnection, schedule_id: int) -> Record | None:

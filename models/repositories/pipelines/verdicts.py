@@ -150,3 +150,8 @@ async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[
         row.id: Outcome(verdict_of(row), row.folded, row.room)
         for row in (await connection.execute(_OUTCOMES, {"b_jobs": list(job_ids)})).all()
     }
+
+
+async def note_incomplete_log(connection: AsyncConnection, job_id: int) -> None:
+    """Remember that the log of a job lacks something of what its runner had."""
+    await connection.execute(update(job).where(job.c.id == job_id).values(log_incomplete=True))

@@ -15,7 +15,7 @@ from models.pipelines import Pipeline
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace, within
-from models.repositories.projects.projects import Viewer, project, visible
+from models.repositories.projects.projects import REPORTER, Viewer, project, visible
 
 pipeline = table_of(Pipeline)
 
@@ -44,6 +44,7 @@ class ProjectFilter:
     archived: bool | None = None
     starred_by: int | None = None
     owned_by: int | None = None
+    forked_from: int | None = None
     shared_with: int | None = None
     """With what is in the group of `within` also what is shared with this one."""
 
@@ -67,9 +68,25 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
         statement = statement.where(project.c.namespace_id.in_(own))
     if wanted.starred_by is not None:
         statement = statement.where(project.c.id.in_(stars.projects_of(wanted.starred_by)))
+    if wanted.forked_from is not None:
+        statement = statement.where(project.c.forked_from_id == wanted.forked_from)
     if wanted.search:
         statement = statement.where(func.lower(project.c.full_path).contains(wanted.search.lower(), autoescape=True))
     return statement
+
+
+def readable(viewer: Viewer, within: str = "") -> Select[Any]:
+    """Statement for projects whose code somebody may read, the oldest first; `within` is the trail of a group.
+
+    To guests of private ones neither their merge requests nor their commits are there.
+    """
+    seen = projects(ProjectFilter(viewer, within=within)).where(visible(viewer, REPORTER))
+    return seen.order_by(None).order_by(project.c.id)
+
+
+def readable_ids(viewer: Viewer, within: str = "") -> Select[Any]:
+    """Statement for the ids of the same projects."""
+    return readable(viewer, within).order_by(None).with_only_columns(project.c.id)
 
 
 def _is_in(wanted: ProjectFilter) -> ColumnElement[bool]:

@@ -35,6 +35,11 @@ async def mark(connection: AsyncConnection, which: ColumnElement[bool], now: dat
     return sorted((await connection.execute(statement)).scalars())
 
 
+async def mark_one(connection: AsyncConnection, project_id: int, now: datetime) -> list[int]:
+    """The same for one project."""
+    return await mark(connection, project.c.id == project_id, now)
+
+
 async def marked(connection: AsyncConnection) -> Sequence[Record]:
     """`id` and `full_path` of the projects that are being removed, the oldest first."""
     statement = select(project.c.id, project.c.full_path).where(project.c.removal_asked_at.is_not(None))

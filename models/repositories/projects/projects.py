@@ -132,3 +132,9 @@ async def readable_of(connection: AsyncConnection, viewer: Viewer, project_ids: 
     """Those of the projects whose pipelines somebody may see: guests of a private one may not."""
     statement = select(project.c.id).where(project.c.id.in_(list(project_ids)), visible(viewer, REPORTER))
     return frozenset((await connection.execute(statement)).scalars())
+
+
+async def newest(connection: AsyncConnection, which: ColumnElement[bool], most: int) -> Sequence[Record]:
+    """So many of these projects at most, the newest first."""
+    statement = select(project).where(which).order_by(project.c.id.desc()).limit(most)
+    return (await connection.execute(statement)).all()

@@ -29,9 +29,10 @@ async def of_project(connection: AsyncConnection, project_id: int) -> Protection
     )
 
 
-def branches_of(project_id: int) -> Select[Any]:
-    """Statement for the protected branches of a project, by id."""
-    return select(branch).where(branch.c.project_id == project_id).order_by(branch.c.id)
+def branches_of(project_id: int, text: str = "") -> Select[Any]:
+    """Statement for the protected branches of a project, by id; with a text in their name, if one is given."""
+    statement = select(branch).where(branch.c.project_id == project_id).order_by(branch.c.id)
+    return statement.where(branch.c.name.icontains(text, autoescape=True)) if text else statement
 
 
 def tags_of(project_id: int) -> Select[Any]:
