@@ -1,8 +1,6 @@
 """Opening and closing the services of a process, and what happens once: keys, first user, first tokens."""
 
-import os
 import secrets
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -26,6 +24,7 @@ from auth.key_ring import Purpose, open_ring
 from auth.oidc.provider import CALLBACK, Provider
 from auth.queue_ticket import QueueTickets
 from auth.secret_token import PERSONAL, REGISTRATION, digest, plain_token
+from files import durable
 from git.repository import Repositories
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
@@ -136,15 +135,5 @@ def _credentials(settings: Settings) -> dict[str, Any]:
         "token": plain_token(PERSONAL),
         "registration_token": plain_token(REGISTRATION),
     }
-    _write_private(path, orjson.dumps(fresh, option=orjson.OPT_INDENT_2))
+    durable.replace(path, orjson.dumps(fresh, option=orjson.OPT_INDENT_2))
     return fresh
-
-
-def _write_private(path: Path, content: bytes) -> None:
-    draft = path.with_suffix(".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-    draft.rename(path)

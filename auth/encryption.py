@@ -7,7 +7,6 @@ sealed for (its `purpose`, such as the row it stands in) is authenticated with i
 import base64
 import binascii
 import hashlib
-import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from domain.errors import Invalid
+from files import durable
 from settings import Settings
 
 _FORM: Final = re.compile(r"v1\.(?P<key>[0-9a-f]{8})\.(?P<text>[A-Za-z0-9_-]+)")
@@ -105,18 +105,6 @@ def _read(text: str) -> bytes:
 
 
 def _from_file(path: Path) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_suffix(f".{os.getpid()}")
     if not path.exists():
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(new_key() + "\n")
-            file.flush()
-            os.fsync(descriptor)
-        try:
-            os.link(draft, path)  # fails where another process was quicker: its key is the one
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        durable.create(path, f"{new_key()}\n".encode())
     return path.read_text()

@@ -5,7 +5,6 @@ A key is called by its thumbprint (RFC 7638), so that nobody but the key itself 
 
 import base64
 import hashlib
-import os
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPubl
 from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
 from domain.errors import Invalid
+from files import durable
 
 PrivateKey: TypeAlias = Ed25519PrivateKey | RSAPrivateKey
 PublicKey: TypeAlias = Ed25519PublicKey | RSAPublicKey
@@ -64,22 +64,10 @@ class SigningKey:
 
     def write(self, path: Path) -> None:
         """Keep the key in a new file that only we can read; a file that is there already stays as it is."""
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         pem = self.private.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        draft = path.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(pem)
-            file.flush()
-            os.fsync(descriptor)
-        try:
-            os.link(draft, path)  # fails where another process was quicker: its key is the one
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        durable.create(path, pem)
 
 
 def read_keys(pem: str, source: str) -> tuple[SigningKey, ...]:

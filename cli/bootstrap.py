@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
+from files import durable
 from fleet.config import load_config
-from pods.run_folder import RunFolder, write_atomically
+from pods.run_folder import RunFolder
 from pods.stack import jobs_run_as, runner_config
 from settings import Settings
 
@@ -50,7 +51,7 @@ def ensure_runner(settings: Settings) -> str:
             _register(path, *_credentials(credentials), as_server=as_server)
         if warning and as_server and not jobs_run_as(settings).exists():
             return f"{warning} Until then it runs no jobs: it would not know whose it may."
-        write_atomically(jobs_run_as(settings), json.dumps({"jobs_as": settings.jobs_as, "warning": warning}))
+        durable.replace(jobs_run_as(settings), json.dumps({"jobs_as": settings.jobs_as, "warning": warning}).encode())
         return warning
 
 
@@ -106,7 +107,7 @@ def _register(path: Path, url: str, token: str, *, as_server: bool) -> None:
         token=json.dumps(runner_token),
         builds_dir=json.dumps(str(path.parent / "builds")),
     )
-    write_atomically(path, text)
+    durable.replace(path, text.encode())
 
 
 def _tell(path: Path, credentials: Path, *, as_server: bool) -> str:

@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from typing import Final
 
-from pods.run_folder import write_atomically
+from files import durable
 from pods.stack import near
 from settings import Settings
 
@@ -50,7 +50,7 @@ def pick_free(settings: Settings) -> Settings:
     for one in sockets:
         one.close()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomically(settings.home / FILE, json.dumps(ports))
+    durable.replace(settings.home / FILE, json.dumps(ports).encode())
     return with_ports(settings, ports)
 
 

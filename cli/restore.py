@@ -19,13 +19,14 @@ from cli.backup import CREDENTIALS, DATABASE_FILE, KEYS, Progress
 from cli.main import JsonOption, read_settings
 from cli.up import supervisor_runs
 from domain.errors import Invalid, Refused
+from files import durable
 from git.repository import Repositories
 from git.snapshot import set_refs, take_pack
 from models.migrate import check_known
 from models.repositories.installation.restoring import settle
 from models.restored import is_empty, open_postgres, put_sqlite, sqlite_path
 from pods import restore_marker
-from pods.run_folder import RunFolder, write_atomically
+from pods.run_folder import RunFolder
 from settings import Settings
 from storage.backup_archive import Member, members, verified_manifest
 from storage.objects import ObjectStore
@@ -185,7 +186,7 @@ class _Restore:
             raise Invalid(f"{self._file} is no backup of Perdure: {member.name} has no place.")
         path = self._settings.home / name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomically(path, member.read().decode())
+        durable.replace(path, member.read())
 
     async def _put_database(self) -> None:
         url = self._settings.database

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from domain.errors import Invalid
-from pods.run_folder import write_atomically
+from files import durable
 
 VARIABLE: Final = "PERDURE_CONFIG"
 _OTHERS: Final = 0o077
@@ -87,7 +87,7 @@ def changing(path: Path) -> Iterator[list[UserFile]]:
         held = [replace(before)]
         yield held
         if held[0] != before:
-            write_atomically(path, _text(held[0]))
+            durable.replace(path, _text(held[0]).encode())
 
 
 def is_private(path: Path) -> bool:

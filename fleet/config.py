@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from domain.errors import Invalid, NotFound, Refused
+from files import durable
 from fleet.backoff import Backoff
 
 SYSTEM_ID_FILE: Final = ".runner_system_id"
@@ -133,7 +134,7 @@ def add_runner(path: Path, entry: RunnerEntry) -> None:
         rows["tls-ca-file"] = str(entry.tls_ca_file)
     table = "".join(f"  {key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in rows.items())
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, f"{text}\n[[runners]]\n{table}".encode())
+    durable.replace(path, f"{text}\n[[runners]]\n{table}".encode())
 
 
 def placed(config: FleetConfig, builds_dir: Path | None) -> FleetConfig:
@@ -160,24 +161,8 @@ def system_id(folder: Path) -> str:
     else:
         made = "r_" + secrets.token_hex(6)
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(file, made.encode())
+    durable.replace(file, made.encode())
     return made
-
-
-def replace_file(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write `path` so that a reader sees the old or the new content; mode 0600. `sync` makes it survive the machine."""
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as out:
-            out.write(data)
-            if sync:
-                out.flush()
-                os.fsync(out.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
 
 
 def _read_entry(path: Path, folder: Path, number: int, entry: Mapping[str, Any]) -> RunnerEntry:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Refused
-from fleet.config import replace_file
+from files import durable
 from fleet.verdict import Verdict
 
 LOG = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class JobStore:
     def save(self, record: JobRecord, *, sync: bool = True) -> None:
         """Write the record so that it survives the death of this process, with `sync` also that of the machine."""
         file = self.jobs / f"{Path(record.log).stem}.json"
-        replace_file(file, json.dumps(asdict(record)).encode(), sync=sync)
+        durable.replace(file, json.dumps(asdict(record)).encode(), sync=sync)
 
     def remove(self, record: JobRecord) -> None:
         """Forget a job: its result is confirmed, or the server does not want it."""

@@ -14,6 +14,7 @@ from typing import Final
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from domain.ref_names import HEADS, TAGS, is_full, short_name
+from files import durable
 from git.command import run
 from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.names import checked_branch, checked_path, checked_ref, checked_sha, is_sha
@@ -271,13 +272,7 @@ class Repositories:
 def _write_ref(path: Path, sha: str) -> None:
     """Write a ref as git does: whole under another name, on disk, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    with draft.open("w", encoding="ascii") as file:
-        file.write(f"{sha}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    _sync(path.parent)
+    durable.replace(path, f"{sha}\n".encode(), 0o644)
 
 
 def _finish(draft: Path, path: Path) -> None:
@@ -289,7 +284,7 @@ def _finish(draft: Path, path: Path) -> None:
             config.writelines(f"{head}\n\t{name} = {value}\n" for value in values)
     for file in draft.rglob("*"):
         if file.is_file():
-            _sync(file)
+            durable.sync_file(file)
     _sync_folders([draft, *(folder for folder in draft.rglob("*") if folder.is_dir())])
     try:
         draft.rename(path)
@@ -297,19 +292,11 @@ def _finish(draft: Path, path: Path) -> None:
         if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
             raise FileExistsError(path) from error
         raise
-    _sync(path.parent)
+    durable.sync_folder(path.parent)
 
 
 def _sync_folders(folders: Iterable[Path]) -> None:
     for folder in folders:
         # A folder of loose refs goes away when its last ref does.
         with suppress(FileNotFoundError, NotADirectoryError):
-            _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            durable.sync_folder(folder)

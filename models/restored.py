@@ -1,7 +1,6 @@
 """Putting a snapshot back: a database appears whole, with its ids and numbers moved on, or not at all."""
 
 import asyncio
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from domain.errors import Invalid, Refused
+from files import durable
 from models.migrate import alembic_config, check_known, migrate
 from models.session import Database
 
@@ -74,19 +74,11 @@ def _give_name(draft: Path, target: Path) -> None:
         connection.close()
     if problem != "ok":
         raise Invalid(f"The database of the backup is damaged: {problem}.")
-    _sync(draft)
+    durable.sync_file(draft)
     for what in ("wal", "shm"):
         target.with_name(f"{target.name}-{what}").unlink(missing_ok=True)
     draft.replace(target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    durable.sync_folder(target.parent)
 
 
 class PostgresTarget:

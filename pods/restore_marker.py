@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from domain.errors import Refused
-from pods.run_folder import sync_folder, write_durably
+from files import durable
 
 FILE: Final = "restoring.json"
 
@@ -13,13 +13,13 @@ FILE: Final = "restoring.json"
 def begin(home: Path, archive: Path) -> None:
     """From now on nothing starts here; on disk when it returns."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_durably(home / FILE, json.dumps({"archive": str(archive.resolve())}))
+    durable.replace(home / FILE, json.dumps({"archive": str(archive.resolve())}).encode())
 
 
 def end(home: Path) -> None:
     """The restore is whole."""
     (home / FILE).unlink(missing_ok=True)
-    sync_folder(home)
+    durable.sync_folder(home)
 
 
 def is_begun(home: Path) -> bool:

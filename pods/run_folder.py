@@ -5,13 +5,13 @@ import fcntl
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
 from domain.errors import Refused
+from files import durable
 from pods.process import Identity
 
 SUPERVISOR = "supervisor"
@@ -79,7 +79,7 @@ class RunFolder:
 
     def write(self, record: RunRecord) -> None:
         """Replace the record of a process as a whole; raises OSError."""
-        write_atomically(self.run / f"{record.name}.json", json.dumps(asdict(record)) + "\n")
+        durable.replace(self.run / f"{record.name}.json", (json.dumps(asdict(record)) + "\n").encode())
 
     def leaving(self, name: str) -> str:
         """What begins the names of the records of those that left their socket to the `name` of now."""
@@ -146,33 +146,3 @@ class RunFolder:
         with (self.run / f"{task}.lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
-    """Write a file so that every reader, and every crash, sees the old text or the new one; raises OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_durably(path: Path, text: str, mode: int = 0o600) -> None:
-    """The same, and on disk under its name when it returns."""
-    write_atomically(path, text, mode)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put on disk which files there are; raises OSError."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurv
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from domain.errors import PerdureError, Refused
-from pods.run_folder import write_durably
+from files import durable
 
 AUTHORITY_LIFE: Final = timedelta(days=3650)
 LEAF_LIFE: Final = timedelta(days=730)
@@ -63,7 +63,7 @@ def provide(authority: Path, server: Path, client: Path, now: datetime) -> list[
     written: list[Path] = []
 
     def write(path: Path, text: bytes, mode: int = _READABLE) -> None:
-        write_durably(path, text.decode(), mode)
+        durable.replace(path, text, mode)
         written.append(path)
 
     issuer = _authority(authority, now, write)

@@ -21,6 +21,7 @@ import orjson
 import zstandard
 
 from domain.errors import Invalid, NotFound, StorageFull
+from files import durable
 from storage.durable_file import NO_ROOM, translated_errors
 
 FORMAT: Final = 1
@@ -145,7 +146,7 @@ class ArchiveWriter:
             os.fsync(self._file.fileno())
             self._file.close()
             self._draft.replace(self.path)
-            _sync_folder(self.path.parent)
+            durable.sync_folder(self.path.parent)
         return whole
 
     @contextmanager
@@ -295,11 +296,3 @@ def _plain(path: Path, file: IO[bytes]) -> Iterator[Any]:
             yield plain
     else:
         raise Invalid(f"{path} is no backup of Perdure: neither zstd nor gzip.")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

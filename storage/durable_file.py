@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import BinaryIO, Final, Self, TypeVar
 
 from domain.errors import PerdureError, StorageFull, Unavailable
+from files import durable
 
 STAGING: Final = ".incoming"
 """Folder of unfinished files below the root; no key can start with a dot."""
@@ -91,7 +92,7 @@ class DurableFile:
         self._target.parent.mkdir(parents=True, exist_ok=True)
         self._draft.replace(self._target)
         for folder in self._target.parents:
-            _sync_folder(folder)
+            durable.sync_folder(folder)
             if folder == self._root:
                 break
 
@@ -129,11 +130,3 @@ def _write_all(file: BinaryIO, chunk: bytes) -> None:
     rest = memoryview(chunk)
     while rest:
         rest = rest[file.write(rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -34,9 +34,8 @@ def test_a_key_is_written_once_and_only_we_can_read_it(tmp_path: Path) -> None:
     assert [item.name for item in path.parent.iterdir()] == ["signing.pem"]
 
 
-def test_processes_that_start_together_agree_on_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The drafts are named after the process; here threads pretend to be processes."""
-    monkeypatch.setattr("auth.keys.os.getpid", threading.get_ident)
+def test_processes_that_start_together_agree_on_one_key(tmp_path: Path) -> None:
+    """Threads pretend to be processes."""
     path, found = tmp_path / "signing.pem", []
 
     def start() -> None:

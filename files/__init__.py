@@ -1,0 +1,1 @@
+"""Files on disk, whoever they belong to."""
