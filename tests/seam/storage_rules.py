@@ -63,8 +63,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Ids",
         "the ids of a pod begin at its block",
         "models/repositories/installation/installations.py",
-        "        await _begin_ids(connection, pod_number)\n",
-        "",
+        "    await _begin_ids(connection, pod_number)\n    return row",
+        "    return row",
         "tests/models/test_ids.py::test_the_ids_of_every_table_begin_at_the_pods_block_and_never_come_twice",
     ),
     Removal(
