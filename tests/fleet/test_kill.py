@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,12 @@ async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
 
 
 def records(tmp_path: Path) -> list[dict[str, object]]:
-    return [json.loads(file.read_bytes()) for file in (tmp_path / "state/jobs").glob("*.json")]
+    """The records of jobs that the runner has on disk; one may go while they are read."""
+    found = []
+    for file in (tmp_path / "state/jobs").glob("*.json"):
+        with suppress(FileNotFoundError):
+            found.append(json.loads(file.read_bytes()))
+    return found
 
 
 async def test_killed_in_the_script(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
