@@ -107,14 +107,20 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
             report = await _with_release(connection, row, report, release, services)
             await _record(connection, row, report, services, log_incomplete=not complete)
     if complete is None:
+        await _wake_readers(services, row)
         raise TraceMismatch(f"412 Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
     services.metrics.reported(report.status)
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)
     await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)
+    await _wake_readers(services, row)
+    return Response(b"200", 200, media_type="application/json")
+
+
+async def _wake_readers(services: Services, row: Record) -> None:
+    """Let those who follow the log look: it ended, or begins anew."""
     if traces.is_watched(row):
         await services.notifications.notify(trace_topic(row.id), count=1_000)
-    return Response(b"200", 200, media_type="application/json")
 
 
 def _repeats(row: Record, report: Report, claims: JobClaims) -> bool:

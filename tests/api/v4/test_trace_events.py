@@ -92,7 +92,10 @@ async def test_a_reader_that_comes_back_goes_on_where_it_was(site: Site) -> None
     assert await reader.event() == ("log", {"offset": 0, "text": "one two"})
 
 
-async def test_a_log_that_is_sent_anew_begins_anew_and_one_that_stays_wrong_goes_back(site: Site) -> None:
+async def test_a_log_that_is_sent_anew_begins_anew_and_one_that_stays_wrong_goes_back(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_events, "RECHECK", 60)  # whoever is not woken sees nothing
     await site.world.pipeline()
     job = await site.world.job()
     await site.world.patch(job, 0, b"the first")
