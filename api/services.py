@@ -12,6 +12,7 @@ from api.runner.batching import AskedTogether
 from api.runner.contacts import Contacts
 from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
+from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
 from api.v4.log_reads import LogReads
 from application.services import Services as UseCaseServices
@@ -21,7 +22,6 @@ from auth.queue_ticket import QueueTickets
 
 if TYPE_CHECKING:
     from api.runner.batched_claims import Answer, Asking
-    from api.runner.trace_writer import TraceWriter
 
 _RECENT: Final = 1.0
 """Seconds after which the job that was taken last says nothing of the queue any more."""
@@ -62,7 +62,7 @@ class Services(UseCaseServices):
     refusals: Refusals
     claims: "AskedTogether[Asking, Answer]"
     calls: HeldCalls
-    trace_writer: "TraceWriter"
+    trace_writer: TraceWriter
     log_reads: LogReads
     oidc: Provider | None = None
     holders: Holders = field(default_factory=Holders)

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from cli.offline import Outcome
 from cli.printable import printable
+from domain.config.issue import ConfigIssue
 from domain.config.reading.excerpt import cropped
 from domain.config.sources import ComponentFile, Fetched, LocalFile, ProjectFile, RemoteFile, Request, TemplateFile
-from domain.errors import ConfigIssue
 
 _SHORT_SHA: Final = 8
 

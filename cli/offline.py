@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from domain.config.context import Context
+from domain.config.issue import ConfigIssue
 from domain.config.plan import Plan
 from domain.config.reading.parsed_files import ParsedFiles
 from domain.config.rounds import in_rounds
@@ -24,7 +25,7 @@ from domain.config.sources import (
     TemplateFile,
     Tree,
 )
-from domain.errors import ConfigInvalid, ConfigIssue, Invalid, PipelineFiltered
+from domain.errors import ConfigInvalid, Invalid, PipelineFiltered
 from git.checkout_answers import CheckoutAnswers
 
 AS_IT_LIES: Final = "folder"

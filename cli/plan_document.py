@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from cli.offline import Outcome
+from domain.config.issue import ConfigIssue
 from domain.config.plan import (
     NO_RETRY,
     AbsentJob,
@@ -25,7 +26,6 @@ from domain.config.plan import (
     Variable,
 )
 from domain.config.why import Clause, Why
-from domain.errors import ConfigIssue
 
 Document = dict[str, Any]
 

@@ -24,12 +24,10 @@ PerdureError
 `api.errors` maps them to HTTP once; nothing here knows a status code.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from domain.config.plan import Plan
+from domain.config.issue import ConfigIssue
+from domain.config.plan import Plan
 
 
 class PerdureError(Exception):
@@ -86,26 +84,6 @@ class FieldsInvalid(Invalid):
         self.faults = faults
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigIssue:
-    """One fault in a CI configuration. `line` and `column` count from 1; 0 where the place is not known.
-
-    `excerpt` has the lines that show the fault, where the one of the place does not; a caret is under the place.
-    """
-
-    message: str
-    path: str = ""
-    file: str = ".gitlab-ci.yml"
-    line: int = 0
-    column: int = 0
-    excerpt: str = ""
-
-    def __str__(self) -> str:
-        """`file:line:column: message`, as compilers write it, and the excerpt in lines of its own."""
-        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
-        return "\n".join(filter(None, (place + self.message, self.excerpt)))
-
-
 class ConfigInvalid(Invalid):
     """A CI configuration with faults; `issues` holds all of them, in the order of the text."""
 
@@ -129,13 +107,13 @@ class PipelineFiltered(Invalid):
     `reason` is `filtered_by_rules` or `filtered_by_workflow_rules`, as in GitLab; `plan` tells why each job is absent.
     """
 
-    def __init__(self, message: str, reason: str, plan: "Plan") -> None:
+    def __init__(self, message: str, reason: str, plan: Plan) -> None:
         """Keep the failure reason and the plan, which has no jobs or only some at the edges."""
         super().__init__(message)
         self.reason = reason
         self.plan = plan
 
-    def __reduce__(self) -> tuple[type["PipelineFiltered"], tuple[str, str, "Plan"]]:
+    def __reduce__(self) -> tuple[type["PipelineFiltered"], tuple[str, str, Plan]]:
         """Come back whole from another process."""
         return PipelineFiltered, (str(self), self.reason, self.plan)
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from domain.config.issue import ConfigIssue
 from domain.config.plan import JobPlan, Plan
 from domain.config.readers.environment import TIERS
 from domain.config.reading.durations import parse_expiry
 from domain.environment_variables import environment_slug, environment_variables, guessed_tier
-from domain.errors import ConfigInvalid, ConfigIssue, Invalid
+from domain.errors import ConfigInvalid, Invalid
 from domain.predefined import slug
 from domain.variables import JobVariable, expand, group_name, references
 

@@ -1,12 +1,25 @@
 """The place of a poll in the row of those who wait for jobs: no call that it gets is lost, and none used twice."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from api.runner.queue_version import QueueVersion
 from models.repositories.queue.candidates import KnownRunner
 
-if TYPE_CHECKING:
-    from api.runner.waiting_polls import WaitingPolls
+
+class Polls(Protocol):
+    """The polls of a process, as one of them sees the others."""
+
+    version: QueueVersion
+
+    def enter(self, place: "Place") -> None:
+        """Wait in the row."""
+
+    def withdraw(self, place: "Place") -> None:
+        """Wait no more."""
+
+    def offer(self, demand_id: int, jobs: int) -> None:
+        """Call whoever fits."""
 
 
 class Place:
@@ -16,7 +29,7 @@ class Place:
     Any other end of the poll passes it on. `seen` is the state of the queue before the last look.
     """
 
-    def __init__(self, polls: "WaitingPolls", runner: KnownRunner) -> None:
+    def __init__(self, polls: Polls, runner: KnownRunner) -> None:
         """Wait for nothing yet."""
         self.runner = runner
         self.candidate = runner.candidate

@@ -13,9 +13,10 @@ from application.configurations.config_sources import ConfigSources
 from application.services import Services
 from domain.config.compile import compile_config, merged_config
 from domain.config.context import Context
+from domain.config.issue import ConfigIssue
 from domain.config.plan import Plan
 from domain.config.sources import Answer, Fetched, Paths, Request, Wanted
-from domain.errors import ConfigInvalid, ConfigIssue, Invalid, PipelineFiltered, Unavailable
+from domain.errors import ConfigInvalid, Invalid, PipelineFiltered, Unavailable
 from git.turns import Places, ended_with_caller, gone, refuse_gone, turn_of
 
 T = TypeVar("T")

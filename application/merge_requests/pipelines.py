@@ -13,8 +13,9 @@ from application.merge_requests.surroundings import Surroundings, surroundings_o
 from application.pipelines.prepared import Prepared
 from application.pipelines.prepared import prepared as compiled
 from application.services import Services
+from domain.config.issue import ConfigIssue
 from domain.config.plan import Plan
-from domain.errors import ConfigIssue, ConfigMissing, Forbidden, Invalid, NotFound, Unauthenticated
+from domain.errors import ConfigMissing, Forbidden, Invalid, NotFound, Unauthenticated
 from domain.merge_requests import (
     CONFLICTS,
     EventType,

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from domain.config.issue import ConfigIssue
 from domain.config.keyword_states import refusal
 from domain.config.plan import JobPlan, Plan
 from domain.config.reading.issues import MOST_ISSUES
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 from domain.variables import group_name
 
 HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {

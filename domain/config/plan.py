@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
+from domain.config.issue import ConfigIssue
 from domain.config.why import PRESENT, Why
-from domain.errors import ConfigIssue
 
 Document: TypeAlias = Mapping[str, Any]
 """A JSON object."""

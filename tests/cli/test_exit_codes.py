@@ -3,16 +3,8 @@
 import pytest
 
 from cli.exit_codes import TimedOut, exit_code
-from domain.errors import (
-    ConfigInvalid,
-    ConfigIssue,
-    Forbidden,
-    JobNotRunning,
-    NotFound,
-    Refused,
-    Unauthenticated,
-    Unavailable,
-)
+from domain.config.issue import ConfigIssue
+from domain.errors import ConfigInvalid, Forbidden, JobNotRunning, NotFound, Refused, Unauthenticated, Unavailable
 
 CASES = [
     (Refused("x"), 1),

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from cli.issue_text import IssueText, counted
+from domain.config.issue import ConfigIssue
 from domain.config.reading.excerpt import WIDEST
 from domain.config.sources import Fetched, LocalFile, Origin, ProjectFile, RemoteFile, TemplateFile
-from domain.errors import ConfigIssue
 from tests.cli.plans import outcome
 from tests.cli.running import run
 

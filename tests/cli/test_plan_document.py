@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cli.plan_document import FIELDS, document, duration_text, job_document
+from domain.config.issue import ConfigIssue
 from domain.config.plan import (
     Artifacts,
     Cache,
@@ -22,7 +23,7 @@ from domain.config.plan import (
     When,
 )
 from domain.config.reading.durations import parse_duration
-from domain.errors import ConfigInvalid, ConfigIssue, PipelineFiltered
+from domain.errors import ConfigInvalid, PipelineFiltered
 from tests.cli.plans import NO_TAG, absent, job, needs, outcome, plan
 
 SINGLE: list[tuple[dict[str, Any], str, Any]] = [

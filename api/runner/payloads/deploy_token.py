@@ -3,8 +3,8 @@
 Source: GitLab: "Deploy tokens", "GitLab deploy token": `CI_DEPLOY_USER` and `CI_DEPLOY_PASSWORD`.
 """
 
-from api.services import Services
 from application.accounts.deploy_token_access import purpose_of
+from application.services import Services
 from domain.variables import JobVariable
 from models.columns import Record
 

@@ -15,10 +15,10 @@ from api.runner.payloads.deploy_token import deploy_variables
 from api.runner.payloads.hand_out_tokens import archive_token, hand_out_token
 from api.runner.payloads.id_tokens import id_tokens
 from api.runner.runner_features import fail_unsupported
-from api.services import Services
 from application.jobs.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies, with_dotenv
 from application.jobs.variables import job_variables
 from application.pipelines.ci_variables import opened
+from application.services import Services
 from domain.errors import NotFound
 from domain.status import Status
 from git.ref_presence import has_ref

@@ -1,6 +1,6 @@
 """The tokens that go out with a job: they name whatever it may open (`docs/decisions/0010-what-a-token-opens.md`)."""
 
-from api.services import Services
+from application.services import Services
 from auth.job_token import MAKES_RELEASE, JobClaims, Scope, own_scopes
 from models.columns import Record
 from models.repositories.queue.hand_outs import HandOut

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.services import Services
 from application.access import caller_from
 from application.jobs.filled_text import filled_text
 from application.jobs.variables import is_protected, job_variables
+from application.services import Services
 from auth.identity_token import identity_token
 from auth.permissions import LEVEL_NAMES, level_of
 from domain.config_place import config_ref, config_ref_uri

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NoReturn
 
+from domain.config.issue import ConfigIssue
 from domain.config.reading.tree import NOWHERE, Place
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 
 LONGEST_MESSAGE: Final = 1_000
 """Characters; a message quotes the text, and an alias may put one long text into many messages."""

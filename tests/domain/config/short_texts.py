@@ -2,8 +2,9 @@
 
 from textwrap import dedent
 
+from domain.config.issue import ConfigIssue
 from domain.config.plan import JobPlan, Plan
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 from tests.compiling import plan_of
 
 

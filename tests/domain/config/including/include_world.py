@@ -7,6 +7,7 @@ from textwrap import dedent
 
 from domain.config.context import Context
 from domain.config.including.includes import Loaded, expand
+from domain.config.issue import ConfigIssue
 from domain.config.reading.budget import COPIES, Budget
 from domain.config.reading.issues import Issues
 from domain.config.reading.parsed_files import ParsedFiles
@@ -30,7 +31,7 @@ from domain.config.sources import (
     Tree,
     Wanted,
 )
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 
 JOB = "a: {script: x}"
 """A file with one job."""

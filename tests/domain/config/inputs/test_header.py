@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from domain.config.inputs.header import Header, read_header, read_shared_inputs, with_shared
 from domain.config.inputs.input_types import InputType, as_value
 from domain.config.inputs.inputs import input_values
+from domain.config.issue import ConfigIssue
 from domain.config.reading.issues import Issues
 from domain.config.reading.source import read
 from domain.config.reading.tree import Items, Map, Place
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 
 
 def header_of(text: str, issues: Issues) -> Header:

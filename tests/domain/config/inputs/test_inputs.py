@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from domain.config.inputs.header import Header, read_header
 from domain.config.inputs.input_types import InputType, same, text_of
 from domain.config.inputs.inputs import check_pipeline_inputs, input_values
+from domain.config.issue import ConfigIssue
 from domain.config.reading.issues import Issues
 from domain.config.reading.source import read
 from domain.config.reading.tree import Items, Map, Place, Value
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 
 HERE = Place(9, 3)
 """Where the values are given."""

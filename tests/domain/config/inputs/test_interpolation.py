@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from domain.config.inputs.blocks import blocks_of
 from domain.config.inputs.input_types import as_value
 from domain.config.inputs.interpolation import interpolate
+from domain.config.issue import ConfigIssue
 from domain.config.reading.issues import Issues
 from domain.config.reading.source import read
 from domain.config.reading.tree import Items, Map, Place, Reference, Value
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 
 VALUES = {
     "name": "web",

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from domain.config.issue import ConfigIssue
 from domain.config.readers.job_inputs import read_job_inputs
 from domain.config.reading.field import Field
 from domain.config.reading.issues import Issues
 from domain.config.reading.source import read
-from domain.errors import ConfigInvalid, ConfigIssue
+from domain.errors import ConfigInvalid
 
 
 def field_of(text: str, issues: Issues) -> Field:
