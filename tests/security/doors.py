@@ -72,6 +72,7 @@ def _rest(method: str, route: str) -> Door:
 _PROJECT: Final = "/projects/{project}"
 _ENVIRONMENTS: Final = f"{_PROJECT}/environments"
 _LINKS: Final = f"{_PROJECT}/releases/{{tag}}/assets/links"
+DEPLOYMENT: Final = {"environment": "review", "sha": "main", "ref": "main", "tag": False, "status": "success"}
 _FILE: Final = {"file": ("artifacts.zip", b"PK", "application/octet-stream")}
 _TOKEN_QUESTION: Final = {"service": SERVICE, "scope": "repository:{namespace}/{name}:pull"}
 
@@ -114,8 +115,8 @@ DOORS: Final = (
     _rest("POST", _ENVIRONMENTS + "/{environment_id}/stop"),
     _rest("GET", _PROJECT + "/deployments"),
     _rest("GET", _PROJECT + "/deployments/{deployment_id}"),
-    _rest("POST", _PROJECT + "/deployments"),
-    _rest("PUT", _PROJECT + "/deployments/{deployment_id}"),
+    Door("POST", f"/api/v4{_PROJECT}/deployments", rest=True, request={"json": DEPLOYMENT}),
+    Door("PUT", f"/api/v4{_PROJECT}/deployments/{{deployment_id}}", rest=True, request={"json": {"status": "success"}}),
     _rest("DELETE", _PROJECT + "/deployments/{deployment_id}"),
     _rest("GET", _PROJECT + "/repository/files/{file_path}/raw"),
     _rest("GET", _PROJECT + "/repository/branches"),

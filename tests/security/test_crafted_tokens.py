@@ -18,7 +18,7 @@ from domain.errors import Forbidden
 from tests.auth.rings import ring_of
 from tests.auth.test_job_token import CLAIMS, NOW
 from tests.security.cast import Cast, cast_of, tables
-from tests.security.doors import DOORS, knock, plain, routes_of, shown
+from tests.security.doors import DEPLOYMENT, DOORS, knock, plain, routes_of, shown
 from tests.security.forger import Forger
 from tests.security.forgeries import FORGERIES, OF_ANOTHER_JOB
 
@@ -139,7 +139,7 @@ async def _shown_everywhere(
         "Job-Token" if ways != 2 else "X-Nothing": token,
     }
     body = {"token": token, "service": service, "password": token, "tag_name": "v1", "ref": "main", "name": "x"}
-    body["url"] = "https://example.com/x"
+    body |= {"url": "https://example.com/x", **DEPLOYMENT}
     query = {"service": service, "token": token}
     with_body = {} if method == "GET" else {"json": body}
     with suppress(TimeoutError):  # a stream of events has no end
