@@ -222,6 +222,13 @@ class Repositories:
             raise Invalid(f"{project_id} is not the id of a project.")
         return self.root / f"{int(project_id)}.git"
 
+    async def title_of(self, project_id: int, sha: str) -> str:
+        """The title of a commit; empty where it or the repository is gone."""
+        try:
+            return (await self.get(project_id).commit(sha)).title
+        except NotFound:
+            return ""
+
     def get(self, project_id: int) -> Repository:
         """A project's repository. Raises NotFound when there is none."""
         path = self.path(project_id)

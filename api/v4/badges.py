@@ -21,7 +21,6 @@ from domain.badges import BadgeFacts, checked_address, names_in, rendered
 from domain.errors import Forbidden, Invalid, NotFound
 from git.ref_listing import list_refs
 from models.columns import Record
-from models.repositories.namespaces.owners import Owner
 from models.repositories.paging import first_of, slice_of
 from models.repositories.projects import badges
 from models.repositories.projects.listings import readable
@@ -105,14 +104,9 @@ def _addresses(link_url: str, image_url: str, facts: BadgeFacts | None) -> dict[
     }
 
 
-def _own(planning: PlanningAccess) -> Owner:
-    """The project or group without the groups around it."""
-    return Owner(planning.owner.project_id, planning.owner.namespace_id)
-
-
 async def _row_to_change(services: Services, planning: PlanningAccess, key: int) -> Record:
     async with services.database.read() as connection:
-        row = await badges.find(connection, planning.owner, key, ancestors=planning.owner.project_id is not None)
+        row = await badges.find(connection, planning.owner, key)
     if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
         raise Forbidden("403 Forbidden: it is the badge of a group around the project; change it there.")
     return row
@@ -146,9 +140,8 @@ def _routes_of(prefix: str, access: _Access, access_to_change: _Access) -> APIRo
         services: ServicesDep, paging: PagingDep, name: str = "", planning: PlanningAccess = Depends(access)
     ) -> JSONResponse:
         """The badges, of a project with those of the groups around it."""
-        of_project = planning.owner.project_id is not None
         async with services.database.read() as connection:
-            statement = badges.listed(planning.owner, name, ancestors=of_project)
+            statement = badges.listed(planning.owner, name)
             page = await slice_of(connection, statement, paging.number, paging.size)
         return paging.answer(await _shown(services, planning, page.rows), page.total)
 
@@ -167,8 +160,7 @@ def _routes_of(prefix: str, access: _Access, access_to_change: _Access) -> APIRo
     ) -> dict[str, Any]:
         """One badge."""
         async with services.database.read() as connection:
-            of_project = planning.owner.project_id is not None
-            row = await badges.find(connection, planning.owner, badge_id, ancestors=of_project)
+            row = await badges.find(connection, planning.owner, badge_id)
         return (await _shown(services, planning, [row]))[0]
 
     @router.post("", status_code=201)
@@ -180,7 +172,7 @@ def _routes_of(prefix: str, access: _Access, access_to_change: _Access) -> APIRo
         """Add a badge: maintainers of a project and owners of a group may."""
         values = _checked({**new.model_dump(), "name": new.name or ""})
         async with services.database.write() as connection:
-            row = await badges.add(connection, _own(planning), services.clock(), **values)
+            row = await badges.add(connection, planning.owner, services.clock(), **values)
         return (await _shown(services, planning, [row]))[0]
 
     @router.put("/{badge_id}")

@@ -19,12 +19,11 @@ from domain.errors import NotFound
 from domain.ref_names import short_name
 from git.ref_listing import refs_with
 from models.columns import Record
-from models.repositories.paging import first_of, slice_of
+from models.repositories.paging import slice_of
 from models.repositories.pipelines import commit_statuses, jobs, pipelines
 from models.repositories.pipelines.commit_statuses import JOB, Report, StatusFilter
 from models.repositories.projects import relations
-from models.repositories.projects.listings import PipelineFilter
-from models.repositories.projects.listings import pipelines as listed_pipelines
+from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
 router = APIRouter(prefix="/projects/{project}")
 
@@ -83,13 +82,12 @@ async def _place(
     """
     short = short_name(new.ref)
     wanted = PipelineFilter({"sha": sha} | ({"ref": short} if short else {}))
-    statement = listed_pipelines(repository.row.id, wanted)
     if new.pipeline_id is not None:
         row = await pipelines.get(connection, new.pipeline_id, repository.row.id)
         if row.sha != sha or (short and row.ref != short):
             raise NotFound("404 Pipeline for pipeline_id, sha and ref Not Found")
         return row.ref, row.id
-    newest = await first_of(connection, statement)
+    newest = await latest_pipeline(connection, repository.row.id, wanted)
     if newest is not None:
         return newest.ref, newest.id
     names = [short] if short else await refs_with(repository.git, sha, "refs/heads")

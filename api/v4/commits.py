@@ -29,9 +29,7 @@ from git.names import checked_path, is_sha
 from git.ref_listing import refs_with
 from git.revision import commit_named
 from git.tree_reading import merge_base
-from models.repositories.paging import first_of
-from models.repositories.projects.listings import PipelineFilter
-from models.repositories.projects.listings import pipelines as listed_pipelines
+from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 
@@ -128,9 +126,8 @@ async def get_commit(
 async def detailed(services: Services, repository: RepositoryAccess, sha: str, *, stats: bool = True) -> dict[str, Any]:
     """A commit in full."""
     found = await repository.git.commit(sha)
-    wanted = listed_pipelines(repository.row.id, PipelineFilter({"sha": sha}))
     async with services.database.read() as connection:
-        pipeline = await first_of(connection, wanted)
+        pipeline = await latest_pipeline(connection, repository.row.id, PipelineFilter({"sha": sha}))
     document = shown(found, repository.path, repository.url)
     if stats:
         document["stats"] = shown_stats((await changed_lines(repository.git, [found]))[sha])

@@ -25,7 +25,7 @@ from application.audit import record
 from application.environments.deploying import require_deploy
 from auth.permissions import Action
 from domain.environment_variables import environment_slug, guessed_tier
-from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound
+from domain.errors import FieldsInvalid, Forbidden, Invalid
 from domain.places import LONGEST_NAME, Place, is_environment_name
 from domain.status import Status
 from git.revision import commit_named
@@ -151,7 +151,7 @@ async def change_deployment(
     project.require(Action.RUN)
     async with services.database.read() as connection:
         sha = (await deployment_listings.get(connection, deployment_id, project.row.id)).sha
-    title, now = await _title(services, project.row.id, sha), services.clock()
+    title, now = await services.repositories.title_of(project.row.id, sha), services.clock()
     async with services.database.write() as connection:
         row = await _to_change(connection, project, deployment_id, "updated")
         await reported_deployments.change(connection, row, Status(change.status), title, now)
@@ -179,14 +179,6 @@ async def _to_change(connection: AsyncConnection, project: ProjectAccess, deploy
     if row.job_id is not None:
         raise Forbidden(f"403 Forbidden - Deployments created using GitLab CI can not be {verb} using the API")
     return row
-
-
-async def _title(services: Services, project_id: int, sha: str) -> str:
-    """The title of a commit; empty where it is gone."""
-    try:
-        return (await services.repositories.get(project_id).commit(sha)).title
-    except NotFound:
-        return ""
 
 
 async def _one(

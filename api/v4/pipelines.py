@@ -23,9 +23,10 @@ from domain.errors import Invalid, NotFound
 from domain.messages import Answer, Operation
 from models.repositories.accounts import accounts
 from models.repositories.logs import coverage
-from models.repositories.paging import first_of, slice_of
+from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs, pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import listings
 from models.repositories.projects.listings import PipelineFilter
 from models.repositories.projects.listings import pipelines as listed
 
@@ -83,7 +84,7 @@ async def latest_pipeline(
     """The newest pipeline of a ref (of the default branch without one)."""
     wanted = PipelineFilter({"ref": ref or project.row.default_branch})
     async with services.database.read() as connection:
-        row = await first_of(connection, listed(project.row.id, wanted))
+        row = await listings.latest_pipeline(connection, project.row.id, wanted)
     if row is None:
         raise NotFound("404 Pipeline Not Found")
     return await full(services, row.id, project.row)

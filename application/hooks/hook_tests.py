@@ -99,11 +99,7 @@ async def _deployment(services: Services, connection: AsyncConnection, project_i
     row = await reported_deployments.newest(connection, project_id)
     if row is None:
         return await webhook_events.sample(connection, project_id, Event.DEPLOYMENT)
-    try:
-        title = (await services.repositories.get(project_id).commit(row.sha)).title
-    except NotFound:
-        title = ""
-    return reported_deployments.sample(row, title)
+    return reported_deployments.happening_of(row, await services.repositories.title_of(project_id, row.sha))
 
 
 async def _pushed(services: Services, project: Any, user_id: int, event: Event) -> Happening | None:

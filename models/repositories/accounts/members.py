@@ -277,7 +277,7 @@ async def remove_from_group(connection: AsyncConnection, namespace_id: int, user
 
 
 def narrowed(statement: Select[Any], text: str) -> Select[Any]:
-    """A statement for members, narrowed to those whose user name or name has a text."""
+    """A statement for people, narrowed to those whose user name or name has a text."""
     if not text:
         return statement
     return statement.where(

@@ -7,6 +7,7 @@ from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
+from models.repositories.accounts import members
 from models.repositories.accounts.accounts import user
 from models.sharing import ProjectStar
 
@@ -43,7 +44,4 @@ def people_of(project_id: int, search: str = "") -> Select[tuple[object, ...]]:
     """Statement for the people who have starred a project, with `starred_at`."""
     statement = select(user, star.c.starred_at).join(star, star.c.user_id == user.c.id)
     statement = statement.where(star.c.project_id == project_id).order_by(user.c.id)
-    if search:
-        found = user.c.username.icontains(search, autoescape=True) | user.c.name.icontains(search, autoescape=True)
-        statement = statement.where(found)
-    return statement
+    return members.narrowed(statement, search)

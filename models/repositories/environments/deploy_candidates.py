@@ -3,19 +3,15 @@
 Source of the rules: GitLab's `ProtectedEnvironments::BaseService`, which passes over others without a word.
 """
 
-from typing import Final
-
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid
+from domain.protected_environments import DEVELOPERS, MAINTAINERS
 from models.repositories.accounts import members
 from models.repositories.environments.protected_environments import Holder
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.namespaces.shares import lasting, share
-
-_DEVELOPER: Final = 30
-_MAINTAINER: Final = 40
 
 
 async def require(connection: AsyncConnection, holder: Holder, user_id: int | None, group_id: int | None) -> None:
@@ -30,8 +26,8 @@ async def require(connection: AsyncConnection, holder: Holder, user_id: int | No
 
 async def _may_be_person(connection: AsyncConnection, holder: Holder, user_id: int) -> bool:
     if holder.project_id is not None:
-        return await members.level_in_project(connection, holder.project_id, user_id) >= _DEVELOPER
-    return await members.level_in_group(connection, holder.namespace_id or 0, user_id) >= _MAINTAINER
+        return await members.level_in_project(connection, holder.project_id, user_id) >= DEVELOPERS
+    return await members.level_in_group(connection, holder.namespace_id or 0, user_id) >= MAINTAINERS
 
 
 async def _may_be_group(connection: AsyncConnection, holder: Holder, group_id: int) -> bool:

@@ -94,7 +94,7 @@ async def _follow(connection: AsyncConnection, deployment_id: int, project_id: i
     if row.status == Status.SUCCESS:
         await environments.move(connection, [row.environment_id], AVAILABLE, now)
     if wants(await webhook_events.watched(connection, project_id), Event.DEPLOYMENT):
-        await webhook_events.note(connection, [_happening(row, title)], now)
+        await webhook_events.note(connection, [happening_of(row, title)], now)
 
 
 async def newest(connection: AsyncConnection, project_id: int) -> Record | None:
@@ -102,11 +102,6 @@ async def newest(connection: AsyncConnection, project_id: int) -> Record | None:
     newest_id = select(func.max(deployment.c.id)).where(deployment.c.project_id == project_id).correlate(None)
     found = await _told(connection, deployment.c.id == newest_id.scalar_subquery(), deployment.c.job_id.is_(None))
     return found[0] if found else None
-
-
-def sample(row: Record, title: str) -> Happening:
-    """What a hook is told of such a deployment (`newest`)."""
-    return _happening(row, title)
 
 
 async def _told(connection: AsyncConnection, *which: Any) -> Sequence[Record]:
@@ -124,7 +119,8 @@ async def _told(connection: AsyncConnection, *which: Any) -> Sequence[Record]:
 _FACTS = ("status", "ref", "sha", "environment", "environment_tier", "environment_slug", "environment_external_url")
 
 
-def _happening(row: Record, title: str) -> Happening:
+def happening_of(row: Record, title: str) -> Happening:
+    """What hooks are told of a deployment (`newest`); `title` is that of its commit."""
     facts = {name: getattr(row, name) for name in _FACTS}
     facts |= {"deployment_id": row.id, "commit_title": title}
     return Happening(row.project_id, Event.DEPLOYMENT, row.user_id, facts=facts)

@@ -1,9 +1,9 @@
 """The coverage of jobs, which is found in their logs, and of their pipelines."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import bindparam, select, union_all, update
+from sqlalchemy import CompoundSelect, bindparam, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
@@ -12,14 +12,24 @@ from models.repositories.pipelines.job_rows import job
 
 status = table_of(CommitStatus)
 
-_OF_PIPELINE: Final = union_all(
-    select(job.c.coverage).where(
-        job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, job.c.coverage.is_not(None)
-    ),
-    select(status.c.coverage).where(
-        status.c.pipeline_id == bindparam("b_pipeline"), ~status.c.retried, status.c.coverage.is_not(None)
-    ),
-)
+
+def _of_pipeline(*which: str) -> CompoundSelect[Any]:
+    """Statement for the coverage of pipeline `b_pipeline`; with "name", of what is called `b_name` there."""
+    return union_all(
+        *(
+            select(table.c.coverage).where(
+                table.c.pipeline_id == bindparam("b_pipeline"),
+                ~table.c.retried,
+                table.c.coverage.is_not(None),
+                *(table.c[name] == bindparam(f"b_{name}") for name in which),
+            )
+            for table in (job, status)
+        )
+    )
+
+
+_OF_PIPELINE: Final = _of_pipeline()
+_OF_NAME: Final = _of_pipeline("name")
 
 
 async def put(connection: AsyncConnection, found: Mapping[int, float]) -> None:
@@ -30,15 +40,6 @@ async def put(connection: AsyncConnection, found: Mapping[int, float]) -> None:
 
 async def of_pipeline(connection: AsyncConnection, pipeline_id: int, name: str = "") -> Sequence[float]:
     """Those of the latest attempts of its jobs, and of what others report of its commit; of one `name` or all."""
-    if name:
-        parts = (
-            select(table.c.coverage).where(
-                table.c.pipeline_id == pipeline_id,
-                ~table.c.retried,
-                table.c.coverage.is_not(None),
-                table.c.name == name,
-            )
-            for table in (job, status)
-        )
-        return (await connection.execute(union_all(*parts))).scalars().all()
-    return (await connection.execute(_OF_PIPELINE, {"b_pipeline": pipeline_id})).scalars().all()
+    asked = {"b_pipeline": pipeline_id}
+    found = connection.execute(_OF_NAME, {**asked, "b_name": name}) if name else connection.execute(_OF_PIPELINE, asked)
+    return (await found).scalars().all()

@@ -14,15 +14,15 @@ from models.repositories.namespaces.owners import Owner
 badge = table_of(Badge)
 
 
-def listed(owner: Owner, name: str = "", *, ancestors: bool = True) -> Select[Any]:
-    """Statement for the badges that an owner shows, the oldest first; `ancestors`: of groups around it too."""
-    statement = select(badge).where(owner.seen(badge, ancestors=ancestors)).order_by(badge.c.id)
+def listed(owner: Owner, name: str = "") -> Select[Any]:
+    """Statement for the badges that an owner shows, the oldest first: a project also those of the groups around it."""
+    statement = select(badge).where(owner.seen(badge, ancestors=owner.project_id is not None)).order_by(badge.c.id)
     return statement.where(badge.c.name == name) if name else statement
 
 
-async def find(connection: AsyncConnection, owner: Owner, key: int, *, ancestors: bool = True) -> Record:
+async def find(connection: AsyncConnection, owner: Owner, key: int) -> Record:
     """One badge that an owner shows. Raises `NotFound`."""
-    row = (await connection.execute(listed(owner, ancestors=ancestors).where(badge.c.id == key))).first()
+    row = (await connection.execute(listed(owner).where(badge.c.id == key))).first()
     if row is None:
         raise NotFound("404 Badge Not Found")
     return row

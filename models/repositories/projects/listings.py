@@ -15,6 +15,7 @@ from models.pipelines import Pipeline
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace, within
+from models.repositories.paging import first_of
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
 
 pipeline = table_of(Pipeline)
@@ -187,5 +188,7 @@ async def latest_pipeline(
     connection: AsyncConnection, project_id: int, wanted: PipelineFilter, without: Collection[Status] = ()
 ) -> Record | None:
     """The newest of these pipelines of a project that has none of the states `without`, or None."""
-    statement = pipelines(project_id, wanted).where(pipeline.c.status.not_in(list(without)))
-    return (await connection.execute(statement.limit(1))).first()
+    statement = pipelines(project_id, wanted)
+    if without:
+        statement = statement.where(pipeline.c.status.not_in(list(without)))
+    return await first_of(connection, statement)
