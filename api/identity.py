@@ -1,5 +1,6 @@
 """What others need to verify the tokens of jobs (`id_tokens`): OpenID Connect's discovery and our public keys."""
 
+import asyncio
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -34,5 +35,5 @@ async def configuration(services: ServicesDep) -> JSONResponse:
 @router.get("/-/jwks")
 async def keys(services: ServicesDep) -> JSONResponse:
     """Every public key whose tokens are good, and the one that will sign next."""
-    held = [each.key.public_document() for each in services.identity_keys.held()]
-    return JSONResponse({"keys": held}, headers=_MAY_BE_KEPT)
+    held = await asyncio.to_thread(services.identity_keys.held)  # the first use makes a key, which takes a while
+    return JSONResponse({"keys": [each.key.public_document() for each in held]}, headers=_MAY_BE_KEPT)

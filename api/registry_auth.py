@@ -5,6 +5,7 @@ images of the projects that its token names, a deploy token those of its project
 that he may read or push to, and everybody those of public projects.
 """
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,7 +117,8 @@ async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
         async with services.database.write() as connection:
             await held(connection, requester.job)  # renews the lease, as every call that is granted
     now = services.clock()
-    token = registry_token(services.identity_keys, requester.name, access, now)
+    # RSA keys take a while, to make the first one a fifth of a second: not on the event loop
+    token = await asyncio.to_thread(registry_token, services.identity_keys, requester.name, access, now)
     moment = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"token": token, "access_token": token, "expires_in": int(LIFETIME.total_seconds()), "issued_at": moment}
 

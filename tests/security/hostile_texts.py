@@ -283,7 +283,7 @@ LOGS: Final = {
         for piece in (b"a", b"x", b"glpat-", b"glpat-a ", b"g", b"glcbt-0_glpat-")
     },
     **{
-        f"masking by a runner: {piece!r}": Hostile(_masked_by_a_runner, lambda size, piece=piece: piece * size)
+        f"masking by a runner: {piece!r}": Hostile(_masked_by_a_runner, lambda size, piece=piece: piece * size, 4000)
         for piece in (b"a", b"x", b"glpat-", b"glpat-a ", b"g")
     },
     "masking: a long value that almost stands at the end": Hostile(
