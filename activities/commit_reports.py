@@ -7,12 +7,12 @@ from temporalio import activity
 from activities.heartbeats import beating
 from activities.hooks.deliveries import MISSED_AFTER, NotYet
 from auth.encryption import Sealer
-from domain.commit_statuses import Forge, Report, Target, call_of, is_known_already, state_of
 from domain.errors import Invalid
-from domain.hooks import Outcome, outcome_of, pause_before
+from domain.hooks.commit_statuses import Forge, Report, Target, call_of, is_known_already, state_of
+from domain.hooks.webhooks import Outcome, outcome_of, pause_before
 from domain.messages import ReportCommit
+from domain.pipelines.status import Status
 from domain.sealed_for import FORGE
-from domain.status import Status
 from models.clock import Clock
 from models.columns import Record
 from models.repositories.hooks import commit_reports

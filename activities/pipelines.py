@@ -7,7 +7,7 @@ from temporalio import activity
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.messages import AskWindow, AwaitJob, Decision, Load, Page, Recorded, RetryWindow
-from domain.verdict import Verdict
+from domain.pipelines.verdict import Verdict
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock

@@ -3,7 +3,7 @@
 from temporalio import activity
 
 from domain.messages import ChooseNext, Chosen
-from domain.resource_groups import choose, reachable
+from domain.pipelines.resource_groups import choose, reachable
 from models.repositories.pipelines import resource_groups
 from models.session import Database
 from workflows.ports import GroupPort

@@ -7,7 +7,7 @@ from typing import Final
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from domain.schedules import IGNORED, OPEN, Tick, TickResult
+from domain.schedules.ticks import IGNORED, OPEN, Tick, TickResult
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, TICKS, Notifications, schedule_topic

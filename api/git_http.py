@@ -24,7 +24,7 @@ from auth.job_token import PREFIX, Scope, scope_of
 from auth.permissions import LEVEL_FOR, LEVEL_NAMES, NOBODY, Action, Caller, require
 from auth.scopes import Use, require_scope
 from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated
-from domain.protection import Protection
+from domain.projects.protection import Protection
 from git.pkt_line import error_packet
 from git.repository import Repository
 from git.smart_http import Service, advertise, gunzip, protocol_version, serve

@@ -14,7 +14,7 @@ from api.runner.held_calls import HeldCalls
 from api.runner.known_runners import KnownRunners
 from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
-from api.v4.log_reads import LogReads
+from api.v4.jobs.log_reads import LogReads
 from application.services import Services as UseCaseServices
 from auth.key_ring import KeyRing
 from auth.oidc.provider import Provider

@@ -15,7 +15,7 @@ from api.runner.known_runners import KnownRunners
 from api.runner.trace_writer import TraceWriter
 from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
-from api.v4.log_reads import LogReads
+from api.v4.jobs.log_reads import LogReads
 from application.configurations.compiler_pool import compiler_pool
 from application.limits.actions import ActionLimits
 from auth.encryption import Sealer, open_sealer

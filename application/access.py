@@ -6,8 +6,8 @@ from typing import Any, Final
 from application.services import Services
 from auth.permissions import Action, Caller, level_of, require
 from domain.errors import Forbidden, NotFound, Unauthenticated
-from domain.merge_requests import own_branch_of
-from domain.protection import Protection
+from domain.merge_requests.merge_request import own_branch_of
+from domain.projects.protection import Protection
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity
 from models.repositories.namespaces import job_token_access

@@ -1,7 +1,8 @@
 """Which calls of the REST API a job may make with its token, and the scope that the token needs for them.
 
 Source of the rules: GitLab's documentation "CI/CD job token", section "Job token access", as far as we have the routes.
-What starts pipelines of other projects is not here: it takes its token as a parameter (`api.v4.trigger_calls`).
+What starts pipelines of other projects is not here: it takes its token as a parameter
+(`api.v4.pipelines.trigger_calls`).
 """
 
 import re

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from domain.errors import Forbidden, NotFound, Unauthenticated
-from domain.matching import RunnerType
+from domain.runners.matching import RunnerType
 
 GUEST, REPORTER, DEVELOPER, MAINTAINER, OWNER = 10, 20, 30, 40, 50
 

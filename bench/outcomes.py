@@ -25,7 +25,7 @@ from bench.shapes import SHAPES
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.plan import Plan
-from domain.status import COMPLETE, Status
+from domain.pipelines.status import COMPLETE, Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Outbox, Pipeline, QueueEntry

@@ -15,7 +15,7 @@ from bench.gen_ci_yaml import trivial
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.plan import Plan
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Job, Outbox

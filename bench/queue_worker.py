@@ -10,7 +10,7 @@ import json
 import time
 
 import worker
-from domain.status import Status
+from domain.pipelines.status import Status
 from models import job_offers
 from models.repositories.pipelines import job_rows
 

@@ -29,7 +29,7 @@ from bench.options import Options
 from bench.rows import Row, Side
 from bench.servers import Servers, running
 from domain.messages import PipelineFacts
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.pipelines import Job, Pipeline, Stage

@@ -23,7 +23,7 @@ from cli.main import read_settings
 from cli.ports import pick_free
 from cli.up import bring_up, supervisor_runs, temporal_ui
 from domain.errors import NotFound, Refused, Unavailable
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from pods.run_folder import RunFolder
 from settings import Settings
 

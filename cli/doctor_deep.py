@@ -13,7 +13,7 @@ from typing import Final
 from cli.check import Check, State
 from cli.main import read_settings
 from domain.errors import Invalid, PerdureError
-from domain.invariants import Broken, Limits, Rule, against_temporal, confirmed
+from domain.pipelines.invariants import Broken, Limits, Rule, against_temporal, confirmed
 from models.clock import system_clock
 from models.repositories.pipelines import invariants
 from models.session import Database

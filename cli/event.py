@@ -15,8 +15,8 @@ from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
 from domain.config.sources import Paths
 from domain.errors import Invalid
-from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
-from domain.ref_names import TAGS, full_ref, short_name
+from domain.projects.ref_names import TAGS, full_ref, short_name
+from domain.variables.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 from git.checkout_answers import CheckoutAnswers
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -15,7 +15,7 @@ from cli.workplace import workplace
 from domain.config.plan import AbsentJob, Plan
 from domain.config.why import Why
 from domain.errors import ConfigInvalid, Invalid
-from domain.skipping import asks_to_skip
+from domain.pipelines.skipping import asks_to_skip
 
 MERMAID: Final = "mermaid"
 """In place of a file's name: mermaid to standard output."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from cli.printable import printable
 from domain.config.plan import JobPlan, Plan, When
-from domain.variables import group_name
+from domain.variables.job_variables import group_name
 
 KINDS: Final[dict[When, str]] = {
     When.ON_SUCCESS: "",

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from domain.operations import Attempt
-from domain.packing import Packed, unpack
-from domain.pipeline import Job, Pipeline
-from domain.status import Status, settled
-from domain.transitions import Transition
-from domain.verdict import Verdict
+from domain.pipelines.operations import Attempt
+from domain.pipelines.packing import Packed, unpack
+from domain.pipelines.pipeline import Job, Pipeline
+from domain.pipelines.status import Status, settled
+from domain.pipelines.transitions import Transition
+from domain.pipelines.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class PipelineInput:
 
     `do` is a command that whoever starts the workflow by hand gives along: `{"name": "retry_pipeline"}`, or the name
     alone; further fields are those of `Operation`. It is kept as it was written, since input that does not decode
-    would fail the workflow's task again and again (`domain.operation_input.read_do`).
+    would fail the workflow's task again and again (`domain.pipelines.operation_input.read_do`).
 
     `names` says by which names the workflow calls its local activities (`workflows.ports.NAMES`): Temporal's pages show
     nothing else of them. It is 0 in histories of before, and where somebody has written the input by hand.
@@ -157,9 +157,9 @@ class Leaving:
 class Page:
     """A part of a pipeline as SQL has it: small enough for Temporal, however large the pipeline is.
 
-    (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.packing`). `verdicts` are those of
-    the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is the
-    position to go on after, None on the last page. `has_window` says that whoever read it knows of the window for
+    (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.pipelines.packing`). `verdicts` are
+    those of the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is
+    the position to go on after, None on the last page. `has_window` says that whoever read it knows of the window for
     retries, `rereads` that they read once more before they refuse what SQL may know better: histories of before do not
     have them.
 

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import uuid4
 
 from domain.errors import NotFound
-from domain.ref_names import HEADS
+from domain.projects.ref_names import HEADS
 from git.command import run
 from git.names import checked_branch, checked_sha
 from git.repository import Repositories, Repository

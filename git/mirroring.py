@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from domain.errors import Invalid, Refused, Unavailable
-from domain.ref_names import is_like_a_commit, shadows
+from domain.projects.ref_names import is_like_a_commit, shadows
 from git.command import run, start
 from git.push import RefUpdate
 from git.ref_transaction import NOTHING

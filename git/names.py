@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from domain.errors import Invalid
-from domain.ref_names import shadows
+from domain.projects.ref_names import shadows
 
 NAME_LIMIT: Final = 1024
 """Characters of a ref name or path."""

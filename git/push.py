@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from domain.errors import Invalid, TooLarge
-from domain.ref_names import HEADS, TAGS, short_name
+from domain.projects.ref_names import HEADS, TAGS, short_name
 from git.names import is_sha
 from git.pkt_line import FLUSH, HEADER, MAX_PAYLOAD, length_of, packet, packets
 from git.repository import Repository

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
-from domain.ref_names import HEADS, TAGS, is_full, short_name
+from domain.projects.ref_names import HEADS, TAGS, is_full, short_name
 from files import durable
 from git.command import run
 from git.commit import COMMIT_FORMAT, Commit, parse_commit

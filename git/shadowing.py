@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from domain.ref_names import HEADS, TAGS, shadows, short_name
+from domain.projects.ref_names import HEADS, TAGS, shadows, short_name
 
 _PACKED_LIMIT: Final = 256 * 1024 * 1024
 """Bytes of `packed-refs` that are looked at: a million refs have 80 MB."""

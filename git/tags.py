@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from domain.errors import Invalid, Unavailable
-from domain.ref_names import TAGS
+from domain.projects.ref_names import TAGS
 from git.command import run
 from git.names import checked_branch, checked_ref, checked_sha
 from git.repository import Repository

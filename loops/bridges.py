@@ -15,9 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.bridges.downstream import Denied, Existing, Wanted, Wish, wish_of
 from application.services import Services
-from domain.bridges import CREATION_FAILED, TEXT_OF
 from domain.errors import StorageFull, Unavailable
-from domain.status import Status
+from domain.pipelines.bridges import CREATION_FAILED, TEXT_OF
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.notifications import BRIDGES, OUTBOX, pipeline_topic
 from models.repositories.pipelines import bridges, outbox, pipelines

@@ -7,8 +7,8 @@ from typing import Final
 
 import structlog
 
-from domain.coverage import CoverageSearch
 from domain.errors import Invalid
+from domain.pipelines.coverage import CoverageSearch
 from models.columns import Record
 from models.repositories.logs import traces
 from models.session import Database

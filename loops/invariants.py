@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from domain.invariants import Broken, Limits, Rule, confirmed
+from domain.pipelines.invariants import Broken, Limits, Rule, confirmed
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.repositories.pipelines import invariants, unfinished

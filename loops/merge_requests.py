@@ -18,8 +18,8 @@ from application.merge_requests.trains import advance_all
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError, Refused, Unauthenticated
-from domain.merge_request_notes import of_auto_merge_given_up
-from domain.merge_requests import AutoMerge, State, Turn, auto_merge_turn
+from domain.merge_requests.merge_request import AutoMerge, State, Turn, auto_merge_turn
+from domain.merge_requests.notes import of_auto_merge_given_up
 from models.notifications import MERGES
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 

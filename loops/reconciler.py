@@ -16,7 +16,7 @@ import structlog
 from temporalio.service import RPCError
 
 from domain.messages import Operation, PipelineFacts
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications

@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from domain.errors import NotFound, PerdureError
-from domain.ref_names import full_ref
+from domain.projects.ref_names import full_ref
 from git.repository import Repositories, Repository
 from git.snapshot import KEPT, forget_pipelines
 from models.clock import Clock

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.schedules.scheduled import Failed, Wanted, Wish, wish_of
 from application.services import Services
 from domain.errors import StorageFull, Unavailable
-from domain.schedules import Outcome
-from domain.status import Status
+from domain.pipelines.status import Status
+from domain.schedules.ticks import Outcome
 from models.columns import Record
 from models.notifications import OUTBOX, TICKS, schedule_topic
 from models.repositories.pipelines import pipelines, schedule_ticks

@@ -12,11 +12,11 @@ from typing import Final
 import structlog
 from temporalio.service import RPCError
 
-from domain.cron import parse
-from domain.cron_calendars import calendars
 from domain.errors import Unavailable
-from domain.schedules import ScheduleFacts
-from domain.time_zones import iana_name
+from domain.schedules.cron import parse
+from domain.schedules.cron_calendars import calendars
+from domain.schedules.ticks import ScheduleFacts
+from domain.schedules.time_zones import iana_name
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, SCHEDULES, TICKS, Notifications

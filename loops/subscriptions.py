@@ -8,7 +8,7 @@ from application.access import access_to, caller_from
 from application.pipelines.prepared import Prepared, prepared
 from application.pipelines.refs import find_ref
 from application.services import Services
-from domain.bridges import DOWNSTREAM
+from domain.pipelines.bridges import DOWNSTREAM
 from git.repository import Repository
 from loops.pipeline_requests import OwedPipelineLoop
 from models.columns import Record

@@ -12,8 +12,8 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import Status
-from domain.verdict import RUNNER_LOST
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import RUNNER_LOST
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock

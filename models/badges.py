@@ -9,7 +9,7 @@ from models.tables import COUNTING
 
 
 class Badge(SQLModel, table=True):
-    """A badge of a project or of a group and all within it; its addresses may hold placeholders (`domain.badges`)."""
+    """A badge of a project, or of a group and all in it; addresses may hold placeholders (`domain.projects.badges`)."""
 
     __table_args__ = (COUNTING,)
 

@@ -13,7 +13,7 @@ LATEST = text("NOT retried")
 
 
 class CommitStatus(SQLModel, table=True):
-    """A result that was reported for a commit. `status` is one of `domain.commit_status.State`.
+    """A result that was reported for a commit. `status` is one of `domain.projects.commit_status.State`.
 
     There is one per commit, ref and name that counts; those before it, which had ended, are `retried`.
     """

@@ -11,7 +11,7 @@ from models.tables import COUNTING
 
 
 class Contribution(SQLModel, table=True):
-    """Something that somebody did to a project: `action` is one of `domain.contributions.Action`.
+    """Something that somebody did to a project: `action` is one of `domain.projects.contributions.Action`.
 
     The target is what it is about: its kind, id, number and title at that time; empty for none. `push` is the
     `push_data` of a push. Rows are never changed.

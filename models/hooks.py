@@ -19,9 +19,9 @@ def _sealed() -> Any:
 
 
 class Hook(SQLModel, table=True):
-    """A webhook. `scope` is a `domain.hooks.HookScope`: of a project, of a group, or of the installation.
+    """A webhook. `scope` is a `domain.hooks.webhooks.HookScope`: of a project, of a group, or of the installation.
 
-    `events` are bits of `domain.hooks`.
+    `events` are bits of `domain.hooks.webhooks`.
 
     `token` goes out as it is, with `signing_token` bodies are signed; `custom_headers` and `url_variables` are JSON
     objects. All four are sealed. `failures` in a row switch the hook off until `disabled_until`, in the end for good.
@@ -51,7 +51,7 @@ class Hook(SQLModel, table=True):
 
 
 class HookEvent(SQLModel, table=True):
-    """Something that happened and that hooks want to hear of. `kind` is a `domain.hooks.Event`.
+    """Something that happened and that hooks want to hear of. `kind` is a `domain.hooks.webhooks.Event`.
 
     `facts` are what later changes would hide: the status then, of a pipeline that of its jobs too, commits of a push.
     One of the kind `system` belongs to no project, and its facts are the whole body.
@@ -108,7 +108,7 @@ class HookDelivery(SQLModel, table=True):
 
 
 class ForgeLink(SQLModel, table=True):
-    """Where the statuses of a project's pipelines are reported to. `kind` is a `domain.commit_statuses.Forge`.
+    """Where the statuses of a project's pipelines are reported to. `kind` is a `domain.hooks.commit_statuses.Forge`.
 
     `token` is sealed; statuses appear as `context_prefix` and `/pipeline`.
     """

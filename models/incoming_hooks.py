@@ -13,7 +13,7 @@ _OPEN = text("done_at IS NULL")
 
 
 class IncomingHook(SQLModel, table=True):
-    """A hook that a forge (`domain.incoming_hooks.Forge`) calls for a project; what it starts is `user_id`'s.
+    """A hook that a forge (`domain.hooks.incoming.Forge`) calls for a project; what it starts is `user_id`'s.
 
     `secret` is sealed; with it each call is verified.
     """

@@ -15,7 +15,7 @@ _TO_RESOLVE = text("resolvable AND resolved_at IS NULL")
 class MergeRequestNote(SQLModel, table=True):
     """A note on a merge request; those with the same `discussion`, 40 hexadecimal digits, are one thread.
 
-    `kind` is one of `domain.merge_request_notes.Kind`. A `system` note tells what the author did; an `internal` one is
+    `kind` is one of `domain.merge_requests.notes.Kind`. A `system` note tells what the author did; an `internal` one is
     for members. `position` is GitLab's: the lines of a version that a diff note is about.
     """
 

@@ -18,10 +18,10 @@ class MergeRequest(SQLModel, table=True):
     """A branch that shall be merged into one of `project_id`. `iid` counts within that project.
 
     The source is the same project, a fork of it, or None for a fork that is gone. `state` is one of
-    `domain.merge_requests.State`. `head_sha` is the source branch's, `base_sha` its last common commit with the target,
-    `start_sha` the target's head when that was looked up. `merge_status` says whether the two go together, as of the
-    target's head `checked_sha`. `diff_version` counts the changes that it has stood for: one more with each push to the
-    source branch, and with another target.
+    `domain.merge_requests.merge_request.State`. `head_sha` is the source branch's, `base_sha` its last common commit
+    with the target, `start_sha` the target's head when that was looked up. `merge_status` says whether the two go
+    together, as of the target's head `checked_sha`. `diff_version` counts the changes that it has stood for: one more
+    with each push to the source branch, and with another target.
 
     While it is `locked`, since `locked_at`, the target branch is being moved to `merging_sha`. The commits of the merge
     are there from then on; they count once it is merged. `auto_merge` is the strategy by which it will be merged in the
@@ -113,9 +113,9 @@ class MergeRequestEvent(SQLModel, table=True):
 class TrainCar(SQLModel, table=True):
     """A merge request on a merge train: that of its target branch, in the order of ids.
 
-    `status` is one of `domain.merge_train.CarStatus`. `sha` is the commit that its pipeline tests: `head_sha` of the
-    source branch merged upon `base_sha`, which is the target's head or the `sha` of the car before. `version` grows
-    with each change, and whoever changes it says which one it has seen.
+    `status` is one of `domain.merge_requests.merge_train.CarStatus`. `sha` is the commit that its pipeline tests:
+    `head_sha` of the source branch merged upon `base_sha`, which is the target's head or the `sha` of the car before.
+    `version` grows with each change, and whoever changes it says which one it has seen.
     """
 
     __tablename__ = "train_car"

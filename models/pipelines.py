@@ -33,16 +33,16 @@ class Pipeline(SQLModel, table=True):
     `status_reason` is what people read about an end that no job explains: who canceled it, and why.
 
     `schedule_description` is that of the schedule which made it, as it was then.
-    `origin` is what more is known of the event (`domain.origin`); `config_source` where the configuration came from
-    (`domain.config_place`).
+    `origin` is what more is known of the event (`domain.pipelines.origin`); `config_source` where the configuration
+    came from (`domain.projects.config_place`).
 
     `bridge_id` is the job that triggered it (the first one that did) and `upstream_id` that job's pipeline; `root_id`
     is the first pipeline of the whole hierarchy, `depth` counts child pipelines above it. A child has the source
     `parent_pipeline`. `upstream_project_id` is the project of `upstream_id`.
 
     One for a merge request (and every child of it) has `merge_request`, the facts of it as they were then (fields of
-    `domain.predefined.MergeRequestFacts`), and the head of its source branch, `source_sha`; `sha` may be a merge of it.
-    `open_merge_requests` are those of its branch, as `group/project!7`.
+    `domain.variables.predefined.MergeRequestFacts`), and the head of its source branch, `source_sha`; `sha` may be a
+    merge of it. `open_merge_requests` are those of its branch, as `group/project!7`.
     """
 
     __table_args__ = (
@@ -185,7 +185,7 @@ class Job(SQLModel, table=True):
 
 
 class QueueDemand(SQLModel, table=True):
-    """What jobs that wait have in common (`domain.matching.Demand`). `tag_key` is its sorted tags as JSON.
+    """What jobs that wait have in common (`domain.runners.matching.Demand`). `tag_key` is its sorted tags as JSON.
 
     Rows stay: there are as many as a project has different lists of tags.
     """

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from domain.schedules import CATCH_UP_WINDOW, CatchUp, Outcome, Overlap
+from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Outcome, Overlap
 from models.columns import BIG, document, key, moment, number, reference
 from models.tables import COUNTING
 
@@ -17,7 +17,7 @@ _TO_MIRROR = text("mirrored <> revision")
 class PipelineSchedule(SQLModel, table=True):
     """When pipelines of a ref (`refs/heads/...` or `refs/tags/...`) are made, and for whom: its owner.
 
-    `overlap` and `catch_up` are values of `domain.schedules`; `catch_up_window` is seconds. `inputs` by name.
+    `overlap` and `catch_up` are values of `domain.schedules.ticks`; `catch_up_window` is seconds. `inputs` by name.
 
     Every tick before `next_tick_at` has its row; None while the schedule is not active. Each change that Temporal has
     to know raises `revision`; `mirrored` is the one that Temporal has. A schedule that was deleted is kept, seen by
@@ -64,7 +64,7 @@ class ScheduleVariable(SQLModel, table=True):
 
 
 class ScheduleTick(SQLModel, table=True):
-    """What became of a tick (`domain.schedules.Outcome`), and why.
+    """What became of a tick (`domain.schedules.ticks.Outcome`), and why.
 
     `by_hand` is one that somebody asked for; `user_id` is who, None leaves it to the owner. While it is open,
     `attempts` counts failures to make its pipeline, and nobody tries before `not_before`.

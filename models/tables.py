@@ -147,7 +147,7 @@ class Project(SQLModel, table=True):
 
     `visibility` is `private` (members), `internal` (everybody who has signed in) or `public`.
     `organisation_id` is the organisation at the top, `namespace_id` the group that it lies in.
-    `config_path` is where its configuration is (`domain.config_place`); empty for `.gitlab-ci.yml`.
+    `config_path` is where its configuration is (`domain.projects.config_place`); empty for `.gitlab-ci.yml`.
     `auto_devops_enabled`: pipelines of commits without configuration take ours; None leaves it to the installation.
     `auto_cancel_redundant`: a newer commit of a ref cancels older pipelines as their `workflow:auto_cancel` says.
     `forward_deployment`: a deployment older than the latest successful one of its environment fails.
@@ -161,7 +161,7 @@ class Project(SQLModel, table=True):
     has of an earlier job; otherwise they clone anew. The variables of a job come before both.
     Project runners register with its registration token.
     `languages` are those of its default branch, as of the last push to it.
-    `watched` are bits of `domain.hooks`: what its hooks want to hear of, and whether statuses are reported.
+    `watched` are bits of `domain.hooks.webhooks`: what its hooks want to hear of, and whether statuses are reported.
 
     `merge_method` is `merge`, `rebase_merge` or `ff`, `squash_option` `never`, `always`, `default_on` or `default_off`.
     `merge_pipelines_enabled`: pipelines of merge requests test the result of the merge; `merge_trains_enabled`: they
@@ -242,14 +242,14 @@ class Member(SQLModel, table=True):
 
 
 class Runner(SQLModel, table=True):
-    """A registered runner. `runner_type` is one of `domain.matching.RunnerType`; `maximum_timeout` is seconds.
+    """A registered runner. `runner_type` is one of `domain.runners.matching.RunnerType`; `maximum_timeout` is seconds.
 
     `organisation_id` is that of a group or project runner; an instance runner has none. `namespace_id` is the group
     within it whose jobs a group runner takes, None for all of the organisation. `by_registration` is true for
     one that a registration token made. `previous_token_hash` is that of the token before the last reset, which is good
     until the new one is used; `token_expires_at` is the end of both, None for never. `token_form` is 0 for tokens that
     begin like all others of their kind, 1 for those that begin with chance. `as_server`: its jobs run as the server's
-    own user, so it takes those of everybody only while all accounts are administrators' (`domain.matching`).
+    own user, so it takes those of everybody only while all accounts are administrators' (`domain.runners.matching`).
     """
 
     __table_args__ = (COUNTING,)

@@ -3,7 +3,7 @@
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from domain.errors import Invalid
-from domain.time_zones import iana_name, nearest_name
+from domain.schedules.time_zones import iana_name, nearest_name
 
 
 def zone_of(name: str) -> ZoneInfo:

@@ -21,9 +21,9 @@ from domain.config.sources import (
     TemplateFile,
     Tree,
 )
-from domain.config_place import config_ref
-from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
-from domain.ref_names import full_ref
+from domain.projects.config_place import config_ref
+from domain.projects.ref_names import full_ref
+from domain.variables.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 from includes import templates
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

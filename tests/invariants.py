@@ -6,7 +6,7 @@ a fault of the product.
 
 from datetime import timedelta
 
-from domain.invariants import Broken, against_temporal
+from domain.pipelines.invariants import Broken, against_temporal
 from models.clock import system_clock
 from models.repositories.pipelines import invariants
 from models.session import Database

@@ -10,8 +10,8 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from domain.messages import AwaitJob
-    from domain.status import Status
-    from domain.verdict import UNKNOWN_FAILURE, Verdict, read_verdict
+    from domain.pipelines.status import Status
+    from domain.pipelines.verdict import UNKNOWN_FAILURE, Verdict, read_verdict
 
 Waiting: TypeAlias = "workflow.ActivityHandle[Any]"
 

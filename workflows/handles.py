@@ -12,8 +12,8 @@ from temporalio.common import (
 )
 
 from domain.messages import Answer, DeliverHook, GroupInput, Operation, PipelineFacts, PipelineInput, ReportCommit
-from domain.status import Status
-from domain.verdict import Verdict
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import Verdict
 from workflows import search_attributes
 from workflows.await_job import activity_id, workflow_id
 from workflows.hook_delivery import HookDeliveryWorkflow, delivery_workflow_id

@@ -13,7 +13,7 @@ from temporalio.exceptions import FailureError
 
 with workflow.unsafe.imports_passed_through():
     from domain.messages import LetGo, RoomInput
-    from domain.verdict import Verdict
+    from domain.pipelines.verdict import Verdict
     from workflows.await_job import Waiting, verdict_of, wait_for, workflow_id
     from workflows.waiting_room import WaitingRoomWorkflow
 

@@ -17,7 +17,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 with workflow.unsafe.imports_passed_through():
     from domain.errors import Invalid
     from domain.messages import Answer, Command, Operation
-    from domain.operation_input import read_do, read_operation
+    from domain.pipelines.operation_input import read_do, read_operation
 
 OPERATIONS: Final = {
     "cancel_pipeline": 'Cancel every job that has not ended: {} or {"reason": "why"}.',

@@ -1,4 +1,4 @@
-"""Workflow `Pipeline`: a durable loop around `domain.decisions.decide`.
+"""Workflow `Pipeline`: a durable loop around `domain.pipelines.decisions.decide`.
 
 SQL is the truth, this is the clockwork: every run begins by loading the pipeline, so that a run that was reset, started
 again by hand or lost with its whole history picks up where SQL is (design, "Rules of the seam").
@@ -13,7 +13,6 @@ with workflow.unsafe.imports_passed_through():
     from dataclasses import replace
     from datetime import timedelta
 
-    from domain.decisions import Turn, advance, decide, next_due
     from domain.messages import (
         Command,
         Decision,
@@ -26,10 +25,11 @@ with workflow.unsafe.imports_passed_through():
         RoomReady,
         joined,
     )
-    from domain.pipeline import Pipeline
-    from domain.portions import portions
-    from domain.status import COMPLETE, Status
-    from domain.verdict import Verdict
+    from domain.pipelines.decisions import Turn, advance, decide, next_due
+    from domain.pipelines.pipeline import Pipeline
+    from domain.pipelines.portions import portions
+    from domain.pipelines.status import COMPLETE, Status
+    from domain.pipelines.verdict import Verdict
     from workflows import search_attributes
     from workflows.job_waits import JobWaits, OpenJob, in_rooms
     from workflows.operations import Operations

@@ -25,8 +25,8 @@ from domain.messages import (
     ReportCommit,
     RetryWindow,
 )
-from domain.schedules import Tick, TickResult
-from domain.verdict import Verdict
+from domain.pipelines.verdict import Verdict
+from domain.schedules.ticks import Tick, TickResult
 
 RECORD_LIMIT: Final = timedelta(seconds=60)
 """For one attempt of database work in a local activity."""

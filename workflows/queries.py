@@ -12,8 +12,8 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from domain.errors import Invalid
-    from domain.explanation import explain, find_job, overview, unsettled
-    from domain.pipeline import Pipeline
+    from domain.pipelines.explanation import explain, find_job, overview, unsettled
+    from domain.pipelines.pipeline import Pipeline
 
 MOST_JOBS: Final = 200
 """An answer lists so many jobs and counts the rest."""

@@ -16,10 +16,10 @@ with workflow.unsafe.imports_passed_through():
     from datetime import datetime, timedelta
 
     from domain.messages import Answer, AskWindow
-    from domain.operation_input import BY_PEOPLE
-    from domain.pipeline import Pipeline
-    from domain.retry_window import UNSUCCESSFUL, what_happened, what_may_be_done
-    from domain.status import Status
+    from domain.pipelines.operation_input import BY_PEOPLE
+    from domain.pipelines.pipeline import Pipeline
+    from domain.pipelines.retry_window import UNSUCCESSFUL, what_happened, what_may_be_done
+    from domain.pipelines.status import Status
     from workflows import search_attributes
     from workflows.ports import RECORD_LIMIT, RECORD_RETRY, PipelinePort
 

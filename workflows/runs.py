@@ -16,7 +16,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from domain.retry_window import UNSUCCESSFUL
+from domain.pipelines.retry_window import UNSUCCESSFUL
 from workflows.await_job import workflow_id
 from workflows.search_attributes import STATUS
 

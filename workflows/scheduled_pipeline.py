@@ -11,7 +11,7 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey
 
 with workflow.unsafe.imports_passed_through():
-    from domain.schedules import ScheduleInput, Tick, TickResult
+    from domain.schedules.ticks import ScheduleInput, Tick, TickResult
     from workflows.ports import TICK_LIMIT, TICK_RETRY, SchedulePort
 
 DUE_AT: Final = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")

@@ -22,8 +22,8 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from domain.cron_calendars import Calendar
-from domain.schedules import PUNCTUAL, ScheduleFacts, ScheduleInput
+from domain.schedules.cron_calendars import Calendar
+from domain.schedules.ticks import PUNCTUAL, ScheduleFacts, ScheduleInput
 from workflows.scheduled_pipeline import ScheduledPipelineWorkflow, tick_workflow_id
 
 RPC: Final = timedelta(seconds=5)
@@ -95,7 +95,7 @@ class Schedules:
             ),
             spec=ScheduleSpec(calendars=[_calendar(each) for each in facts.calendars], time_zone_name=facts.zone),
             policy=SchedulePolicy(
-                # What overlaps are pipelines, not these workflows: SQL decides about them (`domain.schedules`).
+                # What overlaps are pipelines, not these workflows: SQL decides about them (`domain.schedules.ticks`).
                 overlap=ScheduleOverlapPolicy.ALLOW_ALL,
                 catchup_window=max(facts.window, PUNCTUAL),
             ),

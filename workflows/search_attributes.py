@@ -5,7 +5,7 @@ from typing import Final
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
 
-from domain.status import Status
+from domain.pipelines.status import Status
 
 PROJECT: Final = SearchAttributeKey.for_keyword("CiProject")
 REF: Final = SearchAttributeKey.for_keyword("CiRef")

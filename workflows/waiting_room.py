@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from domain.messages import LetGo, RoomInput, RoomOutcomes, RoomReady
-    from domain.verdict import Verdict
+    from domain.pipelines.verdict import Verdict
     from workflows.await_job import Waiting, verdict_of, wait_for, workflow_id
 
 KEEP = timedelta(hours=1)

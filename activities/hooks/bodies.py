@@ -10,7 +10,7 @@ from activities.hooks.merge_request_body import merge_request_body
 from activities.hooks.pipeline_body import pipeline_body
 from activities.hooks.push_body import push_body, repository_body
 from activities.hooks.release_body import release_body
-from domain.hooks import Event, HookScope
+from domain.hooks.webhooks import Event, HookScope
 from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
 

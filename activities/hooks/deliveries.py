@@ -13,8 +13,8 @@ from activities.heartbeats import beating
 from activities.hooks.bodies import body_of
 from auth.encryption import Sealer
 from domain.errors import PerdureError
-from domain.hook_requests import Parcel, Secrets, address_of, headers_of, shown_headers
-from domain.hooks import OFF, Event, Health, Outcome, outcome_of, pause_before, title_of
+from domain.hooks.requests import Parcel, Secrets, address_of, headers_of, shown_headers
+from domain.hooks.webhooks import OFF, Event, Health, Outcome, outcome_of, pause_before, title_of
 from domain.messages import DeliverHook
 from domain.sealed_for import HOOK, HOOK_BODY
 from models.clock import Clock

@@ -5,8 +5,8 @@ from typing import Any
 from activities.hooks import parts
 from activities.hooks.moments import exact, iso, read, seconds
 from activities.hooks.pipeline_body import environment_of
-from domain.status import Status
-from domain.verdict import public_reason
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import public_reason
 from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
 

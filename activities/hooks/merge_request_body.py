@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from activities.hooks import parts
 from activities.hooks.moments import iso, plain, read
-from domain.merge_request_news import STATE_IDS
-from domain.merge_requests import State, is_draft
+from domain.merge_requests.merge_request import State, is_draft
+from domain.merge_requests.news import STATE_IDS
 from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from domain.hook_requests import REDACTED
+from domain.hooks.requests import REDACTED
 from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from activities.hooks import parts
 from activities.hooks.moments import plain, read, seconds
-from domain.status import COMPLETE, HELD_BY_RUNNER, Status
-from domain.verdict import public_reason
+from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
+from domain.pipelines.verdict import public_reason
 from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
 

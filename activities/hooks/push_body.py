@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from activities.hooks import parts
-from domain.hooks import Event
+from domain.hooks.webhooks import Event
 from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
 

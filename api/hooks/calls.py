@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from api.deps import ServicesDep
 from domain.errors import Invalid, TooLarge, Unauthenticated
-from domain.incoming_hooks import Forge, Wish, delivery_of, event_of, is_genuine
+from domain.hooks.incoming import Forge, Wish, delivery_of, event_of, is_genuine
 from domain.size_limits import of_installation
 from models.repositories.hooks import incoming_hooks
 from models.repositories.projects import mirrors

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from api.deps import CallerDep, ServicesDep
 from api.pages.responses import NOTICES, page
 from api.services import Services
-from api.v4.access_tokens import NewToken, make_personal, revoke
+from api.v4.accounts.access_tokens import NewToken, make_personal, revoke
 from api.v4.origin import require_our_pages
 from api.v4.parameters import validated
 from auth.permissions import Caller

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from fastapi import Response
 
-from domain.badges import Said
+from domain.projects.badges import Said
 
 Style = Literal["flat", "flat-square"]
 MOST_KEY: Final = 64

@@ -12,9 +12,9 @@ from fastapi.responses import Response
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.badge_picture import MOST_KEY, MOST_KEY_WIDTH, MOST_VALUE_WIDTH, picture
-from domain.badges import Thresholds, said_of_coverage, said_of_release, said_of_status
 from domain.errors import NotFound
-from domain.status import Status
+from domain.pipelines.status import Status
+from domain.projects.badges import Thresholds, said_of_coverage, said_of_release, said_of_status
 from models.repositories.artifacts import releases
 from models.repositories.logs import coverage
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline

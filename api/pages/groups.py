@@ -7,7 +7,7 @@ from api.deps import CallerDep, ServicesDep
 from api.pages.home import Number, draw
 from api.pages.live import event_stream
 from api.pages.responses import address_of_page, live_page
-from api.v4.groups import GroupDep
+from api.v4.namespaces.groups import GroupDep
 
 router = APIRouter(prefix="/groups")
 

@@ -16,8 +16,8 @@ from api.pages.access import PREFIX, PageProjectDep
 from api.pages.log_lines import State, render_piece
 from api.services import Services
 from api.v4.access import Id
-from api.v4.job_log import Log, log_of, read_log
-from api.v4.traces import Offset, plain_log
+from api.v4.jobs.log import Log, log_of, read_log
+from api.v4.jobs.traces import Offset, plain_log
 from models.repositories.pipelines import jobs
 
 WINDOW: Final = 512 * 1024

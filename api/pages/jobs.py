@@ -14,9 +14,9 @@ from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
 from api.services import Services
 from api.v4.access import Id
-from api.v4.artifact_access import may_read
 from api.v4.asking import ask_or_leave
-from api.v4.job_log import log_of
+from api.v4.jobs.artifact_access import may_read
+from api.v4.jobs.log import log_of
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
 from application.access import ProjectAccess, access_to
@@ -26,11 +26,11 @@ from application.environments.deploying import require_deploying_job
 from auth.permissions import require_admin
 from domain.config.plan import When
 from domain.messages import Operation
-from domain.operations import CANCELABLE, RETRIABLE
-from domain.refusals import standing
-from domain.status import COMPLETE, Status
-from domain.stuck import awaits_permission
-from domain.verdict import reason_words
+from domain.pipelines.operations import CANCELABLE, RETRIABLE
+from domain.pipelines.refusals import standing
+from domain.pipelines.status import COMPLETE, Status
+from domain.pipelines.stuck import awaits_permission
+from domain.pipelines.verdict import reason_words
 from models.columns import Record
 from models.notifications import RUNNERS, pipeline_topic, trace_topic
 from models.repositories.artifacts.artifacts import ARCHIVE

@@ -9,8 +9,8 @@ from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.responses import page
 from api.v4.access import Id
-from api.v4.merge_request_access import merge_request_of, shown
-from domain.merge_requests import Blocker, State
+from api.v4.merge_requests.access import merge_request_of, shown
+from domain.merge_requests.merge_request import Blocker, State
 
 router = APIRouter(prefix=f"{PREFIX}/-/merge_requests")
 

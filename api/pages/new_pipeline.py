@@ -24,9 +24,9 @@ from application.pipelines.creation import create_pipeline, with_commit
 from application.pipelines.event_context import event_context
 from application.pipelines.refs import find_ref
 from auth.permissions import Action
-from domain.ci_variables import KEY
 from domain.config.form import FormField, input_fields, variable_fields
 from domain.errors import ConfigInvalid, Forbidden, Invalid, NotFound, PipelineFiltered
+from domain.variables.ci_variables import KEY
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.pipelines import PipelineRequest
 

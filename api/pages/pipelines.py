@@ -22,8 +22,8 @@ from application.access import ProjectAccess, access_to
 from application.bridges.downstream_pipelines import downstream_of, visible
 from auth.permissions import LEVEL_FOR, Action
 from domain.messages import Operation
-from domain.operations import CANCELABLE
-from domain.status import Status
+from domain.pipelines.operations import CANCELABLE
+from domain.pipelines.status import Status
 from models.notifications import pipeline_topic
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of

@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.convertors import Convertor, register_url_convertor
 
-from domain.path_names import RESERVED
+from domain.projects.path_names import RESERVED
 
 CONVERTOR: Final = "project"
 _RESERVED: Final = "|".join(re.escape(name) for name in sorted(RESERVED))

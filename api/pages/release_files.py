@@ -5,7 +5,7 @@ from fastapi.responses import RedirectResponse
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
-from api.v4.release_links import asset_of
+from api.v4.releases.links import asset_of
 
 router = APIRouter(prefix=f"{PREFIX}/-/releases")
 

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.runner.payloads.hand_out_document import document_of, make_ready
 from api.services import Services
 from domain.errors import StorageFull, Unavailable
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.notifications import JOBS
 from models.repositories.pipelines import verdicts

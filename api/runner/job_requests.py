@@ -16,7 +16,7 @@ from api.runner.body import SMALL, json_object, text
 from api.runner.queue_position import Place
 from api.runner.runner_access import note_contact, polling_runner
 from api.services import Services
-from domain.runner_features import named_features
+from domain.runners.features import named_features
 from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic
 from models.repositories.queue.candidates import KnownRunner

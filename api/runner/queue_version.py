@@ -4,7 +4,7 @@ import secrets
 from typing import Final
 
 from auth.queue_ticket import Seen
-from domain.matching import Candidate, Demand, may_take
+from domain.runners.matching import Candidate, Demand, may_take
 
 _REMEMBERED: Final = 1_000
 """Demands of which the last offer is known one by one."""

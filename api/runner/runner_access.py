@@ -8,7 +8,7 @@ from api.runner.body import text
 from api.services import Services
 from auth.secret_token import digest
 from domain.errors import Forbidden
-from domain.runner_info import LEGACY_SYSTEM_ID, kept_info
+from domain.runners.info import LEGACY_SYSTEM_ID, kept_info
 from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories.queue.candidates import KnownRunner

@@ -8,8 +8,8 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.runner_features import unmet_requirements
-from domain.status import Status
+from domain.pipelines.status import Status
+from domain.runners.features import unmet_requirements
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
 from models.repositories.queue.hand_outs import HandOut

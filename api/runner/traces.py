@@ -14,8 +14,8 @@ from api.services import Services
 from application.jobs.job_access import claims_for, held
 from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
+from domain.pipelines.status import Status
 from domain.size_limits import of_installation
-from domain.status import Status
 from models.columns import Record
 from models.notifications import OUTBOX, trace_topic
 from models.repositories.logs import traces

@@ -17,8 +17,8 @@ from application.jobs.job_access import claims_for, held, holder, in_grace, requ
 from application.releases.job_release import EXIT_CODE, JobRelease, prepare_job_release, record_release
 from auth.job_token import MAKES_RELEASE, JobClaims, Scope
 from domain.errors import Invalid, Refused, TraceMismatch
-from domain.status import COMPLETE, Status
-from domain.verdict import SCRIPT_FAILURE, known_reason
+from domain.pipelines.status import COMPLETE, Status
+from domain.pipelines.verdict import SCRIPT_FAILURE, known_reason
 from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic, trace_topic
 from models.repositories.logs import traces

@@ -16,7 +16,7 @@ from api.runner.batching import AskedTogether
 from api.runner.known_runners import KnownRunners
 from api.runner.queue_position import Place
 from api.runner.queue_version import QueueVersion
-from domain.matching import Candidate, Demand, may_take
+from domain.runners.matching import Candidate, Demand, may_take
 from models import job_offers
 from models.notifications import JOBS, RUNNERS, Notifications
 from models.repositories.queue import demands, queue_counts

@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse
 
 from api.services import Services
 from application.pipelines.operations import Asked, ask
-from domain.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
 from domain.errors import NotFound, Refused
 from domain.messages import Answer, Operation
+from domain.pipelines.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
 from models.repositories.pipelines import loading
 
 REFUSAL: Final[Mapping[str, tuple[int, str]]] = {

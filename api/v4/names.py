@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from domain.path_names import checked_path, checked_top_path
+from domain.projects.path_names import checked_path, checked_top_path
 
 PathName = Annotated[str, AfterValidator(checked_path)]
 TopPathName = Annotated[str, AfterValidator(checked_top_path)]

@@ -1,172 +1,37 @@
-"""The REST API as one router: GitLab's paths below `/api/v4`, the runner protocol excepted."""
+"""The REST API as one router: GitLab's paths below `/api/v4`, the runner protocol excepted.
+
+Every module of the packages below that has a `router` is part of it; nobody lists them.
+"""
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Final
 
 from fastapi import APIRouter, Depends
 
-from api.v4 import (
-    access_tokens,
-    approval_rules,
-    artifacts,
-    audit_events,
-    badges,
-    branches,
-    commit_comments,
-    commit_statuses,
-    commit_writes,
-    commits,
-    deploy_tokens,
-    deployments,
-    environments,
-    events,
-    files,
-    forks,
-    group_runners,
-    groups,
-    hook_events,
-    hook_values,
-    hooks,
-    impersonation_tokens,
-    incoming_hooks,
-    instance,
-    integrations,
-    job_token_scope,
-    jobs,
-    labels,
-    lint,
-    markdown,
-    members,
-    memberships,
-    merge_request_approvals,
-    merge_request_contents,
-    merge_request_discussions,
-    merge_request_merging,
-    merge_request_notes,
-    merge_request_people,
-    merge_request_reports,
-    merge_request_versions,
-    merge_requests,
-    merge_trains,
-    milestones,
-    mirrors,
-    own_job,
-    pipeline_jobs,
-    pipeline_schedules,
-    pipelines,
-    project_artifacts,
-    project_contents,
-    project_runners,
-    projects,
-    protected_environments,
-    protected_refs,
-    release_links,
-    releases,
-    repository_tree,
-    resource_groups,
-    runner_jobs,
-    runners,
-    schedule_variables,
-    search,
-    secure_files,
-    sharing,
-    ssh_keys,
-    stars,
-    subscriptions,
-    tags,
-    templates,
-    trace_events,
-    traces,
-    transfers,
-    trigger_calls,
-    triggers,
-    user_changes,
-    user_runners,
-    users,
-    variables,
-    versions,
-    why,
-)
+from api import v4
 from api.v4.origin import require_token_or_our_pages
 
+MOST_CALLED: Final = ("pipelines.pipelines", "pipelines.contents", "jobs.jobs")
+"""What stands first: a request is held against the paths of all before its own."""
+
+
+def routers() -> Iterator[APIRouter]:
+    """The routers of all modules, those that are called most first."""
+    names = {
+        found.name
+        for package in pkgutil.iter_modules(v4.__path__, f"{v4.__name__}.")
+        if package.ispkg
+        for found in pkgutil.iter_modules(import_module(package.name).__path__, f"{package.name}.")
+    }
+    first = [f"{v4.__name__}.{name}" for name in MOST_CALLED]
+    for name in (*first, *sorted(names.difference(first))):
+        router = getattr(import_module(name), "router", None)
+        if isinstance(router, APIRouter):
+            yield router
+
+
 router = APIRouter(prefix="/api/v4", dependencies=[Depends(require_token_or_our_pages)])
-for part in (
-    pipelines,  # what is called most comes first: a request is held against the paths of all before its own
-    pipeline_jobs,
-    jobs,
-    versions,
-    instance,
-    markdown,
-    users,
-    user_changes,
-    protected_environments,
-    protected_refs,
-    variables,
-    access_tokens,
-    impersonation_tokens,
-    ssh_keys,
-    memberships,
-    deploy_tokens,
-    audit_events,
-    badges,
-    events,
-    projects,
-    project_contents,
-    search,
-    sharing,
-    stars,
-    members,
-    groups,
-    transfers,
-    pipeline_schedules,
-    schedule_variables,
-    secure_files,
-    triggers,
-    trigger_calls,
-    subscriptions,
-    mirrors,
-    incoming_hooks,
-    project_artifacts,
-    own_job,
-    job_token_scope,
-    why,
-    lint,
-    templates,
-    traces,
-    trace_events,
-    artifacts,
-    resource_groups,
-    environments,
-    deployments,
-    release_links,
-    releases,
-    hooks,
-    hook_events,
-    hook_values,
-    integrations,
-    files,
-    repository_tree,
-    branches,
-    tags,
-    commits,
-    commit_writes,
-    commit_comments,
-    commit_statuses,
-    forks,
-    merge_requests,
-    merge_request_contents,
-    merge_request_merging,
-    merge_request_approvals,
-    merge_request_reports,
-    labels,
-    milestones,
-    approval_rules,
-    merge_request_versions,
-    merge_request_people,
-    merge_request_notes,
-    merge_request_discussions,
-    merge_trains,
-    user_runners,
-    project_runners,
-    group_runners,
-    runner_jobs,
-    runners,
-):
-    router.include_router(part.router)
+for part in routers():
+    router.include_router(part)

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.services import Services
 from auth.oidc.profile import Profile
 from domain.errors import Forbidden
-from domain.path_names import is_path, is_reserved, path_from
+from domain.projects.path_names import is_path, is_reserved, path_from
 from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, identities

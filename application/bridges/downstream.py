@@ -15,19 +15,6 @@ from application.pipelines.creation import prepare, with_commit, with_head
 from application.pipelines.deployment_targets import places_for
 from application.pipelines.refs import find_ref
 from application.services import Services
-from domain.bridges import (
-    CHILD,
-    CREATION_FAILED,
-    DOWNSTREAM,
-    INVALID_TRIGGER,
-    NO_PERMISSION,
-    NO_PROJECT,
-    TEXT_OF,
-    Scope,
-    child_configuration,
-    forwarded,
-    refusal,
-)
 from domain.config.plan import Plan
 from domain.errors import (
     ConfigInvalid,
@@ -39,6 +26,19 @@ from domain.errors import (
     StorageFull,
     Unauthenticated,
     Unavailable,
+)
+from domain.pipelines.bridges import (
+    CHILD,
+    CREATION_FAILED,
+    DOWNSTREAM,
+    INVALID_TRIGGER,
+    NO_PERMISSION,
+    NO_PROJECT,
+    TEXT_OF,
+    Scope,
+    child_configuration,
+    forwarded,
+    refusal,
 )
 from git.repository import Repository
 from models.repositories.pipelines import bridges

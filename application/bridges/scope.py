@@ -5,11 +5,11 @@ from typing import Any
 
 from application.pipelines.event_context import event_facts
 from application.services import Services
-from domain.bridges import Scope
-from domain.ci_variables import as_job_variable, chosen
 from domain.config.plan import Variable
-from domain.predefined import pipeline_variables, slug
-from domain.variables import JobVariable, group_name
+from domain.pipelines.bridges import Scope
+from domain.variables.ci_variables import as_job_variable, chosen
+from domain.variables.job_variables import JobVariable, group_name
+from domain.variables.predefined import pipeline_variables, slug
 from models.repositories.pipelines.bridges import Bridge
 
 

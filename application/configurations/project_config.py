@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from application.services import Services
-from domain.config_place import AUTO_DEVOPS, ConfigSource, Elsewhere, auto_devops, config_place
 from domain.errors import ConfigMissing, Invalid
+from domain.projects.config_place import AUTO_DEVOPS, ConfigSource, Elsewhere, auto_devops, config_place
 from git.repository import Repository
 
 

@@ -10,8 +10,8 @@ from application.merge_requests.surroundings import around
 from application.pushes.push_events import protection_of, push_event, repository_update
 from application.services import Services
 from domain.errors import Invalid, NotFound
-from domain.hooks import Event
-from domain.system_events import TEST
+from domain.hooks.system_events import TEST
+from domain.hooks.webhooks import Event
 from git.push import RefUpdate
 from models.columns import Record
 from models.notifications import HOOKS, delivery_topic

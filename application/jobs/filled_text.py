@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from application.jobs.variables import expanded_text
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 
 
 def filled_text(text: str, variables: Iterable[JobVariable]) -> str:

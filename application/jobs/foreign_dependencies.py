@@ -17,7 +17,7 @@ from auth.permissions import Action, level_of, require
 from domain.config.plan import ForeignNeed
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, NotFound
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.artifacts import foreign_archives

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.services import Services
 from auth.job_token import JobClaims
 from domain.errors import Forbidden, JobNotRunning
-from domain.status import HELD_BY_RUNNER
+from domain.pipelines.status import HELD_BY_RUNNER
 from models.columns import Record
 from models.repositories.queue import held_jobs
 

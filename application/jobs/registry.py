@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 from settings import Settings
 
 USER: Final = "gitlab-ci-token"

@@ -6,9 +6,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from application.jobs.registry import registry_variables
 from application.pipelines.event_context import event_facts
-from domain.ci_variables import as_job_variable, chosen
-from domain.environment_variables import environment_variables
-from domain.variables import JobFacts, JobVariable, expand, predefined
+from domain.variables.ci_variables import as_job_variable, chosen
+from domain.variables.environment_variables import environment_variables
+from domain.variables.job_variables import JobFacts, JobVariable, expand, predefined
 from models.columns import Record
 from models.repositories.queue.hand_outs import HandOut
 from settings import Settings

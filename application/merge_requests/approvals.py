@@ -11,8 +11,8 @@ from application.merge_requests.news import Cause
 from application.merge_requests.standing import missing
 from application.merge_requests.surroundings import Surroundings
 from application.services import Services
-from domain.merge_request_news import of_withdrawal
-from domain.merge_request_notes import mentioned
+from domain.merge_requests.news import of_withdrawal
+from domain.merge_requests.notes import mentioned
 from models.repositories.merge_requests import merge_requests
 
 PUSHED: Final = "pushing to the branch"

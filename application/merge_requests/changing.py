@@ -14,9 +14,9 @@ from application.merge_requests.opening import make_pipeline
 from application.merge_requests.surroundings import Heads, Surroundings, bring_head
 from application.services import Services
 from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
-from domain.merge_request_news import News
-from domain.merge_request_notes import of_auto_merge_given_up
-from domain.merge_requests import AutoMerge, EventType, State, is_draft
+from domain.merge_requests.merge_request import AutoMerge, EventType, State, is_draft
+from domain.merge_requests.news import News
+from domain.merge_requests.notes import of_auto_merge_given_up
 from git.revision import commit_named
 from models.notifications import MERGES, OUTBOX
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains

@@ -18,8 +18,8 @@ from application.merge_requests.wishes import MergeOptions, require_merge
 from application.pushes.push import move_permitted
 from application.services import Services
 from domain.errors import PerdureError, Refused, Unauthenticated, Unmergeable
-from domain.merge_requests import CONFLICTS, MergeMethod, State, merge_message
-from domain.merge_train import CarStatus
+from domain.merge_requests.merge_request import CONFLICTS, MergeMethod, State, merge_message
+from domain.merge_requests.merge_train import CarStatus
 from git.merging import MergeResult, fast_forward, is_ancestor, merge, squash
 from git.push import RefUpdate
 from git.rebasing import rebase

@@ -11,11 +11,11 @@ from application.merge_requests import system_notes
 from application.merge_requests.standing import known_so_far
 from application.merge_requests.surroundings import Surroundings, around
 from application.services import Services
-from domain.contributions import MERGE_REQUEST, OF_NEWS, Contribution, Target
 from domain.errors import PerdureError
-from domain.hooks import Event, wants
-from domain.merge_request_news import News, changes, kept
-from domain.merge_requests import detailed_status
+from domain.hooks.webhooks import Event, wants
+from domain.merge_requests.merge_request import detailed_status
+from domain.merge_requests.news import News, changes, kept
+from domain.projects.contributions import MERGE_REQUEST, OF_NEWS, Contribution, Target
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests

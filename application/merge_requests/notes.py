@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.merge_requests.surroundings import Surroundings
 from application.services import Services
 from domain.errors import Invalid, NotFound
-from domain.merge_request_notes import MOST_NOTES, Kind
+from domain.merge_requests.notes import MOST_NOTES, Kind
 from models.columns import Record
 from models.notifications import MERGES
 from models.repositories.merge_requests import merge_request_notes, merge_requests

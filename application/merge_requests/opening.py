@@ -14,8 +14,8 @@ from application.merge_requests.pipelines import carry_out
 from application.merge_requests.surroundings import Heads, bring_head
 from application.services import Services
 from domain.errors import Invalid, PerdureError, Unmergeable
-from domain.merge_request_news import News
-from domain.merge_requests import EventType, ref_of
+from domain.merge_requests.merge_request import EventType, ref_of
+from domain.merge_requests.news import News
 from git.repository import Repository
 from git.revision import commit_named
 from models.notifications import MERGES

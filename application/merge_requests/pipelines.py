@@ -16,7 +16,7 @@ from application.services import Services
 from domain.config.issue import ConfigIssue
 from domain.config.plan import Plan
 from domain.errors import ConfigMissing, Forbidden, Invalid, NotFound, Unauthenticated
-from domain.merge_requests import (
+from domain.merge_requests.merge_request import (
     CONFLICTS,
     EventType,
     State,
@@ -24,9 +24,9 @@ from domain.merge_requests import (
     may_use_secrets,
     merged_result_message,
 )
-from domain.predefined import LONGEST_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
-from domain.protection import Protection
-from domain.skipping import is_skipped
+from domain.pipelines.skipping import is_skipped
+from domain.projects.protection import Protection
+from domain.variables.predefined import LONGEST_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
 from git.merging import merge
 from git.signature import Signature
 from models.notifications import OUTBOX

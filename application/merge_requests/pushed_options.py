@@ -25,8 +25,15 @@ from application.merge_requests.wishes import MergeOptions, merge_by_itself, req
 from application.services import Services
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotFound, Refused, Unauthenticated
-from domain.merge_requests import MOST_DESCRIPTION, MOST_TITLE, State, changed_labels, squashes, with_draft
-from domain.push_options import MergeRequestOptions, lines_on_ignored, merge_request_options
+from domain.merge_requests.merge_request import (
+    MOST_DESCRIPTION,
+    MOST_TITLE,
+    State,
+    changed_labels,
+    squashes,
+    with_draft,
+)
+from domain.pipelines.push_options import MergeRequestOptions, lines_on_ignored, merge_request_options
 from git.history import HistoryQuery, commits
 from git.push import RefUpdate
 from git.revision import commit_named

@@ -20,9 +20,9 @@ from application.merge_requests.settling import settle_merged
 from application.merge_requests.surroundings import Heads, around, bring_head
 from application.services import Services
 from domain.errors import NotFound, PerdureError
-from domain.merge_request_news import News
-from domain.merge_request_notes import of_auto_merge_given_up
-from domain.merge_requests import OPEN, REFS, AutoMerge, EventType, State, ref_of
+from domain.merge_requests.merge_request import OPEN, REFS, AutoMerge, EventType, State, ref_of
+from domain.merge_requests.news import News
+from domain.merge_requests.notes import of_auto_merge_given_up
 from git.push import RefUpdate
 from git.ref_listing import refs_within
 from git.repository import Repository

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests.surroundings import Surroundings
 from application.services import Services
-from domain.report_comparison import (
+from domain.pipelines.report_comparison import (
     CoverageComparison,
     FindingComparison,
     TestComparison,

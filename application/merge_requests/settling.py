@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.merge_requests import news
 from application.merge_requests.news import Cause
 from application.services import Services
-from domain.merge_request_news import News
-from domain.merge_requests import AutoMerge, State
+from domain.merge_requests.merge_request import AutoMerge, State
+from domain.merge_requests.news import News
 from models.repositories.accounts.accounts import get as account
 from models.repositories.installation import audit
 from models.repositories.installation.audit import Author, Entity, Happened

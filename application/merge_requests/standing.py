@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.merge_requests.surroundings import Surroundings
 from application.services import Services
 from domain.errors import Refused
-from domain.merge_requests import MergeMethod, Standing, State, is_draft
-from domain.status import Status
+from domain.merge_requests.merge_request import MergeMethod, Standing, State, is_draft
+from domain.pipelines.status import Status
 from git.merging import is_ancestor, merged_tree
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests
 

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.services import Services
 from domain.errors import NotFound
-from domain.merge_requests import EventType, ref_of
+from domain.merge_requests.merge_request import EventType, ref_of
 from git.fetching import fetch_commit
 from git.repository import Repository
 from git.revision import commit_named

@@ -1,4 +1,4 @@
-"""Carrying out what `domain.merge_train` decides: each step is one transaction that changes a car as it was seen.
+"""Carrying out what `domain.merge_requests.merge_train` decides: each step is one transaction on a car as it was seen.
 
 Nothing is remembered between two rounds but what is in SQL and in git, so that a process which is killed anywhere is
 followed by one that goes on: a commit that no car names harms nobody, a car without pipeline is built anew.
@@ -17,8 +17,8 @@ from application.merge_requests.surroundings import Surroundings, surroundings_o
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
-from domain.merge_requests import CONFLICTS, Blocker, EventType, State, blockers, is_draft
-from domain.merge_train import Build, Car, CarStatus, Drop, Merge, Outdate, Step, Train, next_steps
+from domain.merge_requests.merge_request import CONFLICTS, Blocker, EventType, State, blockers, is_draft
+from domain.merge_requests.merge_train import Build, Car, CarStatus, Drop, Merge, Outdate, Step, Train, next_steps
 from git.revision import commit_named
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts

@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Forbidden, Refused, Unauthenticated
-from domain.merge_request_notes import of_auto_merge
-from domain.merge_requests import AutoMerge, State
-from domain.protection import Movement
+from domain.merge_requests.merge_request import AutoMerge, State
+from domain.merge_requests.notes import of_auto_merge
+from domain.projects.protection import Movement
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 
 

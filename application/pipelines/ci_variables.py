@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.services import Services
 from auth.encryption import Sealer
-from domain.ci_variables import CiVariable
+from domain.variables.ci_variables import CiVariable
 from models.columns import Record
 from models.repositories.projects import ci_variables
 from models.repositories.projects.ci_variables import owner_of

@@ -15,12 +15,12 @@ from application.pipelines.deployment_targets import places_for
 from application.pipelines.event_context import event_context
 from application.pipelines.unsupported_keywords import refuse_what_cannot_run
 from application.services import Services
-from domain.bridges import CHILD
-from domain.ci_variables import CiVariable
 from domain.config.plan import Plan
-from domain.config_place import ConfigSource
 from domain.errors import NotFound
-from domain.merge_requests import own_branch_of
+from domain.merge_requests.merge_request import own_branch_of
+from domain.pipelines.bridges import CHILD
+from domain.projects.config_place import ConfigSource
+from domain.variables.ci_variables import CiVariable
 from git.repository import Repository
 from git.tags import message_of
 from models.notifications import OUTBOX

@@ -3,12 +3,12 @@
 from application.pipelines.ci_variables import reaching
 from application.pipelines.event_context import event_facts
 from application.services import Services
-from domain.ci_variables import as_job_variable, chosen
 from domain.config.plan import Plan
+from domain.environments.places import NOWHERE, Place, places_of
 from domain.errors import NotFound
-from domain.places import NOWHERE, Place, places_of
-from domain.predefined import pipeline_variables
-from domain.variables import JobVariable
+from domain.variables.ci_variables import as_job_variable, chosen
+from domain.variables.job_variables import JobVariable
+from domain.variables.predefined import pipeline_variables
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects

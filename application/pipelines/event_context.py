@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from domain.bridges import CHILD
-from domain.ci_variables import CiVariable, chosen
 from domain.config.context import Context, RefKind
 from domain.config.plan import Variable
-from domain.config_place import CONFIG_FILE, config_ref
-from domain.merge_requests import branch_of
-from domain.origin import origin_facts
-from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
-from domain.ref_names import full_ref
+from domain.merge_requests.merge_request import branch_of
+from domain.pipelines.bridges import CHILD
+from domain.pipelines.origin import origin_facts
+from domain.projects.config_place import CONFIG_FILE, config_ref
+from domain.projects.ref_names import full_ref
+from domain.variables.ci_variables import CiVariable, chosen
+from domain.variables.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 from models.repositories.pipelines.pipelines import PipelineRequest
 from settings import Settings
 

@@ -10,10 +10,10 @@ from application.pipelines.creation import prepare, with_commit, with_head
 from application.pipelines.deployment_targets import places_for
 from application.services import Services
 from domain.config.plan import Plan
+from domain.environments.places import Place
 from domain.errors import ConfigInvalid, ConfigMissing, Invalid, PipelineFiltered
-from domain.places import Place
-from domain.skipping import is_skipped
-from domain.status import Status
+from domain.pipelines.skipping import is_skipped
+from domain.pipelines.status import Status
 from git.repository import Repository
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest

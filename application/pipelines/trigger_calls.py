@@ -17,8 +17,8 @@ from application.services import Services
 from auth.job_token import Scope
 from auth.permissions import Action, Caller
 from auth.secret_token import digest
-from domain.bridges import DOWNSTREAM, TEXT_OF, refusal
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from domain.pipelines.bridges import DOWNSTREAM, TEXT_OF, refusal
 from models.repositories.accounts import accounts
 from models.repositories.pipelines import bridges, pipelines
 from models.repositories.pipelines.jobs import get as job_row

@@ -13,7 +13,7 @@ from domain.config.keyword_states import refusal
 from domain.config.plan import JobPlan, Plan
 from domain.config.reading.issues import MOST_ISSUES
 from domain.errors import ConfigInvalid
-from domain.variables import group_name
+from domain.variables.job_variables import group_name
 
 HAS: Final[Mapping[str, Callable[[JobPlan], Any]]] = {
     "dast_configuration": lambda job: job.dast_configuration,

@@ -8,7 +8,7 @@ from application.access import ProjectAccess
 from application.pushes.push import update_refs
 from application.services import Services
 from domain.errors import Invalid, NotFound, Refused
-from domain.ref_names import HEADS
+from domain.projects.ref_names import HEADS
 from git.file_actions import FileAction, tree_with
 from git.names import checked_branch, checked_ref
 from git.object_writing import NewCommit, write_commit

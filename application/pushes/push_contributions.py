@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from application.pushes.push_events import MOST_REFS
-from domain.contributions import Action, Contribution, bulk_push_data, push_data
+from domain.projects.contributions import Action, Contribution, bulk_push_data, push_data
 from git.changes import summary
 from git.push import RefUpdate
 from git.repository import Repository

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from application.services import Services
 from domain.errors import PerdureError
-from domain.hooks import BITS, Event, wants
-from domain.protection import Protection
+from domain.hooks.webhooks import BITS, Event, wants
+from domain.projects.protection import Protection
 from git.changes import Changed, changes
 from git.push import RefUpdate
 from git.repository import Repository

@@ -7,8 +7,8 @@ from typing import Final
 from application.access import ProjectAccess
 from auth.permissions import MAINTAINER, Action
 from domain.errors import Forbidden
-from domain.protection import Movement
-from domain.ref_names import is_like_a_commit, shadows
+from domain.projects.protection import Movement
+from domain.projects.ref_names import is_like_a_commit, shadows
 from git.merging import is_ancestor
 from git.push import RefUpdate
 from git.repository import Repository

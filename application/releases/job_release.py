@@ -21,8 +21,8 @@ from application.releases.releasing import NewRelease, moment_of, prepare_releas
 from application.services import Services
 from auth.job_token import MAKES_RELEASE, JobClaims
 from domain.errors import Invalid, PerdureError, StorageFull, Unavailable
-from domain.status import Status
-from domain.variables import JobVariable
+from domain.pipelines.status import Status
+from domain.variables.job_variables import JobVariable
 from git.repository import Repository
 from models.columns import Record
 from models.repositories.artifacts import releases

@@ -13,7 +13,7 @@ from application.pushes.tagging import make_tag
 from application.services import Services
 from auth.permissions import Action
 from domain.errors import Invalid, Refused
-from domain.release_links import check_links
+from domain.projects.release_links import check_links
 from git.names import checked_ref
 from git.repository import Repository
 from git.tags import NewTag

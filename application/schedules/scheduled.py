@@ -13,6 +13,7 @@ from application.pipelines.deployment_targets import places_for
 from application.pipelines.refs import find_ref
 from application.services import Services
 from domain.config.plan import Plan
+from domain.environments.places import Place
 from domain.errors import (
     ConfigInvalid,
     ConfigMissing,
@@ -24,8 +25,7 @@ from domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from domain.places import Place
-from domain.schedules import SOURCE, short_ref
+from domain.schedules.ticks import SOURCE, short_ref
 from git.repository import Repository
 from models.columns import Record
 from models.repositories.accounts import accounts

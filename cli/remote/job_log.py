@@ -15,7 +15,7 @@ from cli.remote.log_text import LogText
 from cli.remote.moments import moment
 from cli.remote.outage import Deadline
 from domain.errors import Invalid
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 
 
 @dataclass(frozen=True, slots=True)

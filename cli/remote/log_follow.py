@@ -9,7 +9,7 @@ from cli.remote.outage import Deadline, Outage
 from cli.remote.printed_log import Differs, PrintedLog
 from cli.remote.server_events import Event, events
 from domain.errors import Unavailable
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 
 _SILENCE: Final = 45.0
 """Seconds without a sign of life after which a connection counts as broken; the server gives one each 15 s."""

@@ -13,7 +13,7 @@ from cli.remote.invocation import Invocation
 from cli.remote.outage import Deadline, Outage
 from cli.remote.pipeline_jobs import details_of
 from domain.errors import Unavailable
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 
 _SHORTEST: Final = 0.5
 _LONGEST: Final = 10.0

@@ -18,8 +18,8 @@ from domain.config.rules.rules import Decision, Rule, decide
 from domain.config.rules.scope import Layer, Scope
 from domain.config.sources import Sources
 from domain.config.why import PRESENT
-from domain.predefined import slug
-from domain.variables import group_name
+from domain.variables.job_variables import group_name
+from domain.variables.predefined import slug
 
 
 class Event:

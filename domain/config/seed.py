@@ -20,7 +20,7 @@ from domain.config.rules.rules import Rule
 from domain.config.rules.scope import names_in
 from domain.config.why import Why
 from domain.errors import Invalid
-from domain.variables import JobVariable, expand
+from domain.variables.job_variables import JobVariable, expand
 
 MOST_NEEDS: Final = 50
 """Needs of one job, parallel ones counted singly (reference: CI YAML, section 16)."""

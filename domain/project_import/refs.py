@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.project_import.plan import NotCarried
-from domain.ref_names import HEADS, TAGS, is_like_a_commit, shadows, short_name
+from domain.projects.ref_names import HEADS, TAGS, is_like_a_commit, shadows, short_name
 
 BRANCH: Final = "branch"
 TAG: Final = "tag"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
+from domain.pipelines.resource_groups import ProcessMode
 from domain.project_import.plan import Call, Document, Item, NotCarried, Outcome, Plan, together, unchanged
-from domain.resource_groups import ProcessMode
 
 KIND: Final = "resource_group"
 _ORDINARY: Final = ProcessMode.UNORDERED

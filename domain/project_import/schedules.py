@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from domain.project_import.plan import MADE, Call, Document, Item, NotCarried, Outcome, Plan, differing, unchanged
-from domain.ref_names import HEADS, TAGS
+from domain.projects.ref_names import HEADS, TAGS
 
 KIND: Final = "schedule"
 _ROUTE: Final = "/pipeline_schedules"

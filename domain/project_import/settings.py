@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from domain.config_place import CONFIG_FILE
 from domain.project_import.plan import Call, Document, Item, NotCarried, Outcome, Plan, unchanged
+from domain.projects.config_place import CONFIG_FILE
 
 KIND: Final = "setting"
 _DEPTH: Final = "ci_default_git_depth"

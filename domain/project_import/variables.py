@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from domain.ci_variables import EVERYWHERE
 from domain.project_import.plan import Call, Document, Item, NotCarried, Outcome, Plan, differing, together, unchanged
+from domain.variables.ci_variables import EVERYWHERE
 
 KIND: Final = "variable"
 _SHOWN_TO_NOBODY: Final = "It is hidden, and the source shows its value to nobody."

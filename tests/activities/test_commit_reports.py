@@ -11,8 +11,8 @@ from activities.commit_reports import ReportActivities
 from activities.hooks.deliveries import NotYet
 from auth.encryption import open_sealer
 from domain.messages import ReportCommit
+from domain.pipelines.status import Status
 from domain.sealed_for import FORGE
-from domain.status import Status
 from models.columns import Record, table_of
 from models.hooks import CommitReport
 from models.repositories.hooks import forge_links

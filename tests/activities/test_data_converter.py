@@ -8,7 +8,7 @@ from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter, Pydan
 
 from activities.data_converter import SharedPydanticConverter
 from domain.messages import Operation, PipelineInput
-from domain.verdict import Verdict
+from domain.pipelines.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from standardwebhooks.webhooks import Webhook
 
 from activities.hooks.deliveries import HookActivities, NotYet
 from auth.encryption import open_sealer
-from domain.hooks import Event, bits_of
+from domain.environments.places import Place
+from domain.hooks.webhooks import Event, bits_of
 from domain.messages import DeliverHook
-from domain.places import Place
+from domain.pipelines.status import Status
 from domain.sealed_for import HOOK
-from domain.status import Status
 from models.clock import system_clock
 from models.columns import Record, table_of
 from models.hooks import Hook, HookDelivery

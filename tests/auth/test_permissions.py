@@ -19,7 +19,7 @@ from auth.permissions import (
     require_runner,
 )
 from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated
-from domain.matching import RunnerType
+from domain.runners.matching import RunnerType
 
 ADA = Caller(1, "ada")
 ROOT = Caller(2, "root", is_admin=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.browser.chromium import PROGRAM, browsing
 from tests.models.world import job
 from tests.temporal import TemporalServer

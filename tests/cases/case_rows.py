@@ -6,8 +6,8 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio import activity
 
-from domain.resource_groups import choose
-from domain.status import Status
+from domain.pipelines.resource_groups import choose
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.repositories.pipelines import job_rows, resource_groups, verdicts
 from models.session import Database

@@ -11,7 +11,7 @@ from domain.config.readers.variables import scalar_text
 from domain.config.reading.durations import parse_duration
 from domain.config.reading.parsed_files import ParsedFiles
 from domain.errors import ConfigInvalid, PipelineFiltered
-from domain.skipping import asks_to_skip
+from domain.pipelines.skipping import asks_to_skip
 from tests.cases.report import Report
 from tests.compiling import plan_of
 

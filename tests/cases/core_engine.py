@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from domain.config.plan import Plan
 from domain.errors import Refused
-from domain.status import OPEN, Status, check_transition
-from domain.verdict import SCRIPT_FAILURE
+from domain.pipelines.status import OPEN, Status, check_transition
+from domain.pipelines.verdict import SCRIPT_FAILURE
 from tests.cases.engine import COMMANDS, Begin, Engine
 from tests.cases.scenario import State
 from tests.stored.project import StoredProject

@@ -19,8 +19,8 @@ from temporalio.worker import Worker
 from domain.config.plan import Plan
 from domain.errors import Refused, Unavailable
 from domain.messages import Answer, Operation
-from domain.status import Status
-from domain.verdict import SCRIPT_FAILURE
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import SCRIPT_FAILURE
 from models.clock import system_clock
 from models.notifications import OUTBOX
 from models.repositories.namespaces import namespaces

@@ -9,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from domain.messages import Answer, Operation, PipelineInput
-    from domain.status import Status
+    from domain.pipelines.status import Status
     from workflows.pipeline import PipelineWorkflow
 
 _LOOK = timedelta(seconds=30)

@@ -29,8 +29,8 @@ from models.tables import Project
 from settings import Settings
 from storage.backup_archive import members, verified_manifest
 from storage.objects import ObjectStore
+from tests.api.v4.projects.test_removal import ended
 from tests.api.v4.site import Site, open_site
-from tests.api.v4.test_removal import ended
 from tests.cli.conftest import Perdure
 from tests.git.serving import git
 from tests.postgres import fresh_database

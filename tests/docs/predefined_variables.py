@@ -1,7 +1,7 @@
 """Every predefined variable, where it is known and when: writes the table of `docs/predefined-variables.md`.
 
 `python -m tests.docs.predefined_variables` writes it anew. What it says is held against rules, includes and the jobs of
-runners by `tests/api/v4/test_predefined_variables.py`, both ways.
+runners by `tests/api/v4/pipelines/test_predefined_variables.py`, both ways.
 """
 
 from collections.abc import Iterator

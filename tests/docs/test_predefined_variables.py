@@ -1,6 +1,6 @@
-"""The table of predefined variables; that it is true is tested in `tests/api/v4/test_predefined_variables.py`."""
+"""The predefined variables as a table; `tests/api/v4/pipelines/test_predefined_variables.py` shows that it is true."""
 
-from domain.variables import RUNNER_PROVIDED
+from domain.variables.job_variables import RUNNER_PROVIDED
 from tests.docs.predefined_variables import PAGE, TABLE, Known, page
 
 

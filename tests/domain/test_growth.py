@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.protection import fits
+from domain.projects.protection import fits
 from tests.growth import assert_linear
 
 

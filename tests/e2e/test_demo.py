@@ -14,7 +14,7 @@ import pytest
 from cli.demo import EXAMPLE, Scene
 from cli.ports import FIELDS
 from domain.config.plan import Plan
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from pods.stack import temporal_command
 from tests.compiling import plan_of
 from tests.faults.stack import Stack, jobs_of, pipeline_of, running

@@ -7,7 +7,7 @@ import pytest
 
 from cli.demo import Scene
 from cli.job_rights import USER
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.faults.stack import Stack, jobs_of, pipeline_of, running
 from tests.fleet.job_users import needs_root
 from tests.waiting import until

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from cli.demo import Scene
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from metrics import names
 from metrics.definition import By, Definition
 from tests.faults.stack import Stack, jobs_of, pipeline_of, place_of_jobs, running

@@ -19,7 +19,7 @@ import httpx
 import pytest
 import requests
 
-from tests.api.v4.test_artifacts import archive
+from tests.api.v4.jobs.test_artifacts import archive
 from tests.e2e.player import Player
 from tests.e2e.python_gitlab import (
     deploying,

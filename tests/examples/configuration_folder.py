@@ -30,7 +30,7 @@ from domain.config.sources import (
     TemplateFile,
     Tree,
 )
-from domain.predefined import EventFacts, MergeRequestFacts, pipeline_variables
+from domain.variables.predefined import (EventFacts, MergeRequestFacts, pipeline_variables)
 from includes import templates
 from includes.components import read_address
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from sqlalchemy import text
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from models.columns import Record
 from models.session import Database
 from pods.front import serving

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 
 
 @dataclass(frozen=True)

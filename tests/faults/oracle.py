@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 
 from domain.object_keys import trace_key
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.faults.killed_pod import KilledPod
 from tests.faults.stock_runner import Acknowledged, hand_out
 

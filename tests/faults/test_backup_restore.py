@@ -21,7 +21,7 @@ import asyncpg
 import httpx
 import pytest
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.postgres import DRIVER, fresh_database
 from tests.program import Program, environment
 from tests.project import Project

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.faults.played_pod import PlayedPod, played_pod
 from tests.waiting import eventually
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from domain.hooks import SIGNING_PREFIX
+from domain.hooks.webhooks import SIGNING_PREFIX
 from tests.activities.receiver import NETWORK, Receiver, receiving
 from tests.git.serving import git
 from tests.ports import LOCAL, free_port

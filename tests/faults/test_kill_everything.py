@@ -15,7 +15,7 @@ import pytest
 
 from cli.demo import EXAMPLE, Scene
 from domain.errors import PerdureError
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, place_of_jobs, running
 from tests.waiting import until
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.faults.all_features import files
 from tests.faults.ledger import Ledger
 from tests.faults.played_pod import PlayedPod, played_pod

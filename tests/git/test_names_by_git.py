@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from domain.errors import Invalid
-from domain.ref_names import HEADS, TAGS, shadows
+from domain.projects.ref_names import HEADS, TAGS, shadows
 from git.names import checked_branch
 from git.repository import Repository
 from tests.git.serving import git, new_work_tree

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import Invalid
-from domain.ref_names import shadows
+from domain.projects.ref_names import shadows
 from git.command import run
 from git.fetching import copied
 from git.mirroring import KINDS, NEW, wanted_updates

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from domain.errors import Unavailable
-from domain.status import Status
+from domain.pipelines.status import Status
 from loops import artifacts as loops
 from loops.artifacts import ArtifactLoop
 from models.columns import table_of

@@ -3,7 +3,7 @@
 from prometheus_client import generate_latest
 from sqlalchemy import delete, insert
 
-from domain.invariants import Rule
+from domain.pipelines.invariants import Rule
 from loops.invariants import AT_ONCE, TOLD, InvariantLoop
 from metrics import names
 from metrics.server_metrics import ServerMetrics

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.messages import Operation, PipelineFacts
-from domain.verdict import Verdict
+from domain.pipelines.verdict import Verdict
 from loops.relay import Relay
 from models.notifications import Notifications
 from models.repositories.pipelines import outbox

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, insert, select, update
 from sqlmodel import SQLModel
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from git.repository import Repositories
 from git.snapshot import KEPT
 from loops.retention import RetentionLoop

@@ -1,7 +1,7 @@
 """Cancelling: one UPDATE over all live states."""
 
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, Trace
 from models.repositories.pipelines.cancellation import cancel_jobs

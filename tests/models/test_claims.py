@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, Trace
 from models.repositories.queue import queue_counts

@@ -5,7 +5,7 @@ from sqlalchemy.exc import IntegrityError
 
 from domain.config.plan import RetryPolicy, When
 from domain.errors import NotFound
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.repositories.pipelines import loading, pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.compiling import plan_of

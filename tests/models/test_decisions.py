@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from domain.messages import Command, Decision
-from domain.operations import Attempt
-from domain.status import Status
-from domain.verdict import Verdict
+from domain.pipelines.operations import Attempt
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import Verdict
 from models.repositories.pipelines.attempts import add_attempts
 from models.repositories.pipelines.decisions import Stale, record
 from tests.models.world import BEGIN, World, job, pipeline

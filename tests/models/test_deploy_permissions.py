@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.environments import Deployment, Environment, ResourceGroup
 from models.repositories.accounts import accounts, members

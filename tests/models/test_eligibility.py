@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import Candidate, Demand, RunnerType, Waiting, next_job
-from domain.status import Status
+from domain.pipelines.status import Status
+from domain.runners.matching import Candidate, Demand, RunnerType, Waiting, next_job
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry
 from models.repositories.accounts import accounts

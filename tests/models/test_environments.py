@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from domain.environments.places import Place
 from domain.messages import Command
-from domain.places import Place
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.repositories.artifacts import reports

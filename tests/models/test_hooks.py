@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from domain.hooks import REPORTED, Event, bits_of
+from domain.hooks.webhooks import REPORTED, Event, bits_of
 from models.repositories.hooks import forge_links, hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.namespaces import namespaces

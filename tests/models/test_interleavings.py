@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from domain.messages import Command, Decision
-from domain.operations import Attempt
-from domain.status import Status
+from domain.pipelines.operations import Attempt
+from domain.pipelines.status import Status
 from models.repositories.pipelines import cancellation, decisions
 from models.repositories.queue import claims, leases
 from tests.fault_point import WITHIN, FaultPoint, held_at, is_blocked, side_by_side

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 from sqlalchemy import text
 
-from domain.invariants import Limits, Rule
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.invariants import Limits, Rule
+from domain.pipelines.status import Status
 from models.repositories.pipelines import invariants
 from tests.models.world import World, job
 

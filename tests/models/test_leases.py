@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from domain.leases import Silence
 from domain.messages import Command
+from domain.runners.leases import Silence
 from models.columns import table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories.pipelines.job_rows import stuck_canceling
@@ -183,7 +183,7 @@ async def test_an_untaken_job_that_was_canceled_meanwhile_is_not_offered_again(t
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_sql_counts_a_silence_as_the_rule_does(ticking: World, seed: int) -> None:
-    """Random ticks, outages and calls: after each of them the row says what `domain.leases` says."""
+    """Random ticks, outages and calls: after each of them the row says what `domain.runners.leases` says."""
     held, chance = await ticking.take(), Random(seed)
     at = (await ticking.row(clock)).ticks
     silence = runs = Silence(at, at)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.repositories.logs import trace_chunks, traces
 from models.repositories.pipelines import verdicts

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.pipelines import QueueEntry
 from models.repositories.installation.measurements import MOST, Measurements, measure

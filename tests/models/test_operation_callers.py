@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from domain.messages import Command
-from domain.portions import portions
-from domain.status import Status
+from domain.pipelines.portions import portions
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.environments import Environment
 from models.pipelines import OperationCaller, OperationKey

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from domain.messages import Decision
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.repositories.pipelines import outbox, unfinished
 from models.repositories.pipelines.verdicts import outcomes
 from tests.models.world import World, outbox_table

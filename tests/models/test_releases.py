@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain.errors import NotFound
-from domain.operations import Attempt
+from domain.pipelines.operations import Attempt
 from models.repositories.artifacts import releases
 from models.repositories.artifacts.releases import release
 from models.repositories.pipelines.attempts import add_attempts

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
+from domain.environments.places import Place
 from domain.errors import FieldsInvalid, Invalid
-from domain.hooks import Event, bits_of
-from domain.places import Place
-from domain.status import Status
+from domain.hooks.webhooks import Event, bits_of
+from domain.pipelines.status import Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.hooks import HookEvent

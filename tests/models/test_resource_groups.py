@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.messages import Command
-from domain.resource_groups import Candidate, ProcessMode, choose, in_order
-from domain.status import Status
+from domain.pipelines.resource_groups import Candidate, ProcessMode, choose, in_order
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.environments import ResourceGroup
 from models.pipelines import Outbox

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.pipelines import Lease, QueueEntry, Trace
 from tests.models.world import World, job

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import delete, update
 from sqlalchemy import event as signal
 
-from domain.hooks import BITS, Event, bits_of
+from domain.hooks.webhooks import BITS, Event, bits_of
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.hooks import CommitReport, HookDelivery, HookEvent
 from models.pipelines import Lease

@@ -11,10 +11,10 @@ from uuid import uuid4
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.decisions import Turn, decide
 from domain.messages import Command, Decision, Loaded, Recorded
-from domain.status import Status
-from domain.verdict import Verdict
+from domain.pipelines.decisions import Turn, decide
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import Job, Outbox, Pipeline, Stage
 from models.repositories.accounts import accounts

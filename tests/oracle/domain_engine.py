@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.status import COMPLETE, Status
+from domain.pipelines.status import COMPLETE, Status
 from tests.cases.engine import COMMANDS
 from tests.compiling import plan_of
 from tests.oracle.events import Event

@@ -8,7 +8,7 @@ from uuid import uuid4
 from sqlalchemy import select, update
 from temporalio.client import WorkflowUpdateFailedError
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record, table_of
 from models.pipelines import QueueEntry
 from models.repositories.pipelines import outbox

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.service import RPCError, RPCStatusCode
 
-from domain.resource_groups import choose
+from domain.pipelines.resource_groups import choose
 from models.columns import Record, table_of
 from models.environments import ResourceGroup
 from models.repositories.pipelines import resource_groups

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.decisions import Turn, decide
+from domain.pipelines.decisions import Turn, decide
 from tests.cases import processing
 from tests.oracle.domain_engine import DomainProject
 from tests.oracle.generate import case_of

@@ -16,8 +16,8 @@ import yaml
 from temporalio.client import WorkflowExecutionStatus
 
 from application.pipelines.creation import create_pipeline
-from domain.resource_groups import ProcessMode
-from domain.status import COMPLETE, Status
+from domain.pipelines.resource_groups import ProcessMode
+from domain.pipelines.status import COMPLETE, Status
 from models.columns import Record
 from models.notifications import OUTBOX
 from models.repositories.pipelines import invariants, resource_groups

@@ -22,8 +22,8 @@ from application.pushes.push import finish_abandoned
 from models.repositories.accounts import members
 from models.repositories.namespaces import namespaces
 from settings import RateLimits, TimeLimits
+from tests.api.v4.jobs.test_artifacts import archive
 from tests.api.v4.site import Person, Site, open_site
-from tests.api.v4.test_artifacts import archive
 from tests.git.serving import git, new_commit, new_work_tree
 from tests.permissions.calls import Call
 

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 from sqlalchemy import func, select, text, update
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.migrate import migrate

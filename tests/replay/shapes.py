@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy import delete
 
 from domain.messages import PipelineInput
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX
 from models.repositories.pipelines import bridges, outbox

@@ -40,10 +40,10 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Messages",
         "the state is looked at again when the command is decided",
-        "domain/operations.py",
+        "domain/pipelines/operations.py",
         "if job.status not in RETRIABLE:",
         "if not job.status:",
-        "tests/domain/test_operations.py::test_retry_is_refused_for_a_job_that_has_not_ended_or_was_skipped",
+        "tests/domain/pipelines/test_operations.py::test_retry_is_refused_for_a_job_that_has_not_ended_or_was_skipped",
     ),
     Removal(
         "Messages",
@@ -59,7 +59,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "application/pipelines/operations.py",
         "    await _leave_in_outbox(services, pipeline_id, name, operation)\n",
         "",
-        "tests/api/v4/test_pipelines.py::test_without_temporal_a_command_is_kept_and_its_key_told",
+        "tests/api/v4/pipelines/test_pipelines.py::test_without_temporal_a_command_is_kept_and_its_key_told",
     ),
     Removal(
         "Messages",

@@ -13,10 +13,10 @@ from api.idempotency import _fingerprint, _key_of
 from api.pages.errors import wants_page
 from api.runner.traces import _start
 from api.shown_tokens import shown_by
+from api.v4.jobs.trace_events import Place
 from api.v4.not_served import why_not_served
 from api.v4.origin import comes_from_our_pages
 from api.v4.parameters import nested
-from api.v4.trace_events import Place
 from fleet.backoff import retry_after_seconds
 from git.smart_http import protocol_version
 from includes.remote_file import _Failure, _redirected

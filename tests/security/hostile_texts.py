@@ -20,15 +20,15 @@ from domain.config.reading.durations import parse_duration
 from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
-from domain.coverage import CoverageSearch
-from domain.cron import parse as parse_cron
-from domain.hooks import passes_branch_filter
+from domain.hooks.webhooks import passes_branch_filter
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
-from domain.protection import fits
-from domain.ref_names import shadows
-from domain.skipping import is_skipped
-from domain.variables import JobVariable, expand, group_name
+from domain.pipelines.coverage import CoverageSearch
+from domain.pipelines.skipping import is_skipped
+from domain.projects.protection import fits
+from domain.projects.ref_names import shadows
+from domain.schedules.cron import parse as parse_cron
+from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
 from fleet.masking import Masker
 from fleet.variables import expand as expand_for_runner

@@ -1,6 +1,6 @@
 """Cancel going down, as `models.repositories.pipelines.children` lets it."""
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.stored.rows import Row, Tables
 
 

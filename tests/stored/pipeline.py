@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from domain.config.plan import Plan
 from domain.messages import Answer, Decision, Leaving, Loaded, Recorded
-from domain.operations import Attempt
-from domain.pipeline import Pipeline
-from domain.redundancy import STARTED
-from domain.status import COMPLETE, JOB_TRANSITIONS, MIRROR_TRANSITIONS, OPEN, Status, composite, settled
-from domain.transitions import Transition
-from domain.verdict import allows_failure
+from domain.pipelines.operations import Attempt
+from domain.pipelines.pipeline import Pipeline
+from domain.pipelines.redundancy import STARTED
+from domain.pipelines.status import COMPLETE, JOB_TRANSITIONS, MIRROR_TRANSITIONS, OPEN, Status, composite, settled
+from domain.pipelines.transitions import Transition
+from domain.pipelines.verdict import allows_failure
 from tests.stored import children, resource_groups
 from tests.stored.rows import Row, Tables, first_row
 

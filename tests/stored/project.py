@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from domain.bridges import DOWNSTREAM_FAILED, Act, Step, follow
 from domain.config.plan import JobPlan, Plan
-from domain.redundancy import LEAVE
-from domain.resource_groups import Candidate, ProcessMode, choose
-from domain.status import COMPLETE, Status
+from domain.pipelines.bridges import DOWNSTREAM_FAILED, Act, Step, follow
+from domain.pipelines.redundancy import LEAVE
+from domain.pipelines.resource_groups import Candidate, ProcessMode, choose
+from domain.pipelines.status import COMPLETE, Status
 from tests.stored import resource_groups
 from tests.stored.pipeline import StoredPipeline
 from tests.stored.rows import Row, Tables

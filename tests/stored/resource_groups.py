@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from domain.status import COMPLETE, Status
+from domain.pipelines.status import COMPLETE, Status
 from tests.stored.rows import Row, Tables
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from domain.config.plan import JobPlan, Plan
 from domain.messages import Command
-from domain.pipeline import Job
-from domain.status import OPEN, Status
-from domain.verdict import Verdict
+from domain.pipelines.pipeline import Job
+from domain.pipelines.status import OPEN, Status
+from domain.pipelines.verdict import Verdict
 
 
 @dataclass

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from domain.decisions import advance, decide
 from domain.messages import Decision
-from domain.pipeline import Pipeline
-from domain.status import COMPLETE, Status
-from domain.verdict import Verdict
+from domain.pipelines.decisions import advance, decide
+from domain.pipelines.pipeline import Pipeline
+from domain.pipelines.status import COMPLETE, Status
+from domain.pipelines.verdict import Verdict
 from tests.stored.pipeline import StoredPipeline
 from tests.stored.rows import Tables
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from tests.program import Program, environment, running
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server

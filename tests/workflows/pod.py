@@ -15,7 +15,7 @@ from temporalio.client import AsyncActivityHandle, WorkflowExecutionStatus, Work
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.messages import Answer, Operation
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX, Notifications
 from models.repositories.installation import installations

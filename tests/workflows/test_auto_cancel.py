@@ -4,7 +4,7 @@ from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX
 from models.repositories.pipelines import pipelines

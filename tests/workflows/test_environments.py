@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from textwrap import dedent
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from loops.environments import EnvironmentLoop
 from models.clock import system_clock
 from models.columns import table_of

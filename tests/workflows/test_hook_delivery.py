@@ -17,10 +17,10 @@ from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_worker import make_telling_worker, make_worker
 from auth.encryption import open_sealer
-from domain.hooks import Event, bits_of
+from domain.hooks.webhooks import Event, bits_of
 from domain.messages import DeliverHook
+from domain.pipelines.status import Status
 from domain.sealed_for import FORGE
-from domain.status import Status
 from loops import delivery_starter
 from loops.delivery_starter import Telling
 from models.clock import system_clock

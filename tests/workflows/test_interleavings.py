@@ -15,7 +15,7 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.messages import Answer, Operation
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.repositories.pipelines import decisions, loading, pipelines
 from tests.fault_point import held_at

@@ -5,7 +5,7 @@ from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
 from domain.messages import Operation
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.repositories.pipelines import pipelines
 from tests.models.world import job
 from tests.waiting import eventually

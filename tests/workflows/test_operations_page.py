@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.models.world import job
 from tests.workflows.command import temporal
 from tests.workflows.pod import Pod, running_pod

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowExecutionStatus
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.pipelines import OperationKey
 from tests.models.world import job, pipeline

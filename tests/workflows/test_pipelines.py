@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.repositories.pipelines import pipelines
 from tests.models.world import job, pipeline
 from tests.waiting import eventually

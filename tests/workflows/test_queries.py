@@ -7,9 +7,9 @@ import pytest
 from temporalio import workflow
 
 from domain.errors import Invalid, NotFound
-from domain.pipeline import Pipeline
-from domain.status import Status
-from tests.domain.graphs import NOW, job, pipeline
+from domain.pipelines.pipeline import Pipeline
+from domain.pipelines.status import Status
+from tests.domain.pipelines.graphs import NOW, job, pipeline
 from workflows.queries import Queries
 
 LIMIT = 32 * 1024

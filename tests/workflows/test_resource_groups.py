@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.resource_groups import ProcessMode
-from domain.status import Status
+from domain.pipelines.resource_groups import ProcessMode
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
 from models.environments import ResourceGroup

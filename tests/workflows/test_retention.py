@@ -4,7 +4,7 @@ import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.models.world import job
 from tests.waiting import eventually
 from tests.workflows.pod import Pod

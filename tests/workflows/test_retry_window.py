@@ -10,8 +10,8 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from domain.messages import Decision
-from domain.operations import Attempt
-from domain.status import Status
+from domain.pipelines.operations import Attempt
+from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.repositories.pipelines import decisions, pipeline_removal
 from tests.models.world import job, pipeline

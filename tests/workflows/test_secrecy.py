@@ -2,7 +2,7 @@
 
 import re
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.models.world import job
 from tests.workflows.pod import Pod
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from temporalio.client import WorkflowExecutionStatus
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.models.world import job
 from tests.waiting import eventually
 from tests.workflows.pod import Pod

@@ -13,7 +13,7 @@ from temporalio.worker import Worker, WorkerDeploymentConfig
 from activities.temporal_client import connect
 from activities.worker_version import Moved, builds_of, make_current, move_windows
 from domain.errors import Unavailable
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.waiting import eventually
 from tests.workflows.pod import Pod, running_pod
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from application.jobs.variables import expanded_text
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 
 _SUFFIXES: Final = {True: "protected", False: "non_protected"}
 

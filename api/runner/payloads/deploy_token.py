@@ -5,7 +5,7 @@ Source: GitLab: "Deploy tokens", "GitLab deploy token": `CI_DEPLOY_USER` and `CI
 
 from application.accounts.deploy_token_access import purpose_of
 from application.services import Services
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 from models.columns import Record
 
 

@@ -15,9 +15,9 @@ from api.runner.payloads.images import image, services
 from api.runner.payloads.secrets import secrets
 from application.jobs.registry import registry_credentials
 from application.jobs.variables import is_protected, job_variables, repository_url, variable_document
-from domain.ref_names import full_ref
-from domain.runner_features import MERGE_REQUEST_REFS
-from domain.variables import JobVariable
+from domain.projects.ref_names import full_ref
+from domain.runners.features import MERGE_REQUEST_REFS
+from domain.variables.job_variables import JobVariable
 from models.columns import Record
 from models.repositories.queue.hand_outs import HandOut
 from settings import Settings

@@ -20,7 +20,7 @@ from application.jobs.variables import job_variables
 from application.pipelines.ci_variables import opened
 from application.services import Services
 from domain.errors import NotFound
-from domain.status import Status
+from domain.pipelines.status import Status
 from git.ref_presence import has_ref
 from models.columns import Record
 from models.repositories.logs import traces

@@ -13,10 +13,10 @@ from application.jobs.variables import is_protected, job_variables
 from application.services import Services
 from auth.identity_token import identity_token
 from auth.permissions import LEVEL_NAMES, level_of
-from domain.config_place import config_ref, config_ref_uri
-from domain.merge_requests import own_branch_of
-from domain.ref_names import full_ref
-from domain.variables import JobVariable
+from domain.merge_requests.merge_request import own_branch_of
+from domain.projects.config_place import config_ref, config_ref_uri
+from domain.projects.ref_names import full_ref
+from domain.variables.job_variables import JobVariable
 from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.queue.hand_outs import HandOut

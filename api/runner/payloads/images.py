@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from application.jobs.variables import variable_document
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 
 
 def image(document: Mapping[str, Any] | None) -> dict[str, Any] | None:

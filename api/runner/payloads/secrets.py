@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from application.jobs.variables import expanded_text
-from domain.variables import JobVariable
+from domain.variables.job_variables import JobVariable
 
 _SERVERS: Final[Mapping[str, Mapping[str, str]]] = {
     "gcp_secret_manager": {

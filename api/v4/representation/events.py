@@ -3,8 +3,8 @@
 from typing import Any
 
 from api.v4.representation.people import person
-from domain.contributions import Action, action_name
 from domain.moments import moment
+from domain.projects.contributions import Action, action_name
 
 
 def event(row: Any, author: Any, url: str) -> dict[str, Any]:

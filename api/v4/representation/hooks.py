@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from domain.hooks import Event, Health, HookScope, flags_of, trigger_of, wants
+from domain.hooks.webhooks import Event, Health, HookScope, flags_of, trigger_of, wants
 from domain.moments import moment
 
 _NOT_HERE: Final = (

@@ -12,8 +12,8 @@ from api.v4.representation.people import person
 from api.v4.representation.pipelines import brief
 from api.v4.representation.runners import runner, runner_manager
 from domain.moments import duration, moment, queued
-from domain.status import Status
-from domain.verdict import public_reason, reason_words
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import public_reason, reason_words
 from models.repositories.projects.relations import Relations, process_of
 from models.repositories.queue.wait_reasons import Standings
 

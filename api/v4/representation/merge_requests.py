@@ -7,8 +7,8 @@ from typing import Any
 from api.v4.representation.people import person
 from api.v4.representation.pipelines import brief as brief_pipeline
 from application.merge_requests.addresses import page_of
-from domain.merge_requests import Standing, State, detailed_status, is_draft
-from domain.merge_train import CarStatus
+from domain.merge_requests.merge_request import Standing, State, detailed_status, is_draft
+from domain.merge_requests.merge_train import CarStatus
 from domain.moments import moment, span
 
 

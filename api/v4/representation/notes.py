@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.v4.representation.people import person
-from domain.merge_request_notes import Kind
+from domain.merge_requests.notes import Kind
 from domain.moments import moment
 
 

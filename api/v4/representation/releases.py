@@ -8,7 +8,7 @@ from urllib.parse import quote
 from api.v4.representation.commits import SHORT, commit
 from api.v4.representation.people import person
 from domain.moments import moment
-from domain.release_links import links_of
+from domain.projects.release_links import links_of
 from git.commit import Commit
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from domain.matching import RunnerType
 from domain.moments import moment
-from domain.runner_status import Connection, Execution, connection_of
+from domain.runners.matching import RunnerType
+from domain.runners.status import Connection, Execution, connection_of
 
 
 def runner(row: Any, now: datetime, *, busy: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from domain.status import Status
+from domain.pipelines.status import Status
 
 WARNING: Final = "success-with-warnings"
 

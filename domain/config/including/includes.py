@@ -29,7 +29,7 @@ from domain.config.rules.path_clauses import PathMatches
 from domain.config.rules.rules import decide
 from domain.config.rules.scope import Layer, Scope
 from domain.config.sources import LocalFile, Request, Sources
-from domain.predefined import include_variables
+from domain.variables.predefined import include_variables
 
 
 @dataclass(frozen=True, slots=True)

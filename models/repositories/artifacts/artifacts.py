@@ -7,8 +7,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, FromClause, bindparam, delete, insert, literal_column, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
-from domain.status import Status
+from domain.pipelines.bridges import CHILD
+from domain.pipelines.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Artifact, Pipeline
 from models.repositories import database_time

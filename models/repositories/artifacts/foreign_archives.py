@@ -10,8 +10,8 @@ from typing import Final
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
-from domain.status import Status
+from domain.pipelines.bridges import CHILD
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact, kept, pipeline, project
 from models.repositories.artifacts.reports import DOTENV, report

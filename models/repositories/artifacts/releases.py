@@ -9,8 +9,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.hooks import Event, wants
-from domain.release_links import links_of
+from domain.hooks.webhooks import Event, wants
+from domain.projects.release_links import links_of
 from models.columns import Record, padded, table_of
 from models.environments import Release
 from models.repositories.hooks import webhook_events

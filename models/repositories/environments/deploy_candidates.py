@@ -6,8 +6,8 @@ Source of the rules: GitLab's `ProtectedEnvironments::BaseService`, which passes
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.environments.protected_environments import DEVELOPERS, MAINTAINERS
 from domain.errors import Invalid
-from domain.protected_environments import DEVELOPERS, MAINTAINERS
 from models.repositories.accounts import members
 from models.repositories.environments.protected_environments import Holder
 from models.repositories.namespaces.namespaces import namespace

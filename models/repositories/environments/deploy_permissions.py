@@ -1,4 +1,4 @@
-"""Who may deploy where: the rules that fit an environment, held against somebody (`domain.protected_environments`).
+"""Who may deploy where: the rules of `domain.environments.protected_environments`, held against somebody.
 
 Everybody who lets a job run, stops an environment or takes a deployment in asks here.
 """
@@ -10,8 +10,8 @@ from typing import Any, Final
 from sqlalchemy import bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.environment_variables import guessed_tier
-from domain.protected_environments import Deployer, DeployLevel, EnvironmentRule, refusal
+from domain.environments.protected_environments import Deployer, DeployLevel, EnvironmentRule, refusal
+from domain.variables.environment_variables import guessed_tier
 from models.columns import Record, table_of
 from models.environments import Environment
 from models.repositories.accounts import members

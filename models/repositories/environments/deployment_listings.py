@@ -9,7 +9,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.repositories.environments.deployments import NEWEST_SUCCESS, deployment, environment
 from models.repositories.pipelines.job_rows import job

@@ -14,10 +14,10 @@ from typing import Any, Final
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.environment_variables import environment_slug, guessed_tier
-from domain.places import START, Place, seconds_of
-from domain.status import Status
-from domain.verdict import NO_ENVIRONMENT, OUTDATED
+from domain.environments.places import START, Place, seconds_of
+from domain.pipelines.status import Status
+from domain.pipelines.verdict import NO_ENVIRONMENT, OUTDATED
+from domain.variables.environment_variables import environment_slug, guessed_tier
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.pipelines import Pipeline

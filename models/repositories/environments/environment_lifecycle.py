@@ -12,8 +12,8 @@ from typing import Any, Final
 from sqlalchemy import and_, bindparam, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.places import START, STOP, deployed_url, seconds_of
-from domain.status import COMPLETE, LIVE, Status
+from domain.environments.places import START, STOP, deployed_url, seconds_of
+from domain.pipelines.status import COMPLETE, LIVE, Status
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.repositories.artifacts import reports

@@ -11,8 +11,8 @@ from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.environments.places import Place
 from domain.errors import Invalid, NotFound
-from domain.places import Place
 from models.columns import Record, table_of
 from models.environments import Deployment, Environment
 from models.repositories.pipelines.job_rows import job

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.deployments import forbidden, sources_of
+from domain.environments.deployments import forbidden, sources_of
 from domain.errors import Invalid
-from domain.hooks import Event, wants
-from domain.status import Status
+from domain.hooks.webhooks import Event, wants
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.repositories.environments import deployment_listings, deployments, environments
 from models.repositories.environments.deployments import deployment, environment

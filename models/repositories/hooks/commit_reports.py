@@ -9,7 +9,7 @@ from sqlalchemy import Executable, bindparam, case, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
+from domain.pipelines.bridges import CHILD
 from models.columns import Record, table_of
 from models.hooks import CommitReport, ForgeLink
 from models.pipelines import Pipeline

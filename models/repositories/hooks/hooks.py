@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, case, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.hooks import BITS, REPORTED, Health, HookScope
+from domain.hooks.webhooks import BITS, REPORTED, Health, HookScope
 from models.columns import Record, table_of
 from models.hooks import ForgeLink, Hook, HookDelivery
 from models.repositories.namespaces.group_ancestry import lies_in, namespace

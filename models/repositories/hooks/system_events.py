@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.hooks import Event
-from domain.system_events import ACCESS, OF_MEMBER, event_of
+from domain.hooks.system_events import ACCESS, OF_MEMBER, event_of
+from domain.hooks.webhooks import Event
 from models.columns import Record, table_of
 from models.repositories.accounts import members
 from models.repositories.hooks import webhook_events

@@ -13,7 +13,7 @@ from uuid import uuid4
 from sqlalchemy import ColumnElement, bindparam, func, insert, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.hooks import (
+from domain.hooks.webhooks import (
     BITS,
     DEPLOYMENT_STATUSES,
     MOST_FAILURES,

@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Table, delete, exists, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.schedules import OPEN
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
+from domain.schedules.ticks import OPEN
 from models.audit import AuditEvent
 from models.columns import table_of
 from models.contributions import Contribution

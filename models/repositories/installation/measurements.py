@@ -13,7 +13,7 @@ import orjson
 from sqlalchemy import Executable, Integer, Select, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import LIVE, OPEN, Status
+from domain.pipelines.status import LIVE, OPEN, Status
 from models.columns import table_of
 from models.pipelines import (
     Job,

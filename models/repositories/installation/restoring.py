@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid
 from domain.object_keys import trace_key
-from domain.status import COMPLETE, HELD_BY_RUNNER
+from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER
 from models.columns import table_of
 from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace, TraceChunk
 from models.repositories.installation.installations import BLOCK, continue_after, installation, last_ids

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, delete, func, insert, select, upda
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.merge_request_notes import Kind
+from domain.merge_requests.notes import Kind
 from models.columns import Record, padded, table_of
 from models.merge_request_notes import MergeRequestNote
 from models.merge_requests import MergeRequest

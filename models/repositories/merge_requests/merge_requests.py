@@ -9,11 +9,11 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
 from domain.errors import NotFound, Refused
-from domain.merge_requests import OPEN, State
-from domain.predefined import MERGE_REQUEST_SOURCE, MOST_OPEN_MERGE_REQUESTS
-from domain.status import Status
+from domain.merge_requests.merge_request import OPEN, State
+from domain.pipelines.bridges import CHILD
+from domain.pipelines.status import Status
+from domain.variables.predefined import MERGE_REQUEST_SOURCE, MOST_OPEN_MERGE_REQUESTS
 from models.columns import Record, table_of
 from models.labels import Milestone
 from models.merge_requests import Approval, MergeRequest

@@ -8,7 +8,7 @@ from sqlalchemy import Select, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
-from domain.merge_train import ON_THE_WAY, CarStatus
+from domain.merge_requests.merge_train import ON_THE_WAY, CarStatus
 from models.columns import Record, table_of
 from models.merge_requests import MergeRequest, TrainCar
 from models.pipelines import Pipeline

@@ -6,9 +6,9 @@ from datetime import datetime
 from sqlalchemy import false, func, insert, literal, null, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.operations import Attempt
-from domain.pipeline import Job as Snapshot
-from domain.status import Status
+from domain.pipelines.operations import Attempt
+from domain.pipelines.pipeline import Job as Snapshot
+from domain.pipelines.status import Status
 from models.repositories.pipelines.job_rows import SNAPSHOT, job, snapshot
 
 _COPIED = (

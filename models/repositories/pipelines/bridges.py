@@ -9,9 +9,9 @@ from typing import Any, Final
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step, follow
-from domain.ci_variables import CiVariable
-from domain.status import COMPLETE, Status
+from domain.pipelines.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step, follow
+from domain.pipelines.status import COMPLETE, Status
+from domain.variables.ci_variables import CiVariable
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage, Trace, TraceChunk
 from models.repositories.pipelines import operation_callers, outbox, verdicts

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import and_, case, delete, literal, or_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import LIVE, OPEN, Status
+from domain.pipelines.status import LIVE, OPEN, Status
 from models.columns import table_of
 from models.pipelines import Lease, Trace
 from models.repositories import database_time

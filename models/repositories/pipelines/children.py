@@ -11,8 +11,8 @@ from typing import Final
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
-from domain.status import COMPLETE
+from domain.pipelines.bridges import CHILD
+from domain.pipelines.status import COMPLETE
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories.pipelines import outbox

@@ -9,8 +9,8 @@ from sqlalchemy import Select, func, literal, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.commit_status import ENDED, State, why_not
 from domain.errors import Invalid
+from domain.projects.commit_status import ENDED, State, why_not
 from models.columns import Record, table_of
 from models.commit_statuses import LATEST, CommitStatus
 from models.pipelines import Job, Pipeline

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record
 from models.repositories.environments import environment_lifecycle
 from models.repositories.hooks import webhook_events

@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain import contributions as rules
-from domain.contributions import Action
+from domain.projects import contributions as rules
+from domain.projects.contributions import Action
 from models.columns import table_of
 from models.contributions import Contribution
 from models.repositories.accounts import members

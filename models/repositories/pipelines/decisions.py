@@ -14,12 +14,12 @@ from sqlalchemy import and_, bindparam, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Answer, Decision, Recorded
-from domain.operations import Attempt
-from domain.pipeline import Job as JobSnapshot
-from domain.redundancy import STARTED
-from domain.status import COMPLETE, OPEN, Status, settled
-from domain.transitions import Transition
-from domain.verdict import PROTECTED_ENVIRONMENT, Verdict
+from domain.pipelines.operations import Attempt
+from domain.pipelines.pipeline import Job as JobSnapshot
+from domain.pipelines.redundancy import STARTED
+from domain.pipelines.status import COMPLETE, OPEN, Status, settled
+from domain.pipelines.transitions import Transition
+from domain.pipelines.verdict import PROTECTED_ENVIRONMENT, Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline
 from models.repositories.environments import deploy_permissions, deployments
@@ -251,7 +251,7 @@ async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: An
 
 
 def _rows_of(ids: Iterable[int], made: Mapping[int, JobSnapshot]) -> tuple[int, ...]:
-    """Job ids with those of new rows in the place of negative ones (`domain.pipeline.Job`)."""
+    """Job ids with those of new rows in the place of negative ones (`domain.pipelines.pipeline.Job`)."""
     return tuple(job_id if job_id > 0 else made[-job_id].id for job_id in ids)
 
 

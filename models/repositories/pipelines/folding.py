@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import Status, composite
+from domain.pipelines.status import Status, composite
 from models.columns import Record, table_of
 from models.pipelines import Stage
 from models.repositories.pipelines.job_rows import job

@@ -1,4 +1,4 @@
-"""What SQL says of the rules in `domain.invariants`: everything that does not hold, of all pipelines or of one.
+"""What SQL says of the rules in `domain.pipelines.invariants`: all that does not hold, of all pipelines or of one.
 
 It only reads. Statements see moments of their own under PostgreSQL, so look twice at a system that works.
 """
@@ -11,9 +11,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, false, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.invariants import Broken, Limits, Rule
-from domain.resource_groups import choose
-from domain.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composite, settled
+from domain.pipelines.invariants import Broken, Limits, Rule
+from domain.pipelines.resource_groups import choose
+from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composite, settled
 from models.columns import Record, table_of
 from models.pipelines import Lease, Outbox, Pipeline, QueueEntry, Stage, Trace
 from models.repositories.pipelines import resource_groups

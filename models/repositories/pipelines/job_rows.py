@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exist
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy, When
-from domain.pipeline import Job as Snapshot
-from domain.status import COMPLETE, Status, mirrored_from, sources_of
-from domain.verdict import Verdict
+from domain.pipelines.pipeline import Job as Snapshot
+from domain.pipelines.status import COMPLETE, Status, mirrored_from, sources_of
+from domain.pipelines.verdict import Verdict
 from models.columns import Record, table_of
 from models.environments import ResourceGroup
 from models.pipelines import Job, QueueEntry

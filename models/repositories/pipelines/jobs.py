@@ -7,7 +7,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Job, Pipeline
 

@@ -1,4 +1,4 @@
-"""What the runners of jobs do not do of what these ask for (`domain.left_out`)."""
+"""What the runners of jobs do not do of what these ask for (`domain.runners.left_out`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -6,8 +6,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.left_out import Asked, left_out
-from domain.runner_info import LEGACY_SYSTEM_ID
+from domain.runners.info import LEGACY_SYSTEM_ID
+from domain.runners.left_out import Asked, left_out
 from models.columns import table_of
 from models.pipelines import Job
 from models.tables import Runner, RunnerManager

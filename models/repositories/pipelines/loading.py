@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.messages import Answer, Leaving, Load, Loaded, Page, joined
-from domain.packing import Packed, pack
-from domain.status import OPEN, Status
-from domain.verdict import Verdict
+from domain.pipelines.packing import Packed, pack
+from domain.pipelines.status import OPEN, Status
+from domain.pipelines.verdict import Verdict
 from models.columns import Record, table_of
 from models.pipelines import OperationKey, Pipeline, Stage
 from models.repositories.hooks import webhook_events

@@ -11,9 +11,9 @@ from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.commands import GIVES_USER
 from domain.messages import Decision, Started
-from domain.pipeline import Job as Snapshot
+from domain.pipelines.commands import GIVES_USER
+from domain.pipelines.pipeline import Job as Snapshot
 from models.columns import table_of
 from models.pipelines import Job, OperationCaller, OperationKey, Pipeline
 

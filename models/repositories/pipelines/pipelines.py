@@ -8,12 +8,12 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import MIRROR
 from domain.config.plan import JobPlan, Plan
+from domain.environments.places import Place, places_of, settled
 from domain.errors import NotFound
 from domain.messages import PipelineFacts
-from domain.places import Place, places_of, settled
-from domain.status import Status
+from domain.pipelines.bridges import MIRROR
+from domain.pipelines.status import Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline, Stage
 from models.repositories.environments import environments
@@ -46,10 +46,10 @@ class PipelineRequest:
     `head` is the commit that the ref points to just before the pipeline is written, empty if nobody looked: what runs
     for it is never redundant.
 
-    `origin` is what more is known of the event (`domain.origin`); `config_source` where the configuration came from.
-    One for a merge request, and every child of such a one, has `merge_request_id`, the facts of it (the fields of
-    `domain.predefined.MergeRequestFacts`) and the head of its source branch. `ref_protected` is kept then as it is
-    given. `open_merge_requests` are those of a branch, as `group/project!7`.
+    `origin` is what more is known of the event (`domain.pipelines.origin`); `config_source` where the configuration
+    came from. One for a merge request, and every child of such a one, has `merge_request_id`, the facts of it (the
+    fields of `domain.variables.predefined.MergeRequestFacts`) and the head of its source branch. `ref_protected` is
+    kept then as it is given. `open_merge_requests` are those of a branch, as `group/project!7`.
     """
 
     project_id: int

@@ -14,8 +14,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.resource_groups import MODES, Candidate, ProcessMode
-from domain.status import COMPLETE, Status
+from domain.pipelines.resource_groups import MODES, Candidate, ProcessMode
+from domain.pipelines.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.environments import ResourceGroup
 from models.pipelines import Job

@@ -14,9 +14,9 @@ from sqlalchemy import Select, exists, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.cron import parse
-from domain.cron_ticks import FARTHEST, ticks
-from domain.schedules import (
+from domain.schedules.cron import parse
+from domain.schedules.cron_ticks import FARTHEST, ticks
+from domain.schedules.ticks import (
     CANCELED,
     OPEN,
     REPLACED,

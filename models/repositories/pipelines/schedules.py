@@ -7,10 +7,10 @@ from typing import Any, Final
 from sqlalchemy import Select, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.cron import parse
-from domain.cron_ticks import next_tick
 from domain.errors import FieldsInvalid, NotFound
-from domain.schedules import CATCH_UP_WINDOW, CatchUp, Overlap
+from domain.schedules.cron import parse
+from domain.schedules.cron_ticks import next_tick
+from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Overlap
 from models.columns import Record, table_of
 from models.repositories.pipelines import schedule_ticks
 from models.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable

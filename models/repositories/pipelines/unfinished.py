@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import LIVE
+from domain.pipelines.status import LIVE
 from models.columns import Moment, table_of
 from models.pipelines import Outbox, Pipeline
 from models.repositories.pipelines.outbox import OUTCOME, START

@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import Integer, and_, bindparam, case, delete, exists, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import HELD_BY_RUNNER, OPEN, Status
-from domain.verdict import Verdict, allows_failure
+from domain.pipelines.status import HELD_BY_RUNNER, OPEN, Status
+from domain.pipelines.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
 from models.pipelines import Lease, Trace
 from models.repositories.hooks import webhook_events

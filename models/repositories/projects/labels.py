@@ -8,7 +8,7 @@ from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
-from domain.labels import DEFAULT_COLOR
+from domain.projects.labels import DEFAULT_COLOR
 from models.columns import Record, padded, table_of
 from models.labels import Label
 from models.merge_requests import MergeRequest

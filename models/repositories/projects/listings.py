@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
-from domain.status import COMPLETE, Status
+from domain.pipelines.bridges import CHILD
+from domain.pipelines.status import COMPLETE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories.accounts import members, stars

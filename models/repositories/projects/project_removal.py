@@ -12,7 +12,7 @@ from uuid import uuid4
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import COMPLETE
+from domain.pipelines.status import COMPLETE
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories import row_removal

@@ -8,7 +8,7 @@ from sqlalchemy import Select, Table, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
-from domain.protection import BranchRule, Protection, TagRule
+from domain.projects.protection import BranchRule, Protection, TagRule
 from models.columns import Record, table_of
 from models.protected_refs import ProtectedBranch, ProtectedTag
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.runner_info import LEGACY_SYSTEM_ID
+from domain.runners.info import LEGACY_SYSTEM_ID
 from models.columns import Record, table_of
 from models.merge_requests import MergeRequest
 from models.pipelines import Pipeline

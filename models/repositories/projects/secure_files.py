@@ -8,7 +8,7 @@ from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.secure_files import check_room
+from domain.projects.secure_files import check_room
 from models.columns import Record, table_of
 from models.repositories.artifacts import unused_objects
 from models.secure_files import SecureFile

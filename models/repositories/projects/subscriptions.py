@@ -6,8 +6,8 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, delete, exists, func, insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.bridges import CHILD
 from domain.errors import Invalid, NotFound
+from domain.pipelines.bridges import CHILD
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories.pipelines.pipeline_requests import OwedPipelines

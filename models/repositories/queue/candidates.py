@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ARRAY, Select, String, any_, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import Candidate, RunnerType
+from domain.runners.matching import Candidate, RunnerType
 from models.columns import Record, table_of
 from models.repositories import database_time
 from models.tables import Runner, RunnerProject

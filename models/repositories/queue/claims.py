@@ -13,9 +13,9 @@ from typing import Final
 from sqlalchemy import Executable, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import RunnerType
-from domain.places import START
-from domain.status import COMPLETE, Status
+from domain.environments.places import START
+from domain.pipelines.status import COMPLETE, Status
+from domain.runners.matching import RunnerType
 from models.columns import Record, table_of
 from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, Stage, Trace
 from models.repositories.environments import deployments

@@ -8,7 +8,7 @@ from sqlalchemy import Executable, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import Demand
+from domain.runners.matching import Demand
 from models.columns import Record, padded, table_of
 from models.pipelines import QueueDemand, QueueDemandTag
 from models.repositories.accounts import accounts

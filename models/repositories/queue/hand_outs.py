@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.ci_variables import CiVariable
-from domain.variables import JobVariable
+from domain.variables.ci_variables import CiVariable
+from domain.variables.job_variables import JobVariable
 from models.columns import Record, padded, table_of
 from models.deploy_tokens import DeployToken
 from models.environments import Environment

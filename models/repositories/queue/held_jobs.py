@@ -53,7 +53,7 @@ _OF_HAND_OUT: Final = update(lease).where(
 
 
 def _called_at(ticks: ColumnElement[int]) -> dict[str, ColumnElement[int]]:
-    """What a call makes of the silence of a lease (`domain.leases.Silence.broken`)."""
+    """What a call makes of the silence of a lease (`domain.runners.leases.Silence.broken`)."""
     return {"called": ticks, "contact": case((lease.c.contact > ticks, lease.c.contact), else_=ticks)}
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Float, and_, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.columns import BIG, Record, table_of
 from models.pipelines import Lease, LeaseClock
 from models.repositories import database_time
@@ -72,7 +72,7 @@ async def tick(connection: AsyncConnection, every: float) -> Tick | None:
 
 
 def _forgiven(real: ColumnElement[int], counted: ColumnElement[int]) -> ColumnElement[int]:
-    """What an outage makes of a silence (`domain.leases.Silence.forgiven`)."""
+    """What an outage makes of a silence (`domain.runners.leases.Silence.forgiven`)."""
     given = func.coalesce(real, counted) + bindparam("b_bonus", type_=BIG)
     return case((counted > given, counted), else_=given)
 

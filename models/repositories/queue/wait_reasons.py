@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.status import HELD_BY_RUNNER
+from domain.pipelines.status import HELD_BY_RUNNER
 from models.columns import Record
 from models.repositories.queue import leases, waiting_jobs
 from settings import TimeLimits

@@ -11,9 +11,9 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import Candidate
-from domain.status import Status
-from domain.stuck import why_stuck
+from domain.pipelines.status import Status
+from domain.pipelines.stuck import why_stuck
+from domain.runners.matching import Candidate
 from models.columns import Record, table_of
 from models.pipelines import Lease, QueueEntry
 from models.repositories import database_time

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import RunnerType
+from domain.runners.matching import RunnerType
 from models.columns import Record, table_of
 from models.tables import Installation, Namespace, Project
 

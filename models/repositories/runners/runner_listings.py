@@ -8,9 +8,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import RunnerType
-from domain.runner_info import LEGACY_SYSTEM_ID
-from domain.runner_status import ONLINE_FOR, STALE_AFTER, Connection
+from domain.runners.info import LEGACY_SYSTEM_ID
+from domain.runners.matching import RunnerType
+from domain.runners.status import ONLINE_FOR, STALE_AFTER, Connection
 from models.columns import Record, table_of
 from models.pipelines import Lease
 from models.repositories.accounts import members
@@ -125,7 +125,7 @@ _STATUS: Final[Mapping[Connection, Callable[[datetime], ColumnElement[bool]]]] =
     Connection.STALE: lambda now: and_(~_BUSY, ~_fresh(now)),
     Connection.NEVER_CONTACTED: lambda now: and_(~_BUSY, _fresh(now), runner.c.contacted_at.is_(None)),
 }
-"""`domain.runner_status.connection_of` as a question to the database."""
+"""`domain.runners.status.connection_of` as a question to the database."""
 
 
 async def busy(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[int]:

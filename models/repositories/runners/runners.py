@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import RunnerType
+from domain.runners.matching import RunnerType
 from models.columns import Record, table_of
 from models.pipelines import Job
 from models.repositories import database_time

@@ -13,7 +13,7 @@ import orjson
 from settings import TimeLimits
 from tests.activities.receiver import NETWORK, receiving
 from tests.api.openapi.requests import Request
-from tests.api.v4.delivering import told
+from tests.api.v4.hooks.delivering import told
 from tests.permissions.calls import call_of
 from tests.permissions.place import Place, open_place
 

@@ -1,7 +1,7 @@
 """The pages that pushes, webhooks and the REST API link to: of merge requests and of groups."""
 
 from tests.api.pages.test_pages import EVIL, browser
-from tests.api.v4.merging import Merging
+from tests.api.v4.merge_requests.merging import Merging
 
 
 async def test_a_merge_request_says_what_it_brings_and_what_stands_in_its_way(site):

@@ -8,7 +8,7 @@ import pytest
 
 from auth.permissions import REPORTER
 from auth.session_token import COOKIE, issue_session
-from domain.status import Status
+from domain.pipelines.status import Status
 
 EVIL = "<script>alert('x')</script>"
 HTML = {"Accept": "text/html"}

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from api.runner.artifact_types import FORMATS, LIMITS
 from domain.errors import Unavailable
-from domain.status import Status
+from domain.pipelines.status import Status
 from loops.artifacts import ArtifactLoop
 from models.repositories.artifacts import unused_objects
 from models.repositories.artifacts.artifacts import artifact, project

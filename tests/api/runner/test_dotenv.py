@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from application.bridges.scope import scope_of
-from domain.bridges import forwarded
+from domain.pipelines.bridges import forwarded
 from models.repositories.artifacts.reports import report
 from models.repositories.pipelines import bridges
 from tests.api.runner.test_foreign_dependencies import OF_PARENT, begin, child_of, other_project

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from auth.job_token import PREFIX, Scope, scope_of
-from domain.status import Status
+from domain.pipelines.status import Status
 from models.repositories.pipelines.job_rows import job as job_table
 from tests.api.runner.world import World
 

@@ -17,8 +17,8 @@ from domain.config.plan import (
     Service,
     Variable,
 )
-from domain.environment_variables import environment_slug
 from domain.errors import Invalid
+from domain.variables.environment_variables import environment_slug
 from tests.api.runner.handing_out import SHA, built, handed_out, job_plan, payload_of, values_of
 
 ABSENT = {"secrets", "id_tokens", "run"}

@@ -2,7 +2,7 @@
 
 from api.runner import queue_version
 from api.runner.queue_version import QueueVersion
-from domain.matching import Candidate, Demand
+from domain.runners.matching import Candidate, Demand
 
 PLAIN = Candidate()
 TAGGED = Candidate(tags=frozenset({"gpu"}))

@@ -14,7 +14,7 @@ from api.app import create_app
 from application.runners.registration_tokens import renewed
 from auth.runner_token import TYPE_NUMBER
 from auth.secret_token import PAYLOAD_FIRST, RANDOM_FIRST, RUNNER_BY_REGISTRATION, digest, read_route
-from domain.matching import RunnerType
+from domain.runners.matching import RunnerType
 from models.clock import system_clock
 from models.notifications import RUNNERS
 from models.repositories import database_time

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from domain.operations import cancel_pipeline
+from domain.pipelines.operations import cancel_pipeline
 from models.repositories.logs.traces import head
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.cancellation import cancel_jobs

@@ -15,9 +15,9 @@ from api.app import create_app
 from api.services import Services
 from api.startup import close_services, open_services
 from auth.secret_token import digest
-from domain.decisions import decide
 from domain.messages import Decision
-from domain.runner_features import REQUIREMENTS
+from domain.pipelines.decisions import decide
+from domain.runners.features import REQUIREMENTS
 from models import job_offers
 from models.clock import system_clock
 from models.repositories.accounts import accounts

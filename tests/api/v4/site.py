@@ -20,8 +20,8 @@ from api.app import create_app
 from api.services import Services
 from api.startup import close_services, open_services
 from auth.secret_token import PERSONAL, digest, plain_token
-from domain.decisions import decide
 from domain.messages import Answer, Command, Operation, PipelineFacts
+from domain.pipelines.decisions import decide
 from models.clock import system_clock
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import decisions, loading

@@ -12,8 +12,8 @@ from domain.messages import Operation, PipelineFacts
 from models.columns import table_of
 from models.pipelines import Job, OperationCaller
 from models.repositories.projects import protected_refs
+from tests.api.v4.environments.test_environments import address, deployed, the_environment
 from tests.api.v4.site import Person, Site
-from tests.api.v4.test_environments import address, deployed, the_environment
 
 DEVELOPER = 30
 CONFIG = """

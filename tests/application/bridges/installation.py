@@ -11,7 +11,7 @@ from sqlalchemy import delete, update
 
 from application.pipelines.creation import create_pipeline
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.status import Status
 from loops.bridges import BridgeLoop
 from models.columns import Record
 from models.repositories.namespaces import namespaces

@@ -1,6 +1,6 @@
 """Bridges with real workflows, real repositories and the real API."""
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.application.bridges.running import Running
 
 CHILD = {"child.yml": "inner: {script: make}\n"}

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from domain.bridges import MOST_PIPELINES
 from domain.errors import Unavailable
 from domain.messages import Command
-from domain.status import Status
+from domain.pipelines.bridges import MOST_PIPELINES
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import operation_callers, outbox
@@ -249,7 +249,7 @@ async def test_children_may_be_two_levels_deep_and_not_three(here: Installation)
 
 
 async def test_a_hierarchy_has_a_limit(here: Installation, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("domain.bridges.MOST_PIPELINES", 2)
+    monkeypatch.setattr("domain.pipelines.bridges.MOST_PIPELINES", 2)
     both = """
         stages: [a, b]
         one: {stage: a, trigger: {include: child.yml}}

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from domain.status import Status
+from domain.pipelines.status import Status
 from tests.application.bridges.installation import Installation
 from tests.application.bridges.test_loop import files, trigger
 from tests.models.world import job, pipeline

@@ -14,7 +14,7 @@ from application.limits.windows import WINDOW
 from domain.errors import TooMany
 from settings import RateLimits
 from tests.activities.receiver import NETWORK, receiving
-from tests.api.v4.delivering import told
+from tests.api.v4.hooks.delivering import told
 from tests.api.v4.site import Site, open_site
 
 NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)

@@ -12,7 +12,7 @@ from auth.permissions import DEVELOPER
 from domain.errors import Unavailable
 from models.repositories.merge_requests.merge_requests import merge_request
 from tests.api.test_git_http import remote, try_git
-from tests.api.v4.merging import BOTH, Merging
+from tests.api.v4.merge_requests.merging import BOTH, Merging
 from tests.api.v4.site import Person, open_site, serving
 from tests.git.serving import git
 

@@ -11,7 +11,7 @@ import httpx
 from sqlalchemy import select, update
 
 from api.app import create_app
-from domain.schedules import Tick
+from domain.schedules.ticks import Tick
 from loops.schedule_ticks import TickLoop
 from models.columns import Record, table_of
 from models.pipelines import Outbox, Pipeline

@@ -10,10 +10,10 @@ import pytest
 from temporalio.client import ScheduleBackfill
 
 from activities.schedules import ScheduleActivities
-from domain.cron import parse
-from domain.cron_calendars import calendars
-from domain.cron_ticks import ticks
-from domain.schedules import IGNORED, ScheduleFacts
+from domain.schedules.cron import parse
+from domain.schedules.cron_calendars import calendars
+from domain.schedules.cron_ticks import ticks
+from domain.schedules.ticks import IGNORED, ScheduleFacts
 from tests.application.schedules.live import Live, live
 from tests.application.schedules.planned import pipeline_table, schedule_table, tick_table
 from tests.temporal import temporal_server

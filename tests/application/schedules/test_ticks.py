@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from domain.schedules import CANCELED, NOT_THE_LAST, REPLACED, STILL_RUNS, TOO_LATE
+from domain.schedules.ticks import CANCELED, NOT_THE_LAST, REPLACED, STILL_RUNS, TOO_LATE
 from models.repositories.pipelines import outbox
 from tests.application.schedules.planned import BEGIN, Planned, outbox_table, pipeline_table, schedule_table, tick_table
 

@@ -1,7 +1,7 @@
 """`perdure mr` against a server."""
 
 from cli.remote.documents import MERGE_REQUEST, MERGE_REQUEST_DETAILS, schema
-from tests.api.v4.merging import Merging
+from tests.api.v4.merge_requests.merging import Merging
 from tests.api.v4.site import Person, Site
 from tests.cli.remote.matching import matches, matches_list
 from tests.cli.remote.shell import Shell

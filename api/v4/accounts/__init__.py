@@ -1,0 +1,1 @@
+"""People, and the tokens and keys by which they are known."""

@@ -1,0 +1,351 @@
+"""Access tokens of people, projects and groups, under GitLab's addresses and shapes.
+
+A token is shown once, when it is made. One of a project or group belongs to a bot, a member there with the token's
+level.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import Id, KnownCallerDep, ProjectDep
+from api.v4.namespaces.groups import GroupAccess, GroupDep
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from application.access import ProjectAccess
+from application.audit import record
+from auth.permissions import Action, Caller, GroupAction, require_admin
+from auth.scopes import OF_PROJECTS, Scope, checked_scopes
+from auth.secret_token import PERSONAL, digest, plain_token
+from domain.decimal_number import decimal_number
+from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from domain.moments import moment
+from models.columns import Record
+from models.repositories.accounts import access_tokens, accounts, members
+from models.repositories.accounts.access_tokens import TokenFilter
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.paging import slice_of
+
+_LONGEST: Final = timedelta(days=400)
+"""A token must end, if it is given an end, within this; as in GitLab."""
+
+
+class NewToken(BaseModel):
+    """Parameters of a new token of a person."""
+
+    name: str = Field(min_length=1, max_length=255)
+    description: str = Field(default="", max_length=255)
+    scopes: list[str]
+    expires_at: date | None = None
+
+
+class NewBotToken(NewToken):
+    """Parameters of a new token of a project or group."""
+
+    access_level: Literal[10, 15, 20, 30, 40, 50] = 40
+
+
+class Rotation(BaseModel):
+    """Parameters of a rotation: without an end the new token lasts a week, as in GitLab."""
+
+    expires_at: date | None = None
+
+
+class TokenWishes(BaseModel):
+    """Which tokens of a list."""
+
+    user_id: int | None = Field(default=None, ge=1, le=2**53)
+    state: Literal["", "active", "inactive"] = ""
+    revoked: bool | None = None
+    search: str = ""
+
+
+def shown(row: Any, *, plain: str = "", level: int | None = None) -> dict[str, Any]:
+    """A token as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "description": row.description or None,
+        "revoked": row.revoked_at is not None,
+        "active": bool(row.active),
+        "created_at": moment(row.created_at),
+        "last_used_at": moment(row.last_used_at),
+        "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
+        "scopes": list(row.scopes),
+        "user_id": row.user_id,
+        **({"impersonation": True} if row.impersonation else {}),
+        **({} if level is None else {"access_level": level}),
+        **({"token": plain} if plain else {}),
+    }
+
+
+def checked_end(services: Services, expires_at: date | None) -> date | None:
+    """The day on which a token ends. Raises `Invalid` for one that has been, or is too far."""
+    today = services.clock().date()
+    if expires_at is not None and expires_at <= today:
+        raise Invalid("expires_at is invalid: must be a future date")
+    if expires_at is not None and expires_at > today + _LONGEST:
+        raise Invalid(f"expires_at is invalid: must be before {(today + _LONGEST).isoformat()}")
+    return expires_at
+
+
+def require_within(caller: Caller, scopes: list[str]) -> None:
+    """Raise `Forbidden` where a token would make one that may do more than itself."""
+    if caller.scopes is not None and Scope.API not in caller.scopes and set(scopes) - set(caller.scopes):
+        raise Forbidden("403 Forbidden: a token cannot make one with further scopes.")
+
+
+router = APIRouter()
+
+
+async def make_personal(
+    services: Services, caller: Caller, user_id: int, new: NewToken, *, impersonation: bool = False
+) -> dict[str, Any]:
+    """A new token of a person, in the one answer that shows it."""
+    scopes, ends = checked_scopes(new.scopes), checked_end(services, new.expires_at)
+    require_within(caller, scopes)
+    plain, now = plain_token(PERSONAL), services.clock()
+    async with services.database.write() as connection:
+        person = await accounts.get(connection, user_id)
+        values = {"expires_on": ends, "description": new.description, "created_by": caller.user_id}
+        values |= {"impersonation": impersonation}
+        key = await accounts.add_token(connection, user_id, new.name, digest(plain), now, scopes=scopes, **values)
+        facts = {"name": new.name, "scopes": scopes} | ({"impersonation": True} if impersonation else {})
+        await record(
+            connection, caller, Entity("user", user_id, person.username), Happened("token_created", facts), now
+        )
+        return shown(await access_tokens.get(connection, key, TokenFilter(impersonation=impersonation)), plain=plain)
+
+
+@router.post("/users/{user_id}/personal_access_tokens", status_code=201)
+async def create_token_of_user(
+    user_id: Id, new: Annotated[NewToken, Depends(given(NewToken))], caller: KnownCallerDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Make an access token of a person; it is shown only in this answer. Only administrators may."""
+    require_admin(caller)
+    return await make_personal(services, caller, user_id, new)
+
+
+@router.post("/user/personal_access_tokens", status_code=201)
+async def create_own_token(
+    new: Annotated[NewToken, Depends(given(NewToken))], caller: KnownCallerDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Make an access token of one's own; it is shown only in this answer."""
+    return await make_personal(services, caller, caller.user_id, new)
+
+
+@router.get("/personal_access_tokens")
+async def list_tokens(
+    wishes: Annotated[TokenWishes, Depends(given(TokenWishes))],
+    caller: KnownCallerDep,
+    services: ServicesDep,
+    paging: PagingDep,
+) -> JSONResponse:
+    """One's own tokens; those of everybody for administrators."""
+    if not caller.is_admin and wishes.user_id not in {None, caller.user_id}:
+        raise Unauthenticated("401 Unauthorized")
+    user_id = wishes.user_id if caller.is_admin else caller.user_id
+    wanted = TokenFilter(user_id, state=wishes.state, revoked=wishes.revoked, search=wishes.search)
+    async with services.database.read() as connection:
+        found = await slice_of(connection, access_tokens.listed(wanted), paging.number, paging.size)
+    return paging.answer([shown(row) for row in found.rows], found.total)
+
+
+async def _token(services: Services, caller: Caller, reference: str) -> Record:
+    """A token that the caller may see: his own, any one for administrators; `self` is the one that he shows."""
+    token_id = caller.token_id if reference == "self" else decimal_number(reference) or 0
+    wanted = TokenFilter(None if caller.is_admin else caller.user_id)
+    async with services.database.read() as connection:
+        if reference == "self":  # also that of a project's or group's bot
+            row = await access_tokens.by_id(connection, token_id)
+            if row is None:
+                raise NotFound("404 Not found")
+            return row
+        return await access_tokens.get(connection, token_id, wanted)
+
+
+@router.get("/personal_access_tokens/{token}")
+async def get_token(token: str, caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+    """One token; `self` is the one that the call shows."""
+    return shown(await _token(services, caller, token))
+
+
+@router.delete("/personal_access_tokens/{token}", status_code=204)
+async def revoke_token(token: str, caller: KnownCallerDep, services: ServicesDep) -> Response:
+    """Revoke a token; `self` is the one that the call shows."""
+    row = await _token(services, caller, token)
+    async with services.database.write() as connection:
+        await revoke(connection, services, caller, row)
+    return Response(status_code=204)
+
+
+@router.post("/personal_access_tokens/{token}/rotate")
+async def rotate_token(
+    token: str,
+    rotation: Annotated[Rotation, Depends(given(Rotation))],
+    caller: KnownCallerDep,
+    services: ServicesDep,
+) -> dict[str, Any]:
+    """Replace a token by a new one, shown only in this answer; the old one is revoked."""
+    row = await _token(services, caller, token)
+    if row.id != caller.token_id:
+        require_within(caller, list(row.scopes))
+    return await _rotated(services, caller, row, rotation)
+
+
+async def revoke(connection: AsyncConnection, services: Services, caller: Caller, row: Record) -> None:
+    now = services.clock()
+    await access_tokens.revoke(connection, [row.id], now)
+    entity = Entity("user", row.user_id, "")
+    await record(connection, caller, entity, Happened("token_revoked", {"name": row.name}), now)
+
+
+async def _rotated(
+    services: Services, caller: Caller, row: Record, rotation: Rotation, level: int | None = None
+) -> dict[str, Any]:
+    if not row.active:
+        raise Invalid("400 Bad request: token already revoked, or it has expired")
+    now = services.clock()
+    ends = checked_end(services, rotation.expires_at) or now.date() + timedelta(days=7)
+    plain = plain_token(PERSONAL)
+    async with services.database.write() as connection:
+        key = await access_tokens.replace(connection, row, digest(plain), now, expires_on=ends)
+        happened = Happened("token_rotated", {"name": row.name})
+        await record(connection, caller, Entity("user", row.user_id, ""), happened, now)
+        fresh = await access_tokens.by_id(connection, key)
+    return shown(fresh, plain=plain, level=level)
+
+
+@dataclass(frozen=True, slots=True)
+class BotHome:
+    """A project or group whose tokens somebody administers. `level` is the caller's own."""
+
+    where: ProjectAccess | GroupAccess
+    wanted: TokenFilter
+
+    @property
+    def is_project(self) -> bool:
+        """Whether it is a project."""
+        return self.wanted.project_id is not None
+
+    def require_level(self, level: int) -> None:
+        """Raise `Forbidden` unless the caller has this level: whoever holds a token may do what the token may."""
+        if level > self.where.level:
+            raise Forbidden(
+                f"403 Forbidden: a token of access level {level} is made, rotated and revoked by those who have that"
+                f" level; yours is {self.where.level}."
+            )
+
+    async def level_of(self, connection: AsyncConnection, user_id: int) -> int:
+        """The level of a bot."""
+        if self.is_project:
+            return await members.level_in_project(connection, self.where.row.id, user_id)
+        return await members.level_in_group(connection, self.where.row.id, user_id)
+
+
+async def of_project(project: ProjectDep) -> BotHome:
+    """The tokens of a project; maintainers may."""
+    project.require(Action.ADMINISTER)
+    return BotHome(project, TokenFilter(project_id=project.row.id))
+
+
+async def of_group(group: GroupDep) -> BotHome:
+    """The tokens of a group; owners may."""
+    group.require(GroupAction.OWN)
+    return BotHome(group, TokenFilter(namespace_id=group.row.id))
+
+
+async def _add_bot(connection: AsyncConnection, home: BotHome, new: NewBotToken, now: Any) -> int:
+    """A robot with the token's level."""
+    row, kind = home.where.row, "project" if home.is_project else "group"
+    name = f"{kind}_{row.id}_bot_{secrets.token_hex(8)}"
+    user_id = await accounts.create_user(connection, name, new.name, f"{name}@noreply.invalid", now, bot=True)
+    add = members.add_to_project if home.is_project else members.add_to_group
+    await add(connection, row.id, user_id, new.access_level, new.expires_at)
+    return user_id
+
+
+def routes_of(prefix: str, access: Callable[..., Awaitable[BotHome]]) -> APIRouter:
+    """The same calls for the tokens of projects and of groups."""
+    router = APIRouter(prefix=prefix)
+
+    @router.get("")
+    async def list_bot_tokens(
+        services: ServicesDep, paging: PagingDep, home: BotHome = Depends(access)
+    ) -> JSONResponse:
+        """The tokens, newest first."""
+        async with services.database.read() as connection:
+            found = await slice_of(connection, access_tokens.listed(home.wanted), paging.number, paging.size)
+            items = [shown(row, level=await home.level_of(connection, row.user_id)) for row in found.rows]
+        return paging.answer(items, found.total)
+
+    @router.get("/{token_id}")
+    async def get_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(access)) -> dict[str, Any]:
+        """One token."""
+        async with services.database.read() as connection:
+            row = await access_tokens.get(connection, token_id, home.wanted)
+            return shown(row, level=await home.level_of(connection, row.user_id))
+
+    @router.post("", status_code=201)
+    async def create_bot_token(
+        new: Annotated[NewBotToken, Depends(given(NewBotToken))],
+        services: ServicesDep,
+        home: BotHome = Depends(access),
+    ) -> dict[str, Any]:
+        """Make a token with an access level of at most one's own; it is shown only in this answer."""
+        scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
+        require_within(home.where.caller, scopes)
+        home.require_level(new.access_level)
+        plain, now = plain_token(PERSONAL), services.clock()
+        async with services.database.write() as connection:
+            bot = await _add_bot(connection, home, new, now)
+            values = {"expires_on": ends, "description": new.description, "created_by": home.where.caller.user_id}
+            values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id}
+            key = await accounts.add_token(connection, bot, new.name, digest(plain), now, scopes=scopes, **values)
+            happened = Happened("token_created", {"name": new.name, "scopes": scopes, "level": new.access_level})
+            await record(connection, home.where.caller, home.where.entity, happened, now)
+            row = await access_tokens.get(connection, key, home.wanted)
+        return shown(row, plain=plain, level=new.access_level)
+
+    @router.delete("/{token_id}", status_code=204)
+    async def revoke_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(access)) -> Response:
+        """Revoke a token; its bot is a member no more."""
+        async with services.database.write() as connection:
+            row = await access_tokens.get(connection, token_id, home.wanted)
+            home.require_level(await home.level_of(connection, row.user_id))
+            await access_tokens.revoke(connection, [row.id], services.clock())
+            leave = members.remove_from_project if home.is_project else members.remove_from_group
+            await leave(connection, home.where.row.id, row.user_id)
+            happened = Happened("token_revoked", {"name": row.name})
+            await record(connection, home.where.caller, home.where.entity, happened, services.clock())
+        return Response(status_code=204)
+
+    @router.post("/{token_id}/rotate")
+    async def rotate_bot_token(
+        token_id: Id,
+        rotation: Annotated[Rotation, Depends(given(Rotation))],
+        services: ServicesDep,
+        home: BotHome = Depends(access),
+    ) -> dict[str, Any]:
+        """Replace a token by a new one, shown only in this answer."""
+        async with services.database.read() as connection:
+            row = await access_tokens.get(connection, token_id, home.wanted)
+            level = await home.level_of(connection, row.user_id)
+        home.require_level(level)
+        require_within(home.where.caller, list(row.scopes))
+        return await _rotated(services, home.where.caller, row, rotation, level)
+
+    return router
+
+
+router.include_router(routes_of("/projects/{project}/access_tokens", of_project))
+router.include_router(routes_of("/groups/{group}/access_tokens", of_group))

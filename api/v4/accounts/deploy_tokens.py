@@ -1,0 +1,184 @@
+"""Deploy tokens of projects and groups, under GitLab's addresses and shapes: they fetch code, and pull and push images.
+
+Source: GitLab: "Deploy tokens API"; "Deploy tokens" for the scopes and for the one that jobs are given.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field, field_validator
+
+from api.deps import CallerDep, ServicesDep
+from api.services import Services
+from api.v4.access import Id, ProjectDep
+from api.v4.namespaces.groups import GroupDep
+from api.v4.pagination import PagingDep
+from api.v4.parameters import Optionals, given
+from application.accounts.deploy_token_access import OF_JOBS, purpose_of
+from application.audit import record
+from auth.permissions import Action, Caller, GroupAction, require_admin
+from auth.scopes import OF_DEPLOYMENT, checked_scopes
+from auth.secret_token import DEPLOY, digest, plain_token
+from domain.errors import Invalid
+from domain.moments import moment
+from models.columns import Record
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import deploy_tokens
+from models.repositories.namespaces.deploy_tokens import Holder
+from models.repositories.paging import slice_of
+
+
+class NewDeployToken(Optionals):
+    """Parameters of `POST .../deploy_tokens`."""
+
+    name: str = Field(min_length=1, max_length=255)
+    username: str = Field(default="", max_length=255, pattern=r"^[A-Za-z0-9_.+-]*$")
+    scopes: list[str] = Field(max_length=20)
+    expires_at: datetime | None = None
+
+    @field_validator("expires_at")
+    @classmethod
+    def _has_zone(cls, value: datetime | None) -> datetime | None:
+        return value if value is None or value.tzinfo is not None else value.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class TokensAccess:
+    """Whose tokens a call is about, by whom, and how audit events name the holder."""
+
+    holder: Holder
+    caller: Caller
+    entity: Entity
+
+
+async def of_project(project: ProjectDep) -> TokensAccess:
+    """Those of a project; maintainers may."""
+    project.require(Action.ADMINISTER)
+    return TokensAccess(Holder(project_id=project.row.id), project.caller, project.entity)
+
+
+async def of_group(group: GroupDep) -> TokensAccess:
+    """Those of a group; its maintainers see them."""
+    group.require(GroupAction.ADMINISTER_CI)
+    return TokensAccess(Holder(namespace_id=group.row.id), group.caller, group.entity)
+
+
+async def of_group_to_change(group: GroupDep) -> TokensAccess:
+    """Those of a group; its owners make and revoke them."""
+    group.require(GroupAction.OWN)
+    return await of_group(group)
+
+
+def _shown(row: Record, now: datetime, *, plain: str = "") -> dict[str, Any]:
+    """A token as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
+    document = {
+        "id": row.id,
+        "name": row.name,
+        "username": row.username,
+        "expires_at": moment(row.expires_at),
+        "scopes": row.scopes,
+        "revoked": row.revoked_at is not None,
+        "expired": row.expires_at is not None and row.expires_at <= now,
+    }
+    return {**document, "token": plain} if plain else document
+
+
+async def _listed(services: Services, paging: PagingDep, holder: Holder, active: bool | None) -> JSONResponse:
+    now = services.clock()
+    async with services.database.read() as connection:
+        statement = deploy_tokens.of_holder(holder, now, active=active)
+        found = await slice_of(connection, statement, paging.number, paging.size)
+    return paging.answer([_shown(row, now) for row in found.rows], found.total)
+
+
+def _values(services: Services, holder: Holder, new: NewDeployToken, plain: str) -> dict[str, Any]:
+    """What is kept of a new token. Raises `Invalid`."""
+    if new.expires_at is not None and new.expires_at <= services.clock():
+        raise Invalid("expires_at is invalid: must be a time to come")
+    is_of_jobs = new.name == OF_JOBS and holder.project_id is not None
+    return {
+        "name": new.name,
+        "username": new.username,
+        "scopes": checked_scopes(new.scopes, OF_DEPLOYMENT),
+        "expires_at": new.expires_at,
+        "token_hash": digest(plain),
+        "sealed": services.sealer.seal(plain, purpose_of(holder.project_id)) if is_of_jobs else "",
+    }
+
+
+def routes_of(
+    prefix: str,
+    access: Callable[..., Awaitable[TokensAccess]],
+    access_to_change: Callable[..., Awaitable[TokensAccess]],
+) -> APIRouter:
+    """The same calls for the tokens of one kind of holder."""
+    router = APIRouter(prefix=prefix)
+
+    @router.get("")
+    async def list_deploy_tokens(
+        services: ServicesDep,
+        paging: PagingDep,
+        active: bool | None = None,
+        found: TokensAccess = Depends(access),
+    ) -> JSONResponse:
+        """The deploy tokens; `active` tells those that are good now from the others."""
+        return await _listed(services, paging, found.holder, active)
+
+    @router.get("/{token_id}")
+    async def get_deploy_token(
+        token_id: Id, services: ServicesDep, found: TokensAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """One deploy token."""
+        async with services.database.read() as connection:
+            row = await deploy_tokens.get(connection, found.holder, token_id)
+        return _shown(row, services.clock())
+
+    @router.post("", status_code=201)
+    async def create_deploy_token(
+        new: Annotated[NewDeployToken, Depends(given(NewDeployToken))],
+        services: ServicesDep,
+        found: TokensAccess = Depends(access_to_change),
+    ) -> dict[str, Any]:
+        """Make a deploy token; it is shown only in this answer."""
+        plain, now = plain_token(DEPLOY), services.clock()
+        values = _values(services, found.holder, new, plain)
+        async with services.database.write() as connection:
+            row = await deploy_tokens.add(connection, found.holder, now, **values)
+            happened = Happened("deploy_token_created", {"id": row.id, "name": row.name, "scopes": row.scopes})
+            await record(connection, found.caller, found.entity, happened, now)
+        return _shown(row, now, plain=plain)
+
+    @router.delete("/{token_id}", status_code=204)
+    async def revoke_deploy_token(
+        token_id: Id, services: ServicesDep, found: TokensAccess = Depends(access_to_change)
+    ) -> Response:
+        """Revoke a deploy token: it opens nothing from now on."""
+        now = services.clock()
+        async with services.database.write() as connection:
+            row = await deploy_tokens.get(connection, found.holder, token_id)
+            await deploy_tokens.revoke(connection, row.id, now)
+            happened = Happened("deploy_token_revoked", {"id": row.id, "name": row.name})
+            await record(connection, found.caller, found.entity, happened, now)
+        return Response(status_code=204)
+
+    return router
+
+
+router = APIRouter()
+
+
+@router.get("/deploy_tokens")
+async def list_all_deploy_tokens(
+    caller: CallerDep, services: ServicesDep, paging: PagingDep, active: bool | None = None
+) -> JSONResponse:
+    """The deploy tokens of all projects and groups; for administrators."""
+    require_admin(caller)
+    return await _listed(services, paging, Holder(), active)
+
+
+router.include_router(routes_of("/projects/{project}/deploy_tokens", of_project, of_project))
+router.include_router(routes_of("/groups/{group}/deploy_tokens", of_group, of_group_to_change))

@@ -1,0 +1,77 @@
+"""Tokens by which administrators act as somebody else, whom they neither ask nor tell.
+
+Whoever holds one may do what that person may. Only administrators make, see and revoke them: nobody can make a token
+above his own level so.
+"""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+
+from api.deps import ServicesDep
+from api.v4.access import Id, KnownCallerDep
+from api.v4.accounts.access_tokens import NewToken, make_personal, revoke, shown
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from auth.permissions import Caller, require_admin
+from models.repositories.accounts import access_tokens, accounts
+from models.repositories.accounts.access_tokens import TokenFilter
+from models.repositories.paging import slice_of
+
+router = APIRouter(prefix="/users/{user_id}/impersonation_tokens")
+
+_STATES = {"all": "", "active": "active", "inactive": "inactive"}
+
+
+async def administrator(caller: KnownCallerDep) -> Caller:
+    """The caller, who must administer the installation."""
+    require_admin(caller)
+    return caller
+
+
+AdministratorDep = Annotated[Caller, Depends(administrator)]
+
+
+@router.get("")
+async def list_impersonation_tokens(
+    user_id: Id,
+    _caller: AdministratorDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    state: Literal["all", "active", "inactive"] = "all",
+) -> JSONResponse:
+    """The tokens by which somebody is impersonated. GitLab: "User tokens API", "List all impersonation tokens"."""
+    wanted = TokenFilter(user_id, state=_STATES[state], impersonation=True)
+    async with services.database.read() as connection:
+        await accounts.get(connection, user_id)
+        found = await slice_of(connection, access_tokens.listed(wanted), paging.number, paging.size)
+    return paging.answer([shown(row) for row in found.rows], found.total)
+
+
+@router.post("", status_code=201)
+async def create_impersonation_token(
+    user_id: Id, new: Annotated[NewToken, Depends(given(NewToken))], caller: AdministratorDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Make a token that acts as somebody; it is shown only in this answer."""
+    return await make_personal(services, caller, user_id, new, impersonation=True)
+
+
+@router.get("/{token_id}")
+async def get_impersonation_token(
+    user_id: Id, token_id: Id, _caller: AdministratorDep, services: ServicesDep
+) -> dict[str, Any]:
+    """One of them."""
+    async with services.database.read() as connection:
+        return shown(await access_tokens.get(connection, token_id, TokenFilter(user_id, impersonation=True)))
+
+
+@router.delete("/{token_id}", status_code=204)
+async def revoke_impersonation_token(
+    user_id: Id, token_id: Id, caller: AdministratorDep, services: ServicesDep
+) -> Response:
+    """Revoke one."""
+    async with services.database.write() as connection:
+        row = await access_tokens.get(connection, token_id, TokenFilter(user_id, impersonation=True))
+        await revoke(connection, services, caller, row)
+    return Response(status_code=204)

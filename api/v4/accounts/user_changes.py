@@ -1,0 +1,150 @@
+"""Making, changing, blocking people: for administrators, with GitLab's parameters and answers."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import Field
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import Id, KnownCallerDep
+from api.v4.accounts.users import accounts_of
+from api.v4.names import TopPathName
+from api.v4.parameters import Optionals, given
+from api.v4.representation.people import account
+from application.audit import record
+from auth.passwords import fault_of
+from auth.permissions import Caller, require_admin
+from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
+from models.columns import Record
+from models.notifications import RUNNERS
+from models.repositories.accounts import accounts, sessions
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import namespaces
+
+_EMAIL = r"^[^@\s]+@[^@\s]+$"
+
+router = APIRouter()
+
+
+class UserChanges(Optionals):
+    """Parameters of `PUT /users/:id`; what is not given stays."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=255)
+    email: str | None = Field(default=None, pattern=_EMAIL, max_length=255)
+    admin: bool | None = None
+    external: bool | None = None
+    password: str | None = None
+
+    async def values(self, services: Services) -> dict[str, Any]:
+        """The columns to write. Raises `FieldsInvalid` for a password that can be none."""
+        given = {"name": self.name, "email": self.email, "is_admin": self.admin, "external": self.external}
+        values = {name: value for name, value in given.items() if value is not None}
+        if self.password is not None:
+            if fault := fault_of(self.password):
+                raise FieldsInvalid(password=fault)
+            values["password_hash"] = await services.passwords.hashed(self.password)
+        return values
+
+
+class NewUser(UserChanges):
+    """Parameters of `POST /users`. Without `password` none is set: the person signs in by token or by a provider."""
+
+    username: TopPathName
+    name: str = Field(min_length=1, max_length=255)
+    email: str = Field(pattern=_EMAIL, max_length=255)
+    force_random_password: bool = False
+    reset_password: bool = False
+
+
+def entity_of(row: Any) -> Entity:
+    """A person as audit events name him."""
+    return Entity("user", row.id, row.username)
+
+
+async def _require_free(connection: AsyncConnection, email: str, own: int = 0) -> None:
+    if any(row.id != own for row in await accounts.by_email(connection, email)):
+        raise Refused("Email has already been taken")
+
+
+@router.post("/users", status_code=201)
+async def create_user(
+    new: Annotated[NewUser, Depends(given(NewUser))], caller: KnownCallerDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Add a person; only administrators may."""
+    require_admin(caller)
+    if new.force_random_password or new.reset_password:
+        new.password = None
+    values = await new.values(services)
+    name, email, now = values.pop("name"), values.pop("email"), services.clock()
+    async with services.database.write() as connection:
+        if not await namespaces.is_free(connection, new.username):
+            raise Invalid(f"Username {new.username} has already been taken.")
+        user_id = await accounts.create_user(connection, new.username, name, email, now, **values)
+        await _require_free(connection, email, user_id)
+        row = await accounts.get(connection, user_id)
+        await record(connection, caller, entity_of(row), Happened("user_created", _noted(values)), now)
+    await services.notifications.tell(RUNNERS)
+    return account(row, services.settings.url)
+
+
+@router.put("/users/{user_id}")
+async def change_user(
+    user_id: Id,
+    changes: Annotated[UserChanges, Depends(given(UserChanges))],
+    caller: KnownCallerDep,
+    services: ServicesDep,
+) -> dict[str, Any]:
+    """Change a person; a new password ends the sessions that he has."""
+    require_admin(caller)
+    values, now = await changes.values(services), services.clock()
+    async with services.database.write() as connection:
+        row = await accounts.get(connection, user_id)
+        if row.bot and "password_hash" in values:
+            raise Forbidden("403 Forbidden: a robot has no password; it has a token.")
+        if "email" in values:
+            await _require_free(connection, values["email"], user_id)
+        await accounts.change(connection, user_id, **values)
+        if "password_hash" in values:
+            await sessions.end_all(connection, user_id)
+        if values:
+            await record(connection, caller, entity_of(row), Happened("user_changed", _noted(values)), now)
+        changed = await accounts.get(connection, user_id)
+        (document,) = await accounts_of(connection, [changed], services.settings.url)
+    if "is_admin" in values:
+        await services.notifications.tell(RUNNERS)
+    return document
+
+
+def _noted(values: dict[str, Any]) -> dict[str, Any]:
+    """What an audit event tells of written columns: of a password only that it is new."""
+    noted = {name: value for name, value in values.items() if name != "password_hash"}
+    return noted | ({"password": "new"} if "password_hash" in values else {})
+
+
+@router.post("/users/{user_id}/block", status_code=201)
+async def block(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> bool:
+    """Make a person's tokens and sessions worthless."""
+    require_admin(caller)
+    if user_id == caller.user_id:
+        raise Forbidden("403 Forbidden - The API initiating user cannot be blocked by the API")
+    return await _set_state(services, caller, user_id, accounts.BLOCKED)
+
+
+@router.post("/users/{user_id}/unblock", status_code=201)
+async def unblock(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> bool:
+    """Let a person in again; his tokens are good again, the sessions that he had are not."""
+    require_admin(caller)
+    return await _set_state(services, caller, user_id, accounts.ACTIVE)
+
+
+async def _set_state(services: Services, caller: Caller, user_id: int, state: str) -> bool:
+    async with services.database.write() as connection:
+        row: Record = await accounts.get(connection, user_id)
+        if row.state != state:
+            await accounts.change(connection, user_id, state=state)
+            await sessions.end_all(connection, user_id)
+            name = "user_blocked" if state == accounts.BLOCKED else "user_unblocked"
+            await record(connection, caller, entity_of(row), Happened(name), services.clock())
+    return True

@@ -1,0 +1,1 @@
+"""Environments, deployments, and who may deploy."""

@@ -1,0 +1,180 @@
+"""Environments: listed, read, made, changed, stopped, deleted."""
+
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import Id, ProjectDep
+from api.v4.environments.deployments import presented
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.representation.environments import environment as shown
+from application.environments.deploying import require_deploy
+from auth.permissions import Action
+from domain.environments.places import LONGEST_NAME, LONGEST_URL, deployed_url, is_environment_name
+from domain.errors import Forbidden, Invalid
+from domain.variables.environment_variables import environment_slug, guessed_tier
+from models.notifications import OUTBOX
+from models.repositories.environments import deployment_listings, environment_lifecycle, environments
+from models.repositories.paging import slice_of
+from models.repositories.pipelines import pipelines
+
+Tier = Literal["production", "staging", "testing", "development", "other"]
+
+_SHORTEST_SEARCH: Final = 3
+_PLAIN_TEXT: Final = str.maketrans({"$": "$$", "%": "%%"})
+
+router = APIRouter(prefix="/projects/{project}/environments")
+
+
+class NewEnvironment(BaseModel):
+    """Parameters of `POST /projects/:id/environments`."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+    external_url: str | None = Field(default=None, max_length=LONGEST_URL)
+    tier: Tier | None = None
+
+
+class EnvironmentChanges(BaseModel):
+    """Parameters of `PUT /projects/:id/environments/:environment_id`; what is not given stays as it is."""
+
+    external_url: str | None = Field(default=None, max_length=LONGEST_URL)
+    tier: Tier | None = None
+
+
+class Stop(BaseModel):
+    """Parameters of `POST /projects/:id/environments/:environment_id/stop`."""
+
+    force: bool = False
+
+
+@router.get("")
+async def list_environments(
+    project: ProjectDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    name: str = "",
+    search: str = "",
+    states: Literal["", "available", "stopping", "stopped"] = "",
+) -> JSONResponse:
+    """The environments of a project, by name."""
+    if name and search:
+        raise Invalid("name, search are mutually exclusive; give one of them.")
+    if search and len(search) < _SHORTEST_SEARCH:
+        raise Invalid(f"search is too short: give at least {_SHORTEST_SEARCH} characters of the name.")
+    wanted = environments.of_project(project.row.id, name=name, search=search, state=states)
+    async with services.database.read() as connection:
+        found = await slice_of(connection, wanted, paging.number, paging.size)
+    return paging.answer([shown(row) for row in found.rows], found.total)
+
+
+@router.get("/{environment_id}")
+async def get_environment(environment_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+    """One environment, with its last successful deployment."""
+    return await _full(services, environment_id, project.row)
+
+
+async def _full(services: Services, environment_id: int, project: Any) -> dict[str, Any]:
+    async with services.database.read() as connection:
+        row = await environments.get(connection, environment_id, project.id)
+        last = await deployment_listings.latest_successful(connection, [environment_id])
+        items = await presented(services, connection, list(last.values()), project.full_path)
+    return {**shown(row), "last_deployment": items[0] if items else None}
+
+
+@router.post("", status_code=201)
+async def create_environment(
+    new: Annotated[NewEnvironment, Depends(given(NewEnvironment))], project: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Make an environment that no job has deployed to yet."""
+    project.require(Action.RUN)
+    if not is_environment_name(new.name):
+        raise Invalid(
+            "name is invalid: it can contain only letters, digits, spaces and - _ / $ { } ., "
+            "and cannot start or end with /."
+        )
+    async with services.database.write() as connection:
+        made = await environments.create(
+            connection,
+            project.row.id,
+            new.name,
+            services.clock(),
+            slug=environment_slug(new.name),
+            tier=new.tier or guessed_tier(new.name),
+            external_url=_address(new.external_url),
+        )
+        row = await environments.get(connection, made, project.row.id)
+    return shown(row)
+
+
+def _address(text: str | None) -> str:
+    """An address that a page may link to. Raises `Invalid` for others."""
+    if text and not deployed_url(text.translate(_PLAIN_TEXT), {}):
+        raise Invalid("external_url is invalid: it must be an http or https address with a host.")
+    return text or ""
+
+
+@router.put("/{environment_id}")
+async def change_environment(
+    environment_id: Id,
+    changes: Annotated[EnvironmentChanges, Depends(given(EnvironmentChanges))],
+    project: ProjectDep,
+    services: ServicesDep,
+) -> dict[str, Any]:
+    """Change the address or the tier; of a protected environment, whoever may deploy to it."""
+    project.require(Action.RUN)
+    values: dict[str, str] = {}
+    if "external_url" in changes.model_fields_set:
+        values["external_url"] = _address(changes.external_url)
+    if changes.tier is not None:
+        values["tier"] = changes.tier
+    async with services.database.write() as connection:
+        row = await environments.get(connection, environment_id, project.row.id)
+        await require_deploy(connection, project, row)
+        if values:
+            await environments.change(connection, environment_id, services.clock(), **values)
+        row = await environments.get(connection, environment_id, project.row.id)
+    return shown(row)
+
+
+@router.post("/{environment_id}/stop")
+async def stop_environment(
+    environment_id: Id,
+    asked: Annotated[Stop, Depends(given(Stop))],
+    project: ProjectDep,
+    services: ServicesDep,
+) -> dict[str, Any]:
+    """Have the stop job run, or stop the environment at once where there is none, or with `force`.
+
+    Whoever may not play the stop job may not stop the environment by it, nor a protected one whoever may not deploy.
+    """
+    project.require(Action.RUN)
+    now = services.clock()
+    async with services.database.write() as connection:
+        row = await environments.get(connection, environment_id, project.row.id)
+        await require_deploy(connection, project, row)
+        if asked.force:
+            await environment_lifecycle.force_stop(connection, environment_id, now)
+        else:
+            for pipeline_id in await environment_lifecycle.pipelines_to_stop(connection, environment_id):
+                project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
+            caller_id = project.caller.user_id
+            await environment_lifecycle.stop(connection, [environment_id], now, caller_id=caller_id)
+    await services.notifications.notify(OUTBOX)
+    return await _full(services, environment_id, project.row)
+
+
+@router.delete("/{environment_id}", status_code=204)
+async def delete_environment(environment_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
+    """Delete an environment that is stopped, with its deployments; a protected one, whoever may deploy to it."""
+    project.require(Action.RUN)
+    async with services.database.write() as connection:
+        row = await environments.get(connection, environment_id, project.row.id)
+        await require_deploy(connection, project, row)
+        if not await environments.remove(connection, environment_id):
+            raise Forbidden(f"403 Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
+    return Response(status_code=204)

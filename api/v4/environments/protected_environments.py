@@ -1,0 +1,230 @@
+"""Protected environments of projects and groups, under GitLab's addresses and shapes.
+
+Of a project they are named as the environment, of a group as the deployment tier.
+Source of the rules: GitLab: "Protected environments API", "Group-level protected environments API".
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field, field_validator
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import ServicesDep
+from api.v4.access import ProjectDep
+from api.v4.encoded_paths import decoded
+from api.v4.namespaces.groups import GroupDep
+from api.v4.pagination import PagingDep
+from api.v4.parameters import Optionals, given
+from application.audit import record
+from auth.permissions import Action, Caller, GroupAction
+from domain.config.readers.environment import TIERS
+from domain.environments.protected_environments import LEVEL_WORDS, checked_level
+from domain.errors import Invalid
+from models.columns import Record
+from models.repositories.environments import deploy_candidates, protected_environments
+from models.repositories.environments.protected_environments import Holder
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.paging import slice_of
+from models.repositories.projects import relations
+
+_MOST_LEVELS: Final = 100
+_NO_APPROVALS: Final = "approvals of deployments are not part of Perdure; leave it out, and use a manual job."
+Number = Annotated[int, Field(ge=1, le=2**53)]
+
+
+class GivenLevel(Optionals):
+    """An entry of `deploy_access_levels`: one of `access_level`, `user_id` and `group_id`.
+
+    With an `id` it changes the entry of that id, or takes it away with `_destroy`.
+    """
+
+    id: Number | None = None
+    access_level: int | None = Field(default=None, ge=0, le=60)
+    user_id: Number | None = None
+    group_id: Number | None = None
+    group_inheritance_type: int = Field(default=0, ge=0, le=1)
+    destroy: bool = Field(default=False, alias="_destroy")
+
+
+class Protection(Optionals):
+    """Parameters of `PUT .../protected_environments/:name`. Approvals are refused."""
+
+    deploy_access_levels: list[GivenLevel] = Field(default=[], max_length=_MOST_LEVELS)
+    required_approval_count: int = 0
+    approval_rules: list[dict[str, Any]] = Field(default=[], max_length=_MOST_LEVELS)
+
+    @field_validator("required_approval_count", "approval_rules")
+    @classmethod
+    def _asks_for_none(cls, value: Any) -> Any:
+        if value:
+            raise ValueError(_NO_APPROVALS)
+        return value
+
+
+class NewProtection(Protection):
+    """Parameters of `POST .../protected_environments`."""
+
+    name: str = Field(min_length=1, max_length=255)
+    deploy_access_levels: list[GivenLevel] = Field(min_length=1, max_length=_MOST_LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class RulesAccess:
+    """Whose rules a call is about, by whom, and how audit events name the holder."""
+
+    holder: Holder
+    caller: Caller
+    entity: Entity
+
+
+async def of_project(project: ProjectDep) -> RulesAccess:
+    """Those of a project; maintainers may."""
+    project.require(Action.ADMINISTER)
+    return RulesAccess(Holder(project_id=project.row.id), project.caller, project.entity)
+
+
+async def of_group(group: GroupDep) -> RulesAccess:
+    """Those of a group; its owners may."""
+    group.require(GroupAction.OWN)
+    return RulesAccess(Holder(namespace_id=group.row.id), group.caller, group.entity)
+
+
+async def _shown(connection: AsyncConnection, rows: Sequence[Record]) -> list[dict[str, Any]]:
+    """Rules as GitLab's JSON."""
+    levels = await protected_environments.levels_of(connection, [row.id for row in rows])
+    every = [level for found in levels.values() for level in found]
+    people = await relations.users(connection, (level.user_id for level in every if level.user_id is not None))
+    groups = await relations.namespaces(connection, (level.group_id for level in every if level.group_id is not None))
+    return [
+        {
+            "name": row.name,
+            "deploy_access_levels": [_level(level, people, groups) for level in levels.get(row.id, ())],
+            "required_approval_count": 0,
+            "approval_rules": [],
+        }
+        for row in rows
+    ]
+
+
+def _level(row: Record, people: Mapping[int, Record], groups: Mapping[int, Record]) -> dict[str, Any]:
+    named = people.get(row.user_id) or groups.get(row.group_id)
+    return {
+        "id": row.id,
+        "access_level": row.access_level,
+        "access_level_description": LEVEL_WORDS.get(row.access_level, "") if named is None else named.name,
+        "user_id": row.user_id,
+        "group_id": row.group_id,
+        "group_inheritance_type": row.group_inheritance_type,
+    }
+
+
+async def _write_levels(
+    connection: AsyncConnection, holder: Holder, rule_id: int, levels: Sequence[GivenLevel]
+) -> None:
+    """Add, change and take away those whom a rule lets deploy. Raises `Invalid` for somebody whom it cannot name."""
+    for level in levels:
+        if level.id is not None and level.destroy:
+            await protected_environments.remove_level(connection, rule_id, level.id)
+            continue
+        checked_level(level.access_level, level.user_id, level.group_id)
+        await deploy_candidates.require(connection, holder, level.user_id, level.group_id)
+        values = level.model_dump(include={"access_level", "user_id", "group_id", "group_inheritance_type"})
+        if level.id is None:
+            await protected_environments.add_level(connection, rule_id, **values)
+        else:
+            await protected_environments.change_level(connection, rule_id, level.id, **values)
+    found = await protected_environments.levels_of(connection, [rule_id])
+    if not 1 <= len(found.get(rule_id, ())) <= _MOST_LEVELS:
+        raise Invalid(f"deploy_access_levels is invalid: there must be 1 to {_MOST_LEVELS} entries.")
+
+
+def _checked_name(holder: Holder, name: str) -> str:
+    if holder.namespace_id is not None and name not in TIERS:
+        raise Invalid(f"name must be one of environment tiers: {', '.join(TIERS)}.")
+    return name
+
+
+async def _note(
+    connection: AsyncConnection, found: RulesAccess, event: str, name: str, now: datetime
+) -> dict[str, Any]:
+    """The rule as it is now, with an audit event that tells of whom it lets deploy."""
+    (document,) = await _shown(connection, [await protected_environments.get(connection, found.holder, name)])
+    named = ("access_level", "user_id", "group_id", "group_inheritance_type")
+    levels = [{key: level[key] for key in named} for level in document["deploy_access_levels"]]
+    happened = Happened(event, {"name": name, "deploy_access_levels": levels})
+    await record(connection, found.caller, found.entity, happened, now)
+    return document
+
+
+def routes_of(prefix: str, access: Callable[..., Awaitable[RulesAccess]]) -> APIRouter:
+    """The same calls for the rules of one kind of holder."""
+    router = APIRouter(prefix=prefix)
+
+    @router.get("")
+    async def list_protected_environments(
+        services: ServicesDep, paging: PagingDep, found: RulesAccess = Depends(access)
+    ) -> JSONResponse:
+        """The protected environments, by name."""
+        statement = protected_environments.of_holder(found.holder)
+        async with services.database.read() as connection:
+            page = await slice_of(connection, statement, paging.number, paging.size)
+            items = await _shown(connection, page.rows)
+        return paging.answer(items, page.total)
+
+    @router.get("/{name}")
+    async def get_protected_environment(
+        name: str, services: ServicesDep, found: RulesAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """One protected environment."""
+        async with services.database.read() as connection:
+            row = await protected_environments.get(connection, found.holder, decoded(name))
+            (document,) = await _shown(connection, [row])
+        return document
+
+    @router.post("", status_code=201)
+    async def protect_environment(
+        new: Annotated[NewProtection, Depends(given(NewProtection))],
+        services: ServicesDep,
+        found: RulesAccess = Depends(access),
+    ) -> dict[str, Any]:
+        """Let only those deploy who are named. Answers 409 for what is protected already."""
+        name, now = _checked_name(found.holder, new.name), services.clock()
+        async with services.database.write() as connection:
+            rule_id = await protected_environments.add(connection, found.holder, name, now)
+            await _write_levels(connection, found.holder, rule_id, new.deploy_access_levels)
+            return await _note(connection, found, "environment_protected", name, now)
+
+    @router.put("/{name}")
+    async def change_protected_environment(
+        name: str,
+        change: Annotated[Protection, Depends(given(Protection))],
+        services: ServicesDep,
+        found: RulesAccess = Depends(access),
+    ) -> dict[str, Any]:
+        """Change who may deploy: entries without `id` are added, those with one changed or taken away."""
+        async with services.database.write() as connection:
+            row = await protected_environments.get(connection, found.holder, decoded(name))
+            await _write_levels(connection, found.holder, row.id, change.deploy_access_levels)
+            return await _note(connection, found, "environment_protection_changed", row.name, services.clock())
+
+    @router.delete("/{name}", status_code=204)
+    async def unprotect_environment(name: str, services: ServicesDep, found: RulesAccess = Depends(access)) -> Response:
+        """Protect an environment no more; whom it let in is forgotten."""
+        async with services.database.write() as connection:
+            row = await protected_environments.get(connection, found.holder, decoded(name))
+            await protected_environments.remove(connection, row.id)
+            happened = Happened("environment_unprotected", {"name": row.name})
+            await record(connection, found.caller, found.entity, happened, services.clock())
+        return Response(status_code=204)
+
+    return router
+
+
+router = APIRouter()
+router.include_router(routes_of("/projects/{project}/protected_environments", of_project))
+router.include_router(routes_of("/groups/{group}/protected_environments", of_group))

@@ -1,0 +1,1 @@
+"""Webhooks, in both directions, and links to other forges."""

@@ -1,0 +1,84 @@
+"""Custom headers of webhooks, and variables of their addresses: set and deleted one by one."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import BaseModel
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.hooks.holders import PLACES, Access, HookAccess, hook_of, note
+from api.v4.hooks.parameters import MOST_PAIRS, check_url
+from api.v4.parameters import given
+from application.hooks.secrets import opened_map, sealed_map
+from domain.errors import Invalid, NotFound
+from domain.hooks.requests import check_header, check_variable
+from models.repositories.hooks import hooks
+
+
+class Value(BaseModel):
+    """The parameter of both `PUT`."""
+
+    value: str
+
+
+ValueDep = Annotated[Value, Depends(given(Value))]
+
+
+def routes_of(prefix: str, access: Access) -> APIRouter:
+    """The same four calls for the webhooks of one kind of owner."""
+    router = APIRouter(prefix=f"{prefix}/{{hook_id}}")
+    one = hook_of(access)
+
+    @router.put("/custom_headers/{key}", status_code=204)
+    async def set_header(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Set a custom header."""
+        check_header(key, new.value)
+        known = _known(services, hook, "custom_headers")
+        return await _write(services, hook, "custom_headers", {**known, key: new.value})
+
+    @router.delete("/custom_headers/{key}", status_code=204)
+    async def delete_header(key: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Delete a custom header."""
+        return await _write(services, hook, "custom_headers", _without(_known(services, hook, "custom_headers"), key))
+
+    @router.put("/url_variables/{key}", status_code=204)
+    async def set_variable(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Set a variable of the address."""
+        check_variable(key, new.value)
+        known = _known(services, hook, "url_variables")
+        return await _write(services, hook, "url_variables", {**known, key: new.value})
+
+    @router.delete("/url_variables/{key}", status_code=204)
+    async def delete_variable(key: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
+        """Delete a variable of the address, which must not name it any more."""
+        return await _write(services, hook, "url_variables", _without(_known(services, hook, "url_variables"), key))
+
+    return router
+
+
+def _known(services: Services, hook: HookAccess, column: str) -> dict[str, str]:
+    return opened_map(services, getattr(hook.row, column))
+
+
+def _without(known: dict[str, str], key: str) -> dict[str, str]:
+    if key not in known:
+        raise NotFound("404 Not found")
+    return {name: value for name, value in known.items() if name != key}
+
+
+async def _write(services: Services, hook: HookAccess, column: str, values: dict[str, str]) -> Response:
+    if len(values) > MOST_PAIRS:
+        raise Invalid(f"{column} has {len(values)} entries; at most {MOST_PAIRS} are taken.")
+    if column == "url_variables":
+        check_url(services, hook.row.url, values)
+    written: dict[str, Any] = {column: sealed_map(services, values)}
+    async with services.database.write() as connection:
+        await hooks.change(connection, hook.row.id, hook.owner, **written)
+        await note(connection, services, hook.holder, hook.row.id, "hook_changed")
+    return Response(status_code=204)
+
+
+router = APIRouter()
+for place, may in PLACES:
+    router.include_router(routes_of(place, may))

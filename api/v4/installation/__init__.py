@@ -1,0 +1,1 @@
+"""The installation: its settings, versions, audit events, templates, search."""

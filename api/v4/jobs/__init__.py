@@ -1,0 +1,1 @@
+"""Jobs: operations, logs, artifacts, and what their tokens may do."""

@@ -1,0 +1,87 @@
+"""Artifacts of a job for people: the whole archive, its list, one file of it; kept and deleted."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.stored_file import stored_file
+from api.v4.access import JobDep
+from api.v4.encoded_paths import decoded
+from api.v4.jobs.artifact_access import readable_archive
+from api.v4.jobs.jobs import full
+from api.v4.pagination import PagingDep
+from api.v4.representation.archives import tree
+from api.v4.streaming import download
+from auth.permissions import Action
+from domain.errors import NotFound, Refused
+from domain.pipelines.status import COMPLETE
+from models.columns import Record
+from models.repositories.artifacts import artifacts, reports
+from storage.archive import Archive
+
+router = APIRouter(prefix="/projects/{project}/jobs/{job_id}/artifacts")
+
+ZIP: Final = "application/zip"
+
+
+@router.get("")
+async def get_artifacts(found: JobDep, request: Request, services: ServicesDep) -> Response:
+    """The archive, or one range of its bytes."""
+    row = await readable_archive(services, found.project, found.row.id)
+    return await stored_file(services.store, row, ZIP, request.headers.get("range", ""))
+
+
+@router.get("/tree")
+async def list_artifacts(
+    found: JobDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    path: str = "",
+    recursive: Annotated[bool, Query()] = False,
+) -> JSONResponse:
+    """What is in a folder of the archive, by name; nothing is unpacked."""
+    row = await readable_archive(services, found.project, found.row.id)
+    archive = await Archive.open(services.store, row.object_key)
+    items = tree(archive.entries, path, recursive=recursive)
+    start = (paging.number - 1) * paging.size
+    return paging.answer(items[start : start + paging.size], len(items))
+
+
+@router.get("/{path:path}")
+async def get_artifact_file(path: str, found: JobDep, services: ServicesDep) -> StreamingResponse:
+    """One file of the archive."""
+    row = await readable_archive(services, found.project, found.row.id)
+    return await file_of(services, row, decoded(path))
+
+
+@router.post("/keep")
+async def keep_artifacts(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+    """Keep the artifacts of a job for ever."""
+    found.project.require(Action.RUN)
+    async with services.database.write() as connection:
+        if not await artifacts.of_jobs(connection, [found.row.id]):
+            raise NotFound("404 Not Found")
+        await artifacts.keep(connection, found.row.id)
+    return await full(services, found.row.id, found.project.row)
+
+
+@router.delete("", status_code=204)
+async def delete_artifacts(found: JobDep, services: ServicesDep) -> None:
+    """Delete the artifacts of a job that has ended, and what its reports said."""
+    found.project.require(Action.ADMINISTER)
+    if found.row.status not in COMPLETE:
+        raise Refused(f"The job is {found.row.status}; its artifacts can be deleted when it has ended.")
+    async with services.database.write() as connection:
+        await artifacts.remove(connection, await artifacts.of_jobs(connection, [found.row.id]))
+        await reports.remove(connection, found.row.id)
+
+
+async def file_of(services: Services, row: Record, path: str) -> StreamingResponse:
+    """One file of an archive, to be saved. Raises `NotFound`, `Invalid` for a broken or hostile archive."""
+    archive = await Archive.open(services.store, row.object_key)
+    entry = archive.entry(path)
+    name = entry.name.rsplit("/", 1)[-1]
+    return await download(archive.read(entry.name), name, entry.size, "application/octet-stream")

@@ -1,0 +1,133 @@
+"""Jobs: listed, read, canceled, retried, played."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import JobAccess, JobDep, ProjectDep
+from api.v4.asking import answer_with
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.pipelines.pipelines import NewVariable
+from api.v4.representation.jobs import job as shown
+from application.audit import record
+from application.environments.deploying import require_deploying_job
+from auth.permissions import Action
+from domain.errors import Forbidden, Invalid
+from domain.messages import Answer, Operation
+from domain.pipelines.status import COMPLETE, Status
+from models.columns import Record
+from models.repositories.artifacts import job_objects
+from models.repositories.installation.audit import Happened
+from models.repositories.paging import slice_of
+from models.repositories.pipelines import jobs, pipelines
+from models.repositories.projects import relations
+from models.repositories.queue import wait_reasons
+
+router = APIRouter(prefix="/projects/{project}/jobs")
+
+
+class Play(BaseModel):
+    """Parameters of `POST /projects/:id/jobs/:job_id/play`."""
+
+    job_variables_attributes: list[NewVariable] = []
+
+
+async def scope_of(request: Request) -> tuple[str, ...]:
+    """The states that `scope` or `scope[]` name. Raises `Invalid` for one that does not exist."""
+    wanted = tuple(request.query_params.getlist("scope[]") + request.query_params.getlist("scope"))
+    if set(wanted) - set(Status):
+        raise Invalid("scope does not have a valid value")
+    return wanted
+
+
+ScopeDep = Annotated[tuple[str, ...], Depends(scope_of)]
+
+
+async def shown_jobs(
+    services: Services, connection: AsyncConnection, rows: Sequence[Record], full_path: str
+) -> list[dict[str, Any]]:
+    """Jobs of one project as JSON."""
+    around, now = await relations.of_jobs(connection, rows), services.clock()
+    standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
+    return [shown(row, around, standing, full_path, services.settings.url, now) for row in rows]
+
+
+async def full(services: Services, job_id: int, project: Any) -> dict[str, Any]:
+    """One job as it is now."""
+    async with services.database.read() as connection:
+        row = await jobs.get(connection, job_id, project.id)
+        return (await shown_jobs(services, connection, [row], project.full_path))[0]
+
+
+@router.get("")
+async def list_jobs(project: ProjectDep, services: ServicesDep, paging: PagingDep, scope: ScopeDep) -> JSONResponse:
+    """All attempts of all jobs of a project, newest first."""
+    async with services.database.read() as connection:
+        page = await slice_of(connection, jobs.of_project(project.row.id, statuses=scope), paging.number, paging.size)
+        items = await shown_jobs(services, connection, page.rows, project.row.full_path)
+    return paging.answer(items, page.total)
+
+
+@router.get("/{job_id}")
+async def get_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+    """One attempt of a job."""
+    return await full(services, found.row.id, found.project.row)
+
+
+@router.post("/{job_id}/cancel")
+async def cancel_job(found: JobDep, services: ServicesDep) -> JSONResponse:
+    """Cancel a job that has not ended."""
+    return await _ask(services, found, "cancel_job")
+
+
+@router.post("/{job_id}/retry")
+async def retry_job(found: JobDep, services: ServicesDep) -> JSONResponse:
+    """Run a finished job again; the answer is the new attempt."""
+    return await _ask(services, found, "retry_job")
+
+
+@router.post("/{job_id}/play")
+async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, services: ServicesDep) -> JSONResponse:
+    """Start a manual or delayed job now, with variables of its own."""
+    variables = {variable.key: variable.value for variable in play.job_variables_attributes}
+    return await _ask(services, found, "play_job", variables, 200)
+
+
+@router.post("/{job_id}/erase", status_code=201)
+async def erase_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+    """Forget the log, the artifacts and the reports of a job that has ended."""
+    if found.row.user_id != found.project.caller.user_id:
+        found.project.require(Action.ADMINISTER)
+    found.project.require(Action.RUN)
+    if found.row.status not in COMPLETE or found.row.bridge or found.row.erased_at is not None:
+        raise Forbidden("403 Forbidden - Job is not erasable!")
+    now = services.clock()
+    async with services.database.write() as connection:
+        await require_deploying_job(connection, found.project, found.row.id)
+        await job_objects.erase(connection, found.row.id, now)
+        happened = Happened("job_erased", {"job": found.row.id, "name": found.row.name})
+        await record(connection, found.project.caller, found.project.entity, happened, now)
+    return await full(services, found.row.id, found.project.row)
+
+
+async def _ask(
+    services: Services, found: JobAccess, name: str, variables: dict[str, str] | None = None, status: int = 201
+) -> JSONResponse:
+    async with services.database.read() as connection:
+        pipeline = await pipelines.get(connection, found.row.pipeline_id)
+        found.project.require_operation(name, pipeline)
+        await require_deploying_job(connection, found.project, found.row.id)
+
+    async def present(answer: Answer) -> dict[str, Any]:
+        return await full(services, answer.jobs[0] if answer.jobs else found.row.id, found.project.row)
+
+    operation = Operation("", found.row.id, variables or {})
+    caller_id = found.project.caller.user_id
+    return await answer_with(services, found.row.pipeline_id, name, operation, caller_id, present, status)

@@ -1,0 +1,1 @@
+"""Merge requests, their threads and approvals, merge trains."""

@@ -1,0 +1,167 @@
+"""Approvals of merge requests, and how many a project asks for."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import Field
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import ProjectDep
+from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, again, surrounded
+from api.v4.merge_requests.merging import check_sha
+from api.v4.parameters import Optionals, given
+from api.v4.representation.merge_requests import any_approver_rule as rule_of
+from api.v4.representation.merge_requests import approvals as shown_approvals
+from api.v4.representation.people import person
+from application.audit import record
+from application.merge_requests import news
+from application.merge_requests.news import Cause
+from application.merge_requests.standing import counted, missing
+from auth.permissions import Action
+from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unauthenticated
+from domain.merge_requests.merge_request import State
+from domain.merge_requests.news import of_approval, of_withdrawal
+from models.notifications import MERGES
+from models.repositories.installation.audit import Happened
+from models.repositories.merge_requests import merge_requests
+from models.repositories.projects import projects
+
+router = APIRouter(prefix="/projects/{project}")
+
+
+class Approving(Optionals):
+    """Parameters of `POST .../approve`."""
+
+    sha: str = ""
+
+
+class ApprovalSettings(Optionals):
+    """Parameters of `POST /projects/:id/approvals`; what is not given stays as it is."""
+
+    approvals_before_merge: int | None = Field(default=None, ge=0, le=100)
+    reset_approvals_on_push: bool | None = None
+    merge_requests_author_approval: bool | None = None
+
+
+async def _shown(services: Services, found: MergeRequestAccess) -> dict[str, Any]:
+    fresh = await again(services, found)
+    async with services.database.read() as connection:
+        approved_by = await merge_requests.approvals(connection, fresh.row.id)
+    required = fresh.here.target.approvals_required
+    number = len(counted(fresh.here, approved_by))
+    caller = found.project.caller
+    mine = any(person.id == caller.user_id for person in approved_by)
+    return {
+        **shown_approvals(fresh.row, await surrounded(services, [fresh.row]), approved_by, required, number),
+        "user_has_approved": mine,
+        "user_can_approve": not mine and _may_approve(fresh),
+    }
+
+
+def _may_approve(found: MergeRequestAccess) -> bool:
+    """Developers may; the author only where the project says so, or asks for no approval."""
+    try:
+        found.project.require(Action.PUSH)
+    except (NotFound, Forbidden, Unauthenticated):
+        return False
+    target = found.here.target
+    is_author = found.project.caller.user_id == found.row.author_id
+    return not is_author or target.author_approval or not target.approvals_required
+
+
+@router.get("/merge_requests/{iid}/approvals")
+async def get_approvals(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+    """Who has approved a merge request, and how many are still needed."""
+    return await _shown(services, found)
+
+
+@router.post("/merge_requests/{iid}/approve", status_code=201)
+async def approve(
+    asked: Annotated[Approving, Depends(given(Approving))], found: MergeRequestDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Approve it. Answers 401 to those who may not, or have already, 409 when `sha` is not its head."""
+    found.project.require(Action.PUSH)
+    if not _may_approve(found):
+        raise Unauthenticated("401 Unauthorized")
+    if found.row.state != State.OPENED:
+        raise NotAllowed("405 Method Not Allowed")
+    check_sha(found, asked.sha)
+    now, user_id = services.clock(), found.project.caller.user_id
+    async with services.database.write() as connection:
+        row = await merge_requests.lock(connection, found.row.id)
+        if row is None or row.head_sha != found.row.head_sha:
+            raise Refused("SHA does not match HEAD of source branch: it has changed meanwhile")
+        if not await merge_requests.approve(connection, found.row.id, user_id, now):
+            raise Unauthenticated("401 Unauthorized")
+        is_enough = not missing(found.here, await merge_requests.approvals(connection, row.id))
+        await news.note(services, connection, row, of_approval(is_enough=is_enough), Cause(user_id), now)
+    await services.notifications.notify(MERGES)
+    return await _shown(services, found)
+
+
+@router.post("/merge_requests/{iid}/unapprove", status_code=201)
+async def unapprove(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+    """Take the caller's approval back. Answers 404 when there is none."""
+    found.project.require(Action.PUSH)
+    user_id = found.project.caller.user_id
+    async with services.database.write() as connection:
+        before = await merge_requests.approvals(connection, found.row.id)
+        if not await merge_requests.unapprove(connection, found.row.id, user_id):
+            raise NotFound("404 Not Found")
+        told = of_withdrawal(was_enough=not missing(found.here, before))
+        await news.note(services, connection, found.row, told, Cause(user_id), services.clock())
+    return await _shown(services, found)
+
+
+@router.get("/approvals")
+async def get_settings(project: ProjectDep) -> dict[str, Any]:
+    """How many approvals a project asks for."""
+    return _settings(project.row)
+
+
+@router.post("/approvals", status_code=201)
+async def change_settings(
+    changes: Annotated[ApprovalSettings, Depends(given(ApprovalSettings))], project: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Change how many approvals a project asks for; maintainers may."""
+    project.require(Action.ADMINISTER)
+    wanted = {
+        "approvals_required": changes.approvals_before_merge,
+        "reset_approvals": changes.reset_approvals_on_push,
+        "author_approval": changes.merge_requests_author_approval,
+    }
+    values = {name: value for name, value in wanted.items() if value is not None}
+    async with services.database.write() as connection:
+        if values:
+            await projects.change(connection, project.row.id, **values)
+            happened = Happened("project_approvals_changed", values)
+            await record(connection, project.caller, project.entity, happened, services.clock())
+        row = await projects.find(connection, project.row.id)
+    return _settings(row)
+
+
+@router.get("/merge_requests/{iid}/approval_state")
+async def get_approval_state(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+    """The rules that a merge request has to meet, who has approved by them, and whether that is enough."""
+    async with services.database.read() as connection:
+        approved_by = counted(found.here, await merge_requests.approvals(connection, found.row.id))
+    required = found.here.target.approvals_required
+    rule = {
+        **rule_of(found.here.target),
+        "source_rule": None,
+        "overridden": False,
+        "approved": len(approved_by) >= required,
+        "approved_by": [person(one, services.settings.url) for one in approved_by],
+    }
+    return {"approval_rules_overwritten": False, "rules": [rule]}
+
+
+def _settings(row: Any) -> dict[str, Any]:
+    return {
+        "approvals_before_merge": row.approvals_required,
+        "reset_approvals_on_push": row.reset_approvals,
+        "merge_requests_author_approval": row.author_approval,
+        "merge_requests_disable_committers_approval": False,
+        "disable_overriding_approvers_per_merge_request": True,
+    }

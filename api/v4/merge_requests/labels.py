@@ -1,0 +1,170 @@
+"""Labels of projects and of groups: the same routes below both."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.encoded_paths import decoded
+from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_group, planning_of_project
+from api.v4.pagination import PagingDep
+from api.v4.parameters import Optionals, given
+from domain.errors import Forbidden, Invalid
+from domain.projects.labels import checked_name, color_of, text_color
+from models.columns import Record
+from models.repositories.paging import slice_of
+from models.repositories.projects import labels
+
+_MOST_DESCRIPTION: Final = 10_000
+_Priority = Annotated[int | None, Field(default=None, ge=0, le=2**31 - 1)]
+_Description = Annotated[str | None, Field(default=None, max_length=_MOST_DESCRIPTION)]
+
+
+class NewLabel(Optionals):
+    """Parameters of `POST`."""
+
+    name: str
+    color: str
+    description: _Description
+    priority: _Priority
+
+
+class LabelChanges(Optionals):
+    """Parameters of `PUT`; what is not given stays. `name` names the label where the path does not."""
+
+    name: str = ""
+    new_name: str | None = None
+    color: str | None = None
+    description: _Description
+    priority: _Priority
+
+    def columns(self) -> dict[str, Any]:
+        """The columns to write. Raises `Invalid`."""
+        wanted = {
+            "name": None if self.new_name is None else checked_name(self.new_name),
+            "color": None if self.color is None else color_of(self.color),
+            "description": self.description,
+            "priority": self.priority,
+        }
+        found = {name: value for name, value in wanted.items() if value is not None}
+        if not found:
+            raise Invalid("new_name, color, description, priority are missing, at least one parameter must be provided")
+        return found
+
+
+NewDep = Annotated[NewLabel, Depends(given(NewLabel))]
+ChangesDep = Annotated[LabelChanges, Depends(given(LabelChanges))]
+
+
+def _shown(row: Record) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "color": row.color,
+        "text_color": text_color(row.color),
+        "description": row.description or None,
+        "description_html": row.description,
+        "subscribed": False,
+        "priority": row.priority,
+        "is_project_label": row.project_id is not None,
+        "archived": False,
+    }
+
+
+async def _change(
+    planning: PlanningAccess, services: Services, reference: str, changes: LabelChanges
+) -> dict[str, Any]:
+    planning.require_change()
+    if not reference:
+        raise Invalid("name is missing")
+    values = changes.columns()
+    async with services.database.write() as connection:
+        row = await labels.find(connection, planning.owner, reference)
+        _require_own(planning, row)
+        return _shown(await labels.change(connection, planning.owner, row, services.clock(), **values))
+
+
+def _require_own(planning: PlanningAccess, row: Record) -> None:
+    if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
+        raise Forbidden(f"403 Forbidden: {row.name} is the label of a group around it; change it there.")
+
+
+def routes_of(prefix: str, access: Callable[..., Awaitable[PlanningAccess]]) -> APIRouter:
+    """The same calls for the labels of one kind of owner."""
+    router = APIRouter(prefix=prefix)
+
+    @router.get("")
+    async def list_labels(
+        services: ServicesDep,
+        paging: PagingDep,
+        search: str = "",
+        with_counts: bool = False,
+        include_ancestor_groups: bool = True,
+        planning: PlanningAccess = Depends(access),
+    ) -> JSONResponse:
+        """The labels of a project or group and of the groups around it, by name."""
+        statement = labels.listed(planning.owner, search, ancestors=include_ancestor_groups)
+        async with services.database.read() as connection:
+            page = await slice_of(connection, statement, paging.number, paging.size)
+            found = [_shown(row) for row in page.rows]
+            for document in found if with_counts else ():
+                number = await labels.open_requests(connection, planning.owner, document["name"])
+                counts = {"open_issues_count": 0, "closed_issues_count": 0, "open_merge_requests_count": number}
+                document.update(counts)
+        return paging.answer(found, page.total)
+
+    @router.post("", status_code=201)
+    async def create_label(
+        new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """Add a label, as a reporter; that of a group is for all that lies in it. Answers 409 when there is one."""
+        planning.require_change()
+        values = {"name": checked_name(new.name), "color": color_of(new.color), "description": new.description or ""}
+        async with services.database.write() as connection:
+            row = await labels.add(connection, planning.owner, services.clock(), priority=new.priority, **values)
+        return _shown(row)
+
+    @router.get("/{label_id}")
+    async def get_label(
+        label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """One label, by id or name."""
+        async with services.database.read() as connection:
+            return _shown(await labels.find(connection, planning.owner, decoded(label_id)))
+
+    @router.put("/{label_id}")
+    async def change_label(
+        label_id: str, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """Change a label; merge requests follow its name."""
+        return await _change(planning, services, decoded(label_id), changes)
+
+    @router.put("")
+    async def change_label_by_name(
+        changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """The same, by `name`."""
+        return await _change(planning, services, changes.name, changes)
+
+    @router.delete("/{label_id}", status_code=204)
+    async def remove_label(
+        label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(access)
+    ) -> Response:
+        """Remove a label, from merge requests too."""
+        planning.require_change()
+        async with services.database.write() as connection:
+            row = await labels.find(connection, planning.owner, decoded(label_id))
+            _require_own(planning, row)
+            await labels.remove(connection, planning.owner, row)
+        return Response(status_code=204)
+
+    return router
+
+
+router = APIRouter()
+router.include_router(routes_of("/projects/{project}/labels", planning_of_project))
+router.include_router(routes_of("/groups/{group}/labels", planning_of_group))

@@ -1,0 +1,1 @@
+"""Groups and namespaces, and the members of groups and projects."""

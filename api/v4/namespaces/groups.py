@@ -1,0 +1,261 @@
+"""Groups, the groups within them, and all namespaces; an organisation is a group at the top."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from api.deps import CallerDep, ServicesDep
+from api.services import Services
+from api.v4.access import KnownCallerDep
+from api.v4.encoded_paths import decoded
+from api.v4.names import PathName
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.projects.documents import project_page
+from api.v4.representation.projects import group, namespace
+from application.access import viewer_of
+from application.audit import record
+from application.projects import removal
+from auth.permissions import GUEST, OWNER, Caller, GroupAction, is_open, require_in_group, require_known
+from domain.decimal_number import decimal_number
+from domain.errors import Forbidden, Invalid, NotFound
+from domain.projects.path_names import checked_path, checked_top_path, path_from
+from models.repositories.accounts import members
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.namespaces import namespaces
+from models.repositories.paging import first_of, slice_of
+from models.repositories.projects.listings import NamespaceFilter, ProjectFilter
+from models.repositories.projects.listings import namespaces as listed_namespaces
+from models.repositories.projects.listings import projects as listed
+
+_NOWHERE: Final = "/0/"
+"""The trail of a group that is not there: no id is 0."""
+
+router = APIRouter()
+
+Visibility = Literal["private", "internal", "public"]
+
+
+class NewGroup(BaseModel):
+    """Parameters of `POST /groups`."""
+
+    name: str = Field(min_length=1, max_length=255)
+    path: PathName | None = None
+    parent_id: int | None = Field(default=None, ge=1, le=2**53)
+    description: str = Field(default="", max_length=2000)
+    visibility: Visibility = "private"
+
+
+class GroupChanges(BaseModel):
+    """Parameters of `PUT /groups/:id`; what is not given stays as it is."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=255)
+    description: str | None = Field(default=None, max_length=2000)
+    visibility: Visibility | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAccess:
+    """A group as one caller may use it. `row` has the columns of `models.tables.Namespace`."""
+
+    row: Any
+    caller: Caller
+    level: int
+
+    def require(self, action: GroupAction) -> None:
+        """Raise unless the caller may do it."""
+        require_in_group(self.caller, action, self.level, self.row.visibility)
+
+    @property
+    def entity(self) -> Entity:
+        """The group as audit events name it."""
+        return Entity("group", self.row.id, self.row.full_path)
+
+
+async def group_by(services: Services, caller: Caller, reference: str) -> GroupAccess:
+    """A group that the caller may at least see, by id or full path. Raises `NotFound`.
+
+    Whoever may see a project in it may see the group. As `api.deps.access_to`, it asks the database the same for a
+    group that is not there as for one that the caller may not know of.
+    """
+    text = decoded(reference)
+    key = decimal_number(text)
+    async with services.database.read() as connection:
+        row = await namespaces.find(connection, path=text if key is None else None, key=key)
+        key, trail = (0, _NOWHERE) if row is None else (row.id, row.trail)
+        level = OWNER if caller.is_admin else await members.level_in_group(connection, key, caller.user_id)
+        if not level and (row is None or not is_open(caller, row.visibility)):
+            visible = listed(ProjectFilter(viewer_of(caller), within=trail))
+            if await first_of(connection, visible) is None:
+                raise NotFound("404 Group Not Found")
+    if row is None:
+        raise NotFound("404 Group Not Found")
+    return GroupAccess(row, caller, max(level, 10))
+
+
+async def group_of(group: str, services: ServicesDep, caller: CallerDep) -> GroupAccess:
+    """The group of a path."""
+    return await group_by(services, caller, group)
+
+
+GroupDep = Annotated[GroupAccess, Depends(group_of)]
+
+
+@router.get("/groups")
+async def list_groups(
+    caller: CallerDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    search: str = "",
+    owned: bool = False,
+    top_level_only: bool = False,
+    min_access_level: Annotated[int, Query(ge=0, le=50)] = 0,
+) -> JSONResponse:
+    """The groups that the caller may see, by path."""
+    least = OWNER if owned else min_access_level
+    wanted = NamespaceFilter(viewer_of(caller), search, top_level_only, least, kind="group")
+    async with services.database.read() as connection:
+        found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
+    return paging.answer([group(row, services.settings.url) for row in found.rows], found.total)
+
+
+@router.post("/organizations", status_code=201)
+@router.post("/groups", status_code=201)
+async def create_group(
+    new: Annotated[NewGroup, Depends(given(NewGroup))], caller: CallerDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Add a group, at the top or within another one. The caller becomes its owner."""
+    require_known(caller)
+    path = _path_of(new)
+    parent = None
+    if new.parent_id is not None:
+        above = await group_by(services, caller, str(new.parent_id))
+        above.require(GroupAction.ADD_GROUP)
+        parent = above.row
+    now = services.clock()
+    async with services.database.write() as connection:
+        key = await namespaces.create(
+            connection,
+            path,
+            new.name,
+            now,
+            parent=parent,
+            description=new.description,
+            visibility=new.visibility,
+            owner_id=caller.user_id,
+        )
+        await members.add_to_group(connection, key, caller.user_id, OWNER)
+        row = await namespaces.get_by(connection, key=key)
+        entity = Entity("group", key, row.full_path)
+        await record(connection, caller, entity, Happened("group_created", {"visibility": new.visibility}), now)
+        return group(row, services.settings.url)
+
+
+def _path_of(new: NewGroup) -> str:
+    path = new.path or path_from(new.name)
+    try:
+        return checked_top_path(path) if new.parent_id is None else checked_path(path)
+    except ValueError as error:
+        raise Invalid(f"path is invalid: {error}") from error
+
+
+@router.get("/organizations/{group}")
+@router.get("/groups/{group}")
+async def get_group(found: GroupDep, services: ServicesDep) -> dict[str, Any]:
+    """One group, by id or full path."""
+    return group(found.row, services.settings.url)
+
+
+@router.put("/groups/{group}")
+async def change_group(
+    changes: Annotated[GroupChanges, Depends(given(GroupChanges))], found: GroupDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Change name, description or visibility of a group; its owners may."""
+    found.require(GroupAction.OWN)
+    values = changes.model_dump(exclude_none=True)
+    async with services.database.write() as connection:
+        await namespaces.change(connection, found.row.id, **values)
+        await record(connection, found.caller, found.entity, Happened("group_changed", values), services.clock())
+        return group(await namespaces.get_by(connection, key=found.row.id), services.settings.url)
+
+
+@router.delete("/groups/{group}", status_code=202)
+async def remove_group(found: GroupDep, services: ServicesDep) -> dict[str, str]:
+    """Remove a group with all groups, projects and runners in it; its owners may. What runs is canceled first."""
+    found.require(GroupAction.OWN)
+    await removal.remove_group(services, found.caller, found.row)
+    return {"message": "202 Accepted"}
+
+
+@router.get("/groups/{group}/subgroups")
+async def groups_within(found: GroupDep, services: ServicesDep, paging: PagingDep, search: str = "") -> JSONResponse:
+    """The groups directly within a group that the caller may see."""
+    return await _within(found, services, paging, search, directly=True)
+
+
+@router.get("/groups/{group}/descendant_groups")
+async def all_groups_within(
+    found: GroupDep, services: ServicesDep, paging: PagingDep, search: str = ""
+) -> JSONResponse:
+    """The groups within a group, at any depth, that the caller may see."""
+    return await _within(found, services, paging, search, directly=False)
+
+
+async def _within(
+    found: GroupAccess, services: Services, paging: PagingDep, search: str, *, directly: bool
+) -> JSONResponse:
+    viewer = viewer_of(found.caller)
+    wanted = NamespaceFilter(viewer, search, kind="group", within=found.row, directly_within=directly)
+    async with services.database.read() as connection:
+        rows = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
+    return paging.answer([group(row, services.settings.url) for row in rows.rows], rows.total)
+
+
+@router.get("/groups/{group}/projects")
+async def projects_of_group(
+    found: GroupDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    search: str = "",
+    include_subgroups: bool = False,
+    with_shared: bool = True,
+    archived: bool | None = None,
+) -> JSONResponse:
+    """The projects of a group that the caller may see; those that are shared with it, too."""
+    wanted = ProjectFilter(
+        viewer_of(found.caller),
+        search=search,
+        within=found.row.trail,
+        namespace_id=None if include_subgroups else found.row.id,
+        archived=archived,
+        shared_with=found.row.id if with_shared else None,
+    )
+    return await project_page(services, found.caller, listed(wanted), paging)
+
+
+@router.get("/namespaces")
+async def list_namespaces(
+    caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, search: str = ""
+) -> JSONResponse:
+    """The groups that the caller is a member of, and his own namespace; all of them for administrators."""
+    wanted = NamespaceFilter(viewer_of(caller), search, least_level=0 if caller.is_admin else GUEST)
+    async with services.database.read() as connection:
+        found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
+    return paging.answer([namespace(row, services.settings.url) for row in found.rows], found.total)
+
+
+@router.get("/namespaces/{group}")
+async def get_namespace(found: GroupDep, services: ServicesDep) -> dict[str, Any]:
+    """The same group as a namespace."""
+    require_known(found.caller)
+    return namespace(found.row, services.settings.url)
+
+
+def require_project_creation(found: GroupAccess) -> None:
+    """Raise unless the caller may create projects there: developers of a group, in a person's own only that person."""
+    if found.row.kind == "user" and found.row.owner_id != found.caller.user_id and not found.caller.is_admin:
+        raise Forbidden(f"403 Forbidden: {found.row.full_path} is somebody's own namespace.")
+    found.require(GroupAction.ADD_PROJECT)

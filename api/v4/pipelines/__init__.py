@@ -1,0 +1,1 @@
+"""Pipelines: made, read, canceled, explained; triggers, variables, schedules, resource groups."""

@@ -1,0 +1,73 @@
+"""What a pipeline holds: its jobs and what their reports say."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
+
+from api.deps import ServicesDep
+from api.v4.access import PipelineDep
+from api.v4.jobs.jobs import ScopeDep, shown_jobs
+from api.v4.pagination import PagingDep
+from api.v4.representation.bridges import bridge
+from api.v4.representation.reports import reports as shown_reports
+from api.v4.representation.test_reports import test_report, test_report_summary
+from application.bridges.downstream_pipelines import downstream_of
+from models.repositories.artifacts import reports
+from models.repositories.paging import slice_of
+from models.repositories.pipelines import jobs
+
+router = APIRouter(prefix="/projects/{project}/pipelines/{pipeline_id}")
+
+
+@router.get("/jobs")
+async def list_jobs_of_pipeline(
+    found: PipelineDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    scope: ScopeDep,
+    include_retried: Annotated[bool, Query()] = False,
+) -> JSONResponse:
+    """The jobs of a pipeline, newest first; earlier attempts only when asked for."""
+    statement = jobs.of_pipeline(found.row.id, statuses=scope, retried=include_retried, bridges=False)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+        items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
+    return paging.answer(items, page.total)
+
+
+@router.get("/bridges")
+async def list_bridges(found: PipelineDep, services: ServicesDep, paging: PagingDep, scope: ScopeDep) -> JSONResponse:
+    """The trigger jobs of a pipeline, newest first, each with its downstream pipeline."""
+    statement = jobs.of_pipeline(found.row.id, statuses=scope, bridges=True)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+        items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
+    downstream = await downstream_of(services, found.project.caller, page.rows)
+    shown = [
+        bridge(item, downstream.get(row.id), services.settings.url) for item, row in zip(items, page.rows, strict=True)
+    ]
+    return paging.answer(shown, page.total)
+
+
+@router.get("/test_report")
+async def get_test_report(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+    """What the JUnit reports of the latest attempts say."""
+    async with services.database.read() as connection:
+        return test_report(await reports.tests_of(connection, found.row.id, cases=True))
+
+
+@router.get("/test_report_summary")
+async def get_test_report_summary(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+    """The same in figures, without the test cases."""
+    async with services.database.read() as connection:
+        return test_report_summary(await reports.tests_of(connection, found.row.id, cases=False))
+
+
+@router.get("/reports")
+async def get_reports(found: PipelineDep, services: ServicesDep) -> list[dict[str, Any]]:
+    """Every kind of report of the latest attempts, with its counts."""
+    async with services.database.read() as connection:
+        tests = await reports.tests_of(connection, found.row.id, cases=False)
+        others = await reports.summaries_of(connection, found.row.id)
+    return shown_reports(others, tests)

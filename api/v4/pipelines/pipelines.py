@@ -1,0 +1,166 @@
+"""Pipelines: listed, read, created, canceled, retried."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.access import Id, PipelineDep, ProjectDep
+from api.v4.asking import answer_with
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.representation.pipelines import brief, pipeline
+from application.pipelines import removal
+from application.pipelines.creation import create_pipeline
+from application.pipelines.refs import find_ref
+from auth.permissions import Action
+from domain.errors import Invalid, NotFound
+from domain.messages import Answer, Operation
+from domain.pipelines.coverage import average
+from models.repositories.accounts import accounts
+from models.repositories.logs import coverage
+from models.repositories.paging import slice_of
+from models.repositories.pipelines import jobs, pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
+from models.repositories.projects import listings
+from models.repositories.projects.listings import PipelineFilter
+from models.repositories.projects.listings import pipelines as listed
+
+_FILTERS: Final = ("status", "ref", "sha", "source")
+
+router = APIRouter(prefix="/projects/{project}")
+
+
+class NewVariable(BaseModel):
+    """A variable of a pipeline or of a manual job."""
+
+    key: str = Field(pattern=r"^[a-zA-Z0-9_]{1,255}$")
+    value: str = ""
+
+
+class NewPipeline(BaseModel):
+    """Parameters of `POST /projects/:id/pipeline`."""
+
+    ref: str
+    variables: list[NewVariable] = []
+    inputs: dict[str, Any] = {}
+
+
+async def filter_of(
+    request: Request,
+    scope: Literal["", "running", "pending", "finished", "branches", "tags"] = "",
+    updated_after: datetime | None = None,
+    updated_before: datetime | None = None,
+    order_by: Literal["id", "status", "ref", "updated_at", "user_id"] = "id",
+    sort: Literal["asc", "desc"] = "desc",
+) -> PipelineFilter:
+    """Which pipelines a call wants. Raises `Invalid` for a time without a zone."""
+    for name, value in (("updated_after", updated_after), ("updated_before", updated_before)):
+        if value is not None and value.tzinfo is None:
+            raise Invalid(f"{name} is invalid: give a time zone, as in 2026-01-31T12:00:00Z.")
+    equal = {name: request.query_params[name] for name in _FILTERS if request.query_params.get(name)}
+    return PipelineFilter(equal, scope, updated_after, updated_before, order_by, sort == "asc")
+
+
+@router.get("/pipelines")
+async def list_pipelines(
+    project: ProjectDep, services: ServicesDep, paging: PagingDep, wanted: Annotated[PipelineFilter, Depends(filter_of)]
+) -> JSONResponse:
+    """The pipelines of a project, newest first."""
+    async with services.database.read() as connection:
+        found = await slice_of(connection, listed(project.row.id, wanted), paging.number, paging.size)
+    items = [brief(row, project.row.full_path, services.settings.url) for row in found.rows]
+    return paging.answer(items, found.total)
+
+
+@router.get("/pipelines/latest")
+async def latest_pipeline(
+    project: ProjectDep, services: ServicesDep, ref: Annotated[str, Query()] = ""
+) -> dict[str, Any]:
+    """The newest pipeline of a ref (of the default branch without one)."""
+    wanted = PipelineFilter({"ref": ref or project.row.default_branch})
+    async with services.database.read() as connection:
+        row = await listings.latest_pipeline(connection, project.row.id, wanted)
+    if row is None:
+        raise NotFound("404 Pipeline Not Found")
+    return await full(services, row.id, project.row)
+
+
+@router.get("/pipelines/{pipeline_id}")
+async def get_pipeline(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+    """One pipeline."""
+    return await full(services, found.row.id, found.project.row)
+
+
+async def full(services: Services, pipeline_id: int, project: Any) -> dict[str, Any]:
+    """A pipeline in full, as it is now."""
+    async with services.database.read() as connection:
+        row = await pipelines.get(connection, pipeline_id, project.id)
+        user = await accounts.get(connection, row.user_id)
+        warned = bool(await jobs.warned(connection, [pipeline_id]))
+        covered = average(await coverage.of_pipeline(connection, pipeline_id))
+    url, now = services.settings.url, services.clock()
+    return pipeline(row, user, project.full_path, url, now, warned=warned, coverage=covered)
+
+
+@router.get("/pipelines/{pipeline_id}/variables")
+async def variables_of_pipeline(found: PipelineDep) -> list[dict[str, Any]]:
+    """The variables that the pipeline was started with; whoever may start pipelines may see them."""
+    found.project.require(Action.RUN)
+    return [{"variable_type": "env_var", "raw": False, **variable} for variable in found.row.variables]
+
+
+@router.post("/pipeline", status_code=201)
+async def start_pipeline(
+    new: Annotated[NewPipeline, Depends(given(NewPipeline))], project: ProjectDep, services: ServicesDep
+) -> dict[str, Any]:
+    """Create a pipeline for a branch or tag. Answers 400 with every fault of the configuration."""
+    project.require(Action.RUN)
+    repository = services.repositories.get(project.row.id)
+    ref, tag, sha = await find_ref(repository, new.ref)
+    project.require_run(ref, tag=tag)
+    request = PipelineRequest(
+        project_id=project.row.id,
+        user_id=project.caller.user_id,
+        ref=ref,
+        sha=sha,
+        source="api",
+        tag=tag,
+        variables=tuple(variable.model_dump() for variable in new.variables),
+        inputs=new.inputs,
+    )
+    pipeline_id = await create_pipeline(services, request, repository)
+    return await full(services, pipeline_id, project.row)
+
+
+@router.post("/pipelines/{pipeline_id}/cancel")
+async def cancel_pipeline(pipeline_id: Id, found: PipelineDep, services: ServicesDep) -> JSONResponse:
+    """Cancel every job that has not ended."""
+    return await _ask(services, found, pipeline_id, "cancel_pipeline", 200)
+
+
+@router.post("/pipelines/{pipeline_id}/retry")
+async def retry_pipeline(pipeline_id: Id, found: PipelineDep, services: ServicesDep) -> JSONResponse:
+    """Run every failed or canceled job again."""
+    return await _ask(services, found, pipeline_id, "retry_pipeline", 201)
+
+
+@router.delete("/pipelines/{pipeline_id}", status_code=204)
+async def delete_pipeline(found: PipelineDep, services: ServicesDep) -> None:
+    """Remove a pipeline that has ended, with its jobs, logs and artifacts; its owners may. 409 while it has not."""
+    found.project.require(Action.OWN)
+    await removal.remove(services, found.project, found.row)
+
+
+async def _ask(services: Services, found: PipelineDep, pipeline_id: int, name: str, status: int) -> JSONResponse:
+    found.project.require_operation(name, found.row)
+
+    async def present(_answer: Answer) -> dict[str, Any]:
+        return await full(services, pipeline_id, found.project.row)
+
+    caller_id = found.project.caller.user_id
+    return await answer_with(services, pipeline_id, name, Operation(), caller_id, present, status)

@@ -1,0 +1,211 @@
+"""CI/CD variables of projects, of groups and of the instance, under GitLab's addresses and shapes."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Self
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from api.deps import CallerDep, ServicesDep
+from api.services import Services
+from api.v4.access import ProjectDep
+from api.v4.namespaces.groups import GroupDep
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from application.audit import record
+from auth.permissions import Action, Caller, GroupAction, require_admin
+from domain.errors import Invalid
+from domain.variables.ci_variables import EVERYWHERE, KEY, LONGEST_VALUE, cannot_be_masked
+from models.repositories.installation.audit import Entity, Happened
+from models.repositories.paging import slice_of
+from models.repositories.projects import ci_variables
+from models.repositories.projects.ci_variables import Owner
+
+Kind = Literal["env_var", "file"]
+INSTANCE: Final = Entity("instance", 1, "")
+
+
+class NewCiVariable(BaseModel):
+    """Parameters of `POST .../variables`. A hidden one is masked, and never shown again."""
+
+    key: str
+    value: str = Field(max_length=LONGEST_VALUE)
+    variable_type: Kind = "env_var"
+    protected: bool = False
+    masked: bool = False
+    masked_and_hidden: bool = False
+    raw: bool = False
+    environment_scope: str = Field(default=EVERYWHERE, min_length=1, max_length=255)
+    description: str | None = Field(default="", max_length=255)
+
+    @field_validator("key")
+    @classmethod
+    def _is_name(cls, value: str) -> str:
+        if KEY.fullmatch(value) is None:
+            raise ValueError("can contain only letters, digits and '_', 255 at most")
+        return value
+
+    @model_validator(mode="after")
+    def _can_be_masked(self) -> Self:
+        fault = cannot_be_masked(self.value) if self.masked or self.masked_and_hidden else ""
+        if fault:
+            raise ValueError(f"value {fault}")
+        return self
+
+
+class VariableChanges(BaseModel):
+    """Parameters of `PUT .../variables/:key`; what is not given stays as it is."""
+
+    value: str | None = Field(default=None, max_length=LONGEST_VALUE)
+    variable_type: Kind | None = None
+    protected: bool | None = None
+    masked: bool | None = None
+    raw: bool | None = None
+    environment_scope: str | None = Field(default=None, min_length=1, max_length=255)
+    description: str | None = Field(default=None, max_length=255)
+    filter: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class VariablesAccess:
+    """The variables of an owner, as somebody may read and write them."""
+
+    owner: Owner
+    caller: Caller
+    entity: Entity
+
+
+async def of_project(project: ProjectDep) -> VariablesAccess:
+    """Those of a project; maintainers may."""
+    project.require(Action.ADMINISTER)
+    return VariablesAccess(Owner(project_id=project.row.id), project.caller, project.entity)
+
+
+async def of_group(group: GroupDep) -> VariablesAccess:
+    """Those of a group; its maintainers may."""
+    group.require(GroupAction.ADMINISTER_CI)
+    return VariablesAccess(Owner(namespace_id=group.row.id), group.caller, group.entity)
+
+
+async def of_instance(caller: CallerDep) -> VariablesAccess:
+    """Those of the instance; administrators may."""
+    require_admin(caller)
+    return VariablesAccess(Owner(), caller, INSTANCE)
+
+
+def _shown(services: Services, row: Any) -> dict[str, Any]:
+    value = None if row.hidden else services.sealer.open(row.value, ci_variables.owner_of(row).purpose)
+    return {
+        "variable_type": row.variable_type,
+        "key": row.key,
+        "value": value,
+        "hidden": row.hidden,
+        "protected": row.protected,
+        "masked": row.masked,
+        "raw": row.raw,
+        "environment_scope": row.environment_scope,
+        "description": row.description or None,
+    }
+
+
+ScopeDep = Annotated[str | None, Query(alias="filter[environment_scope]")]
+
+
+def _require_maskable(services: Services, row: Any, changes: VariableChanges) -> None:
+    if row.hidden and changes.masked is False:
+        raise Invalid("masked is invalid: a hidden variable stays masked")
+    value = changes.value
+    if value is None:
+        value = services.sealer.open(row.value, ci_variables.owner_of(row).purpose)
+    if fault := cannot_be_masked(value):
+        raise Invalid(f"value {fault}")
+
+
+def routes_of(prefix: str, access: Callable[..., Awaitable[VariablesAccess]]) -> APIRouter:
+    """The same five calls for the variables of one kind of owner."""
+    router = APIRouter(prefix=prefix)
+
+    @router.get("")
+    async def list_variables(
+        services: ServicesDep, paging: PagingDep, found: VariablesAccess = Depends(access)
+    ) -> JSONResponse:
+        """The variables, by key; hidden ones without their values."""
+        async with services.database.read() as connection:
+            page = await slice_of(connection, ci_variables.of_owner(found.owner), paging.number, paging.size)
+        return paging.answer([_shown(services, row) for row in page.rows], page.total)
+
+    @router.get("/{key}")
+    async def get_variable(
+        key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(access)
+    ) -> dict[str, Any]:
+        """One variable; where several have the key, `filter[environment_scope]` says which."""
+        async with services.database.read() as connection:
+            return _shown(services, await ci_variables.find(connection, found.owner, key, scope))
+
+    @router.post("", status_code=201)
+    async def add_variable(
+        new: Annotated[NewCiVariable, Depends(given(NewCiVariable))],
+        services: ServicesDep,
+        found: VariablesAccess = Depends(access),
+    ) -> dict[str, Any]:
+        """Add a variable; its value is kept sealed."""
+        values = {
+            "key": new.key,
+            "value": services.sealer.seal(new.value, found.owner.purpose),
+            "variable_type": new.variable_type,
+            "protected": new.protected,
+            "masked": new.masked or new.masked_and_hidden,
+            "hidden": new.masked_and_hidden,
+            "raw": new.raw,
+            "environment_scope": new.environment_scope,
+            "description": new.description or "",
+        }
+        now = services.clock()
+        async with services.database.write() as connection:
+            key = await ci_variables.add(connection, found.owner, now, **values)
+            happened = Happened("variable_added", {"key": new.key, "environment_scope": new.environment_scope})
+            await record(connection, found.caller, found.entity, happened, now)
+            return _shown(services, await ci_variables.get(connection, key))
+
+    @router.put("/{key}")
+    async def change_variable(
+        key: str,
+        changes: Annotated[VariableChanges, Depends(given(VariableChanges))],
+        services: ServicesDep,
+        found: VariablesAccess = Depends(access),
+    ) -> dict[str, Any]:
+        """Change a variable."""
+        now, scope = services.clock(), changes.filter.get("environment_scope")
+        values = changes.model_dump(exclude_none=True, exclude={"filter"})
+        async with services.database.write() as connection:
+            row = await ci_variables.find(connection, found.owner, key, scope)
+            if values.get("masked", row.masked):
+                _require_maskable(services, row, changes)
+            if changes.value is not None:
+                values["value"] = services.sealer.seal(changes.value, found.owner.purpose)
+            await ci_variables.change(connection, row, now, **values)
+            details = {"key": key, "environment_scope": row.environment_scope, "changed": sorted(values)}
+            await record(connection, found.caller, found.entity, Happened("variable_changed", details), now)
+            return _shown(services, await ci_variables.get(connection, row.id))
+
+    @router.delete("/{key}", status_code=204)
+    async def remove_variable(
+        key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(access)
+    ) -> Response:
+        """Remove a variable."""
+        async with services.database.write() as connection:
+            row = await ci_variables.find(connection, found.owner, key, scope)
+            await ci_variables.remove(connection, row.id)
+            happened = Happened("variable_removed", {"key": key, "environment_scope": row.environment_scope})
+            await record(connection, found.caller, found.entity, happened, services.clock())
+        return Response(status_code=204)
+
+    return router
+
+
+router = APIRouter()
+router.include_router(routes_of("/projects/{project}/variables", of_project))
+router.include_router(routes_of("/groups/{group}/variables", of_group))
+router.include_router(routes_of("/admin/ci/variables", of_instance))

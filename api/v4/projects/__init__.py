@@ -1,0 +1,1 @@
+"""Projects, and what is set for them."""

@@ -1,0 +1,1 @@
+"""Repositories: branches, tags, commits, files, and who may move which ref."""

@@ -1,0 +1,1 @@
+"""Runners as their administrators see them."""

@@ -1,0 +1,70 @@
+"""The jobs that a runner holds or held."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.deps import ServicesDep
+from api.services import Services
+from api.v4.pagination import PagingDep
+from api.v4.parameters import given
+from api.v4.representation.jobs import job as shown
+from api.v4.runners.access import RunnerDep
+from application.access import viewer_of
+from application.runners.parameters import Words
+from auth.permissions import LEVEL_FOR, Action
+from domain.pipelines.status import Status
+from models.columns import Record
+from models.repositories.paging import slice_of
+from models.repositories.projects import relations
+from models.repositories.queue import wait_reasons
+from models.repositories.runners.runner_listings import JobFilter, jobs_of
+
+router = APIRouter(prefix="/runners")
+
+
+class JobListWishes(BaseModel):
+    """Parameters of a list of a runner's jobs."""
+
+    status: Status | None = None
+    system_id: Words = ""
+    order_by: Literal["id"] = "id"
+    sort: Literal["asc", "desc"] = "desc"
+
+
+@router.get("/{runner_id}/jobs")
+async def list_runner_jobs(
+    found: RunnerDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    wishes: Annotated[JobListWishes, Depends(given(JobListWishes))],
+) -> JSONResponse:
+    """The jobs of a runner, of those projects that the caller may read."""
+    wanted = JobFilter(
+        status=wishes.status or "",
+        system_id=wishes.system_id,
+        reader=None if found.caller.is_admin else viewer_of(found.caller),
+        level=LEVEL_FOR[Action.READ],
+        ascending=wishes.sort == "asc",
+    )
+    async with services.database.read() as connection:
+        page = await slice_of(connection, jobs_of(found.row.id, wanted), paging.number, paging.size)
+        return paging.answer(await _shown(services, connection, page.rows), page.total)
+
+
+async def _shown(services: Services, connection: AsyncConnection, rows: Sequence[Record]) -> list[dict[str, Any]]:
+    """Jobs of any project as JSON, each with its project."""
+    around, now, url = await relations.of_jobs(connection, rows), services.clock(), services.settings.url
+    standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
+    owners = await relations.projects(connection, (row.project_id for row in rows))
+    items: list[dict[str, Any]] = []
+    for row in rows:
+        owner = owners[row.project_id]
+        document = shown(row, around, standing, owner.full_path, url, now)
+        document["project"] |= {"id": owner.id, "name": owner.name, "path_with_namespace": owner.full_path}
+        items.append(document)
+    return items

@@ -1,0 +1,1 @@
+"""Environments: where jobs deploy to, and who may."""

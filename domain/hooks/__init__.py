@@ -1,0 +1,1 @@
+"""Webhooks, in both directions, and statuses that other forges are told."""

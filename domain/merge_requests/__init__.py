@@ -1,0 +1,1 @@
+"""What merge requests and merge trains may become, and what is told of them."""

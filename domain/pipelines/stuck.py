@@ -1,0 +1,61 @@
+"""Why no runner can take a job that waits: said as soon as it waits, in words for people.
+
+The rules are those of the hand-out (`domain.runners.matching`). Beyond them a runner must be there: not paused, and in
+touch.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from domain.runners.matching import Candidate, Demand, has_tags, is_trusted, may_share_user, reaches, takes_untagged
+
+
+def why_stuck(demand: Demand, runners: Iterable[Candidate]) -> str:
+    """Why none of the registered runners can take such a job; empty if one can, even if it is busy now.
+
+    The runners are sifted in the order of the table; the first sieve through which none falls is the reason.
+    """
+    left = tuple(runners)
+    if not left:
+        return "No runner is registered. Register one, and the job starts."
+    for fits, text in _SIEVES:
+        through = tuple(runner for runner in left if fits(demand, runner))
+        if not through:
+            return text.format(tags=_tags_missing(demand, left), they=_counted(left), project=demand.project_path)
+        left = through
+    return ""
+
+
+_AS_SERVER: Final = "The built-in runner runs jobs as the server's user, and there are accounts of other people: "
+
+_SIEVES: Final[tuple[tuple[Callable[[Demand, Candidate], bool], str], ...]] = (
+    (reaches, "All runners belong to other projects."),
+    (has_tags, "No runner of this project has {tags}."),
+    (takes_untagged, "The job has no tags, and no runner of this project takes such jobs."),
+    (is_trusted, "The runners that fit take only jobs of protected refs, and this ref is not protected."),
+    (
+        may_share_user,
+        _AS_SERVER + "an administrator allows this project with `perdure runner allow {project}` or on the job's page.",
+    ),
+    (lambda _, runner: not runner.paused, "{they} paused."),
+    (lambda _, runner: runner.online, "{they} offline: no call came for too long."),
+)
+"""What a runner must be, in this order, and what is said when none of those left is. A tag may hold any character, and
+is put in only once: what stands in it is never read as a place of the text."""
+
+
+def awaits_permission(reason: str) -> bool:
+    """Whether the job runs as soon as an administrator lets those of its project run as the server's user."""
+    return reason.startswith(_AS_SERVER)
+
+
+def _tags_missing(demand: Demand, left: tuple[Candidate, ...]) -> str:
+    """The tags that no runner has, or all of them if each is there but never all on one runner."""
+    nobodys = sorted(demand.tags.difference(*(runner.tags for runner in left)))
+    tags = nobodys or sorted(demand.tags)
+    named = f"tag{'s' if len(tags) > 1 else ''} {', '.join(tags)}"
+    return f"the {named}" if nobodys else f"all of the {named}"
+
+
+def _counted(left: tuple[Candidate, ...]) -> str:
+    return "The only runner that fits is" if len(left) == 1 else f"All {len(left)} runners that fit are"

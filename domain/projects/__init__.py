@@ -1,0 +1,1 @@
+"""What belongs to a project: its refs and their protection, configuration, releases, labels, badges."""

@@ -1,0 +1,1 @@
+"""Which runner may take which job, and how runners stand."""

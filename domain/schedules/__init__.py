@@ -1,0 +1,1 @@
+"""When schedules tick, and what becomes of a tick."""

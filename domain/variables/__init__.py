@@ -1,0 +1,1 @@
+"""Variables of pipelines and jobs: where they come from, and who wins."""

@@ -1,0 +1,1 @@
+"""Tests of people, and the tokens and keys by which they are known."""

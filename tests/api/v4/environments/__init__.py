@@ -1,0 +1,1 @@
+"""Tests of environments, deployments, and who may deploy."""

@@ -1,0 +1,1 @@
+"""Tests of webhooks, in both directions, and links to other forges."""

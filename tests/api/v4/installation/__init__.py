@@ -1,0 +1,1 @@
+"""Tests of the installation: its settings, versions, audit events, templates, search."""

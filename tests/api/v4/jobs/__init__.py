@@ -1,0 +1,1 @@
+"""Tests of jobs: operations, logs, artifacts, and what their tokens may do."""

@@ -1,0 +1,1 @@
+"""Tests of merge requests, their threads and approvals, merge trains."""

@@ -1,0 +1,1 @@
+"""Tests of groups and namespaces, and the members of groups and projects."""

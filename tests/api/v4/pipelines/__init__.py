@@ -1,0 +1,1 @@
+"""Tests of pipelines: made, read, canceled, explained; triggers, variables, schedules, resource groups."""

@@ -1,0 +1,1 @@
+"""Tests of projects, and what is set for them."""

@@ -1,0 +1,1 @@
+"""Tests of releases and their links."""

@@ -1,0 +1,1 @@
+"""Tests of runners as their administrators see them."""

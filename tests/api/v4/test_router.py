@@ -1,0 +1,42 @@
+"""The REST API's routers are found, not listed: every one is there, and no route hides another."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from starlette.routing import compile_path
+
+import api.v4
+from api.v4.router import router, routers
+
+HERE = Path(api.v4.__file__).parent
+
+
+def routes() -> list[Any]:
+    """All routes with their methods and whole paths, in the order in which a request is held against them."""
+    contexts: list[Any] = []
+    for route in router.routes:
+        found = route.effective_route_contexts() if hasattr(route, "effective_route_contexts") else [route]
+        contexts += found
+    return contexts
+
+
+def test_each_module_that_has_a_router_is_found() -> None:
+    written = [file for file in HERE.glob("*/*.py") if re.search(r"^router = ", file.read_text(), re.MULTILINE)]
+    assert len(written) > 60
+    assert len(list(routers())) == len(written)
+
+
+def test_no_route_hides_one_with_a_fixed_path() -> None:
+    before: list[tuple[Any, re.Pattern[str]]] = []
+    hidden = []
+    for route in routes():
+        example = re.sub(r"\{[^}]*\}", "7", route.path)
+        hidden += [
+            (other.path, route.path)
+            for other, pattern in before
+            if set(other.methods) & set(route.methods) and other.path != route.path and pattern.fullmatch(example)
+        ]
+        before.append((route, compile_path(route.path)[0]))
+    assert len(before) > 400
+    assert hidden == []

@@ -1,0 +1,1 @@
+"""Tests of environments: where jobs deploy to, and who may."""

@@ -1,0 +1,1 @@
+"""Tests of webhooks, in both directions, and statuses that other forges are told."""

@@ -1,0 +1,1 @@
+"""Tests of which runner may take which job, and how runners stand."""

@@ -1,0 +1,1 @@
+"""Tests of when schedules tick, and what becomes of a tick."""

@@ -1,0 +1,1 @@
+"""Tests of variables of pipelines and jobs: where they come from, and who wins."""
