@@ -13,7 +13,8 @@ from typing import Any, Final
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.bridges.downstream import Denied, Existing, Wanted, Wish, wish_of
+from application.bridges.downstream import Denied, Existing, Wish, wish_of
+from application.pipelines.prepared import Prepared
 from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.bridges import CREATION_FAILED, TEXT_OF
@@ -155,7 +156,7 @@ class BridgeLoop:
             if await bridges.is_pending(connection, bridge.job.id):
                 made = await self._record(connection, bridge, wish, now)
             await outbox.mark_sent(connection, [row], now)
-        if isinstance(wish, Wanted) and made is not None:
+        if isinstance(wish, Prepared) and made is not None:
             await wish.repository.keep(made, wish.request.sha)
         await self._tell([bridge.pipeline.id])
         await self._services.notifications.notify(BRIDGES)
@@ -174,9 +175,9 @@ class BridgeLoop:
             await bridges.begin(connection, bridge, wish.pipeline_id, now)
             await outbox.put(connection, outbox.FOLLOW, wish.pipeline_id, now)
             return None
-        made = await pipelines.create(connection, wish.request, wish.plan, now, wish.places)
-        self._services.metrics.created(wish.request.source, len(wish.plan.jobs))
-        await bridges.begin(connection, bridge, made, now)
+        made = await wish.save(self._services, connection)
+        if made is not None:
+            await bridges.begin(connection, bridge, made, now)
         return made
 
     async def _follow(self, row: Record) -> None:

@@ -10,7 +10,6 @@ import structlog
 from application.pipelines.prepared import Prepared
 from application.services import Services
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, StorageFull, Unauthenticated, Unavailable
-from git.repository import Repository
 from models.columns import Record
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
@@ -40,8 +39,8 @@ class OwedPipelineLoop(ABC):
         self._name = name
 
     @abstractmethod
-    async def wish(self, row: Record) -> tuple[Prepared, Repository]:
-        """The pipeline that a row owes, and its repository.
+    async def wish(self, row: Record) -> Prepared:
+        """The pipeline that a row owes.
 
         Raises an error of ours for a row that is never to have one, `NotYet` or `Unavailable` for one that must wait.
         """
@@ -70,8 +69,7 @@ class OwedPipelineLoop(ABC):
     async def carry_out(self, row: Record) -> None:
         """Make the pipeline of a row, or write down why there is none, or look again later."""
         try:
-            wish, repository = await self.wish(row)
-            await self._finish(row, wish, repository)
+            await self._finish(row, await self.wish(row))
         except (Invalid, NotFound, Forbidden, Unauthenticated) as error:
             await self._give_up(row, str(error))
         except (NotYet, Unavailable, StorageFull) as error:
@@ -88,7 +86,7 @@ class OwedPipelineLoop(ABC):
             raise Forbidden(f"{user.username}, who {what}, is blocked.")
         return user
 
-    async def _finish(self, row: Record, wish: Prepared, repository: Repository) -> None:
+    async def _finish(self, row: Record, wish: Prepared) -> None:
         async with self._database.write() as connection:
             if not await self._rows.finish(connection, row.id, self._services.clock()):
                 return
@@ -96,7 +94,7 @@ class OwedPipelineLoop(ABC):
             await self._rows.tell(connection, row.id, pipeline_id=made, error=wish.fault)
         if made is not None:
             await self._services.notifications.notify(OUTBOX)
-            await repository.keep(made, wish.request.sha)
+            await wish.repository.keep(made, wish.request.sha)
 
     async def _give_up(self, row: Record, error: str) -> None:
         log.warning("no pipeline is made", of=self._name, row=row.id, project=row.project_id, reason=error)

@@ -25,7 +25,7 @@ class PullRequestLoop(OwedPipelineLoop):
         """Take what the composition root made."""
         super().__init__(services, incoming_hooks.OWED, "pull requests")
 
-    async def wish(self, row: Record) -> tuple[Prepared, Repository]:
+    async def wish(self, row: Record) -> Prepared:
         """What a call wants, once its commit is here; whoever set up the hook must still be allowed to run it."""
         user = await self.person(row.user_id, "set up the hook")
         access = await access_to(self._services, caller_from(user), row.project_id)
@@ -40,7 +40,7 @@ class PullRequestLoop(OwedPipelineLoop):
             source=SOURCE,
             origin={"external_pull_request": dict(row.request)},
         )
-        return await prepared(self._services, request, repository), repository
+        return await prepared(self._services, request, repository)
 
     async def _with_commit(self, row: Record, sha: str) -> Repository:
         """The repository, with the commit. Raises `NotYet`, in the end `Invalid`."""

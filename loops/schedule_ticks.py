@@ -13,7 +13,8 @@ from typing import Any, Final
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.schedules.scheduled import Failed, Wanted, Wish, wish_of
+from application.pipelines.prepared import Prepared
+from application.schedules.scheduled import Failed, Wish, wish_of
 from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
@@ -132,14 +133,13 @@ class TickLoop:
                 made = await self._record(connection, tick, wish)
         await self._services.notifications.notify(OUTBOX)
         await self._services.notifications.notify(schedule_topic(tick.schedule_id), count=_WAITERS)
-        if isinstance(wish, Wanted) and made is not None:
+        if isinstance(wish, Prepared) and made is not None:
             await wish.repository.keep(made, wish.request.sha)
 
     async def _record(self, connection: AsyncConnection, tick: Record, wish: Wish) -> int | None:
         now = self._services.clock()
-        if isinstance(wish, Wanted):
-            made = await pipelines.create(connection, wish.request, wish.plan, now, wish.places)
-            self._services.metrics.created(wish.request.source, len(wish.plan.jobs))
+        if isinstance(wish, Prepared):
+            made = await wish.save(self._services, connection)
             outcome = Outcome.BY_HAND if tick.by_hand else Outcome.STARTED
             await schedule_ticks.settle(connection, tick.id, outcome, now, pipeline_id=made)
             return made

@@ -9,7 +9,6 @@ from application.pipelines.prepared import Prepared, prepared
 from application.pipelines.refs import find_ref
 from application.services import Services
 from domain.pipelines.bridges import DOWNSTREAM
-from git.repository import Repository
 from loops.pipeline_requests import OwedPipelineLoop
 from models.columns import Record
 from models.repositories.pipelines import pipelines
@@ -24,7 +23,7 @@ class SubscriptionLoop(OwedPipelineLoop):
         """Take what the composition root made."""
         super().__init__(services, subscriptions.OWED, "subscriptions")
 
-    async def wish(self, row: Record) -> tuple[Prepared, Repository]:
+    async def wish(self, row: Record) -> Prepared:
         """What a run wants: a pipeline of the default branch, if who subscribed may still run it."""
         user = await self.person(row.user_id, "subscribed")
         async with self._database.read() as connection:
@@ -44,4 +43,4 @@ class SubscriptionLoop(OwedPipelineLoop):
             upstream_project_id=upstream.project_id,
             root_id=upstream.root_id or upstream.id,
         )
-        return await prepared(self._services, request, repository), repository
+        return await prepared(self._services, request, repository)

@@ -11,18 +11,14 @@ import orjson
 from application.access import ProjectAccess, access_to, caller_from
 from application.bridges.scope import document, expanded_inputs, scope_of
 from application.pipelines.ci_variables import opened
-from application.pipelines.creation import prepare, with_commit, with_head
-from application.pipelines.deployment_targets import places_for
+from application.pipelines.creation import with_commit
+from application.pipelines.prepared import Prepared, prepared
 from application.pipelines.refs import find_ref
 from application.services import Services
-from domain.config.plan import Plan
 from domain.errors import (
-    ConfigInvalid,
-    ConfigMissing,
     Forbidden,
     NotFound,
     PerdureError,
-    PipelineFiltered,
     StorageFull,
     Unauthenticated,
     Unavailable,
@@ -40,21 +36,10 @@ from domain.pipelines.bridges import (
     forwarded,
     refusal,
 )
-from git.repository import Repository
 from models.repositories.pipelines import bridges
 from models.repositories.pipelines.bridges import Bridge
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects.project_paths import written_path
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A pipeline that can be made, in the repository that it runs on. `places` are those of its jobs."""
-
-    request: PipelineRequest
-    plan: Plan
-    places: Any
-    repository: Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +58,7 @@ class Denied:
     request: PipelineRequest | None = None
 
 
-Wish: TypeAlias = Wanted | Existing | Denied
+Wish: TypeAlias = Prepared | Existing | Denied
 
 
 async def wish_of(services: Services, bridge: Bridge) -> Wish:
@@ -109,22 +94,20 @@ async def _triggered(services: Services, bridge: Bridge, trigger: dict[str, Any]
     return await _compiled(services, replace(request, inputs=inputs), "")
 
 
-async def _compiled(services: Services, request: PipelineRequest, child_config: str) -> Wanted | Denied:
+async def _compiled(services: Services, request: PipelineRequest, child_config: str) -> Prepared | Denied:
     try:
         repository = services.repositories.get(request.project_id)
     except NotFound:
         return _denied(CREATION_FAILED, "The downstream project has no commits.")
     try:
-        request, plan = await prepare(services, request, repository, child_config)
-        request = await with_head(request, repository)
-        return Wanted(request, plan, await places_for(services, request, plan), repository)
+        made = await prepared(services, request, repository, skip=False, child_config=child_config)
     except (Unavailable, StorageFull):
         raise
-    except (PipelineFiltered, ConfigMissing) as error:
-        return _denied(CREATION_FAILED, str(error))
     except PerdureError as error:
-        text = "\n".join(map(str, error.issues)) if isinstance(error, ConfigInvalid) else str(error)
-        return Denied(CREATION_FAILED, _text(CREATION_FAILED, text), await with_commit(request, repository))
+        return Denied(CREATION_FAILED, _text(CREATION_FAILED, str(error)), await with_commit(request, repository))
+    if made.error is None:
+        return made
+    return Denied(CREATION_FAILED, _text(CREATION_FAILED, made.fault), None if made.is_unwanted else made.request)
 
 
 def _child(bridge: Bridge, trigger: dict[str, Any], scope: Scope) -> PipelineRequest:

@@ -21,9 +21,13 @@ from models.repositories.pipelines.pipelines import PipelineRequest
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Has a `plan`, with the `places` of its jobs, or an `error`; with `skip` it only shows that nothing was wanted."""
+    """Has a `plan`, with the `places` of its jobs, or an `error`; with `skip` it only shows that nothing was wanted.
+
+    `repository` is the one that it runs on.
+    """
 
     request: PipelineRequest
+    repository: Repository
     plan: Plan | None = None
     error: Invalid | None = None
     skip: bool = False
@@ -36,10 +40,15 @@ class Prepared:
             return "\n".join(map(str, self.error.issues))
         return str(self.error or "")
 
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether there is no configuration, or its rules want no pipeline: not even one that shows a fault."""
+        return isinstance(self.error, ConfigMissing | PipelineFiltered)
+
     async def save(self, services: Services, connection: AsyncConnection) -> int | None:
         """Write the pipeline; None if there is no configuration, or its rules want none."""
         now = services.clock()
-        if isinstance(self.error, ConfigMissing | PipelineFiltered):
+        if self.is_unwanted:
             return None
         services.metrics.created(self.request.source, 0 if self.skip or self.plan is None else len(self.plan.jobs))
         if self.skip:
@@ -65,17 +74,23 @@ class Prepared:
 
 
 async def prepared(
-    services: Services, request: PipelineRequest, repository: Repository, *, skip: bool | None = None
+    services: Services,
+    request: PipelineRequest,
+    repository: Repository,
+    *,
+    skip: bool | None = None,
+    child_config: str = "",
 ) -> Prepared:
-    """Compile what a request asks for; faults of the configuration are part of the answer. Raises `Unavailable`.
+    """Compile what a request asks for; faults of the configuration are part of the result. Raises `Unavailable`.
 
-    Without `skip` the commit's message says whether anything is wanted.
+    Without `skip` the commit's message says whether anything is wanted. `child_config` takes the place of the
+    project's configuration.
     """
     plan: Plan | None = None
     error: Invalid | None = None
     places: Sequence[Place] = ()
     try:
-        request, plan = await prepare(services, request, repository)
+        request, plan = await prepare(services, request, repository, child_config)
         places = await places_for(services, request, plan)
     except Invalid as raised:
         error = raised
@@ -85,4 +100,4 @@ async def prepared(
         request, plan = await with_commit(request, repository), None
     if skip is None:
         skip = is_skipped(request.source, request.commit.get("message", ""))
-    return Prepared(request, plan, error, skip, places)
+    return Prepared(request, repository, plan, error, skip, places)

@@ -3,24 +3,18 @@
 Reference: CI YAML, sections 10 and 15. Scheduled pipelines ignore `[skip ci]`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from application.access import access_to, caller_from
-from application.pipelines.creation import prepare, with_commit, with_head
-from application.pipelines.deployment_targets import places_for
+from application.pipelines.creation import with_commit
+from application.pipelines.prepared import Prepared, prepared
 from application.pipelines.refs import find_ref
 from application.services import Services
-from domain.config.plan import Plan
-from domain.environments.places import Place
 from domain.errors import (
-    ConfigInvalid,
-    ConfigMissing,
     Forbidden,
     NotFound,
     PerdureError,
-    PipelineFiltered,
     StorageFull,
     Unauthenticated,
     Unavailable,
@@ -38,16 +32,6 @@ REF_GONE: Final = "Reference not found: {ref} does not exist."
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A pipeline that can be made."""
-
-    request: PipelineRequest
-    plan: Plan
-    places: Sequence[Place]
-    repository: Repository
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """No pipeline, and why. `request` is that of a pipeline that shall show the faults of the configuration."""
 
@@ -55,7 +39,7 @@ class Failed:
     request: PipelineRequest | None = None
 
 
-Wish: TypeAlias = Wanted | Failed
+Wish: TypeAlias = Prepared | Failed
 
 
 async def wish_of(services: Services, tick: Record, schedule: Record) -> Wish:
@@ -105,16 +89,14 @@ async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
 
 async def _compiled(services: Services, request: PipelineRequest, repository: Repository) -> Wish:
     try:
-        request, plan = await prepare(services, request, repository)
-        request = await with_head(request, repository)
-        return Wanted(request, plan, await places_for(services, request, plan), repository)
+        made = await prepared(services, request, repository, skip=False)
     except (Unavailable, StorageFull):
         raise
-    except (PipelineFiltered, ConfigMissing) as error:
-        return Failed(str(error))
     except PerdureError as error:
-        text = "\n".join(map(str, error.issues)) if isinstance(error, ConfigInvalid) else str(error)
-        return Failed(text, await with_commit(request, repository))
+        return Failed(str(error), await with_commit(request, repository))
+    if made.error is None:
+        return made
+    return Failed(made.fault, None if made.is_unwanted else made.request)
 
 
 def _document(services: Services, variable: Record) -> dict[str, Any]:

@@ -167,8 +167,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Child pipelines",
         "a pipeline and the mark of its bridge are one transaction",
         "loops/bridges.py",
-        ("            await outbox.mark_sent(connection, [row], now)\n        if isinstance(wish, Wanted)"),
-        ("        await self._done(row)\n        if isinstance(wish, Wanted)"),
+        ("            await outbox.mark_sent(connection, [row], now)\n        if isinstance(wish, Prepared)"),
+        ("        await self._done(row)\n        if isinstance(wish, Prepared)"),
         (
             "tests/application/bridges/test_loop.py::test_killed_before_the_commit_nothing_is_left_and_the_next_try_makes_one"
         ),
