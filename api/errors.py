@@ -1,4 +1,7 @@
-"""The one place where errors become HTTP (reference: runner protocol, section 1: `message` is what runners show)."""
+"""The one place where errors become HTTP.
+
+Source: docs/reference/runner-protocol.md, "Every call": `message` is what runners show.
+"""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """How many calls of the REST API somebody may make in a minute, with GitLab's headers. Each process counts for itself.
 
-Runners are not counted: their calls are answered ahead of this, and a 429 would make them slow (reference: runner
-protocol). Git is neither.
+Runners are not counted: their calls are answered ahead of this, and a 429 would make them slow
+(docs/reference/runner-protocol.md, "Every call"). Git is neither.
 """
 
 import hashlib

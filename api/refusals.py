@@ -1,8 +1,8 @@
 """Addresses whose tokens are refused again and again: their refusals come late, so that guessing costs them the time.
 
 Only an answer that refuses is held back: good callers behind the same address notice nothing, and a bad token stays a
-403. Runners sleep after that, but come again after a 429 (reference: reliability, 1.1 and D2). Each process counts for
-itself.
+403. Runners sleep after that, but come again after a 429 (docs/reference/reliability.md, "What a stock runner
+survives", "Slow and flooding clients"). Each process counts for itself.
 """
 
 import asyncio

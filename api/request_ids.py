@@ -1,4 +1,7 @@
-"""Every answer carries the `X-Request-Id` of its request: runners log it (reference: runner protocol, section 1)."""
+"""Every answer carries the `X-Request-Id` of its request: runners log it.
+
+Source: docs/reference/runner-protocol.md, "Every call".
+"""
 
 from typing import Final
 

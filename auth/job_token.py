@@ -1,4 +1,4 @@
-"""Job tokens: JWTs that open exactly one hand-out of one job (reference: reliability, 1.2 and T1 to T4).
+"""Job tokens: JWTs that open exactly one hand-out of one job (docs/reference/reliability.md, "Tokens").
 
 A token names whatever it opens: its job, the projects whose repository and registry it may use, the archives it may
 download. A valid token is not yet a permission: whether its hand-out still holds the job is asked of the database at

@@ -1,8 +1,10 @@
-"""The keys of a pod in turn: one signs, all that are not yet retired are believed (reference: reliability, T7).
+"""The keys of a pod in turn: one signs, all that are not yet retired are believed.
 
 Keys lie as files in one folder, and every process looks there every few seconds: a new key needs no restart. It signs
 only after `lead` seconds, when all processes know it; the one before it is believed for `overlap` seconds more, until
 nothing that it signed is still good. Keys that the settings name change with the settings: there the first one signs.
+
+Source: docs/reference/reliability.md, "Key rotation".
 """
 
 import re

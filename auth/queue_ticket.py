@@ -1,4 +1,4 @@
-"""The ticket of a runner that waits: `X-GitLab-Last-Update` (seed 000, 3.1; reference: runner protocol, 3.2).
+"""The ticket of a runner that waits: `X-GitLab-Last-Update` (R0.8; docs/reference/runner-protocol.md, "Queue ticket").
 
 It names the pod in plain text, so that a router can read it, and the state of the queue that the runner has seen. It is
 signed, because whoever shows one that is up to date is held without a look into the queue. It opens nothing: a ticket

@@ -1,6 +1,6 @@
 """Tokens for a container registry: what the distribution registry verifies with a bundle of our certificates.
 
-Reference: the token specification of the distribution registry. The key comes as a certificate in the header (`x5c`),
+Source: the token specification of the distribution registry. The key comes as a certificate in the header (`x5c`),
 the one form that all versions of that registry read. The certificate is made of the key alone, so every process of the
 pod makes the same one, and so does `perdure keys certificates`.
 """

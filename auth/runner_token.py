@@ -1,4 +1,7 @@
-"""The tokens of runners and for them: the one place that says what stands in them (reference: reliability, 1.2)."""
+"""The tokens of runners and for them: the one place that says what stands in them.
+
+Source: docs/reference/reliability.md, "Tokens".
+"""
 
 from typing import Final
 

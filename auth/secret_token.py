@@ -1,7 +1,7 @@
 """Random tokens of people and runners; only their SHA-256 is ever stored.
 
-Runner tokens have GitLab's routable form (reference: reliability, 1.2): the payload names pod and organisation, so that
-a router knows where to go; the checksum is against typing errors, not for authenticity.
+Runner tokens have GitLab's routable form (docs/reference/reliability.md, "Tokens"): the payload names pod and
+organisation, so that a router knows where to go; the checksum is against typing errors, not for authenticity.
 
 The random bytes come before the payload. Runners call themselves by the first characters of their token, and keep their
 build folders, their logs and their record of healthy servers by that name. Tokens that we made with the payload first

@@ -1,4 +1,4 @@
-"""JWTs that we sign for ourselves, and read as strictly as we write them (reference: reliability, T1 and T2).
+"""JWTs that we sign for ourselves, and read as strictly as we write them (docs/reference/reliability.md, "Tokens").
 
 One algorithm, and a key of our own ring: the header of a token chooses nothing else, and may hold nothing else. A token
 has one spelling: what a lenient decoder would also take is refused.

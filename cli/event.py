@@ -25,7 +25,7 @@ _ANY_ID: Final = 1
 
 
 class Source(StrEnum):
-    """What makes a pipeline (reference: CI YAML, section 15)."""
+    """What makes a pipeline (docs/reference/pipelines.md, "Pipeline sources")."""
 
     PUSH = "push"
     MERGE_REQUEST = "merge_request_event"

@@ -1,4 +1,4 @@
-"""What the exit status of every command says; one table (reference: ux, section 2)."""
+"""What the exit status of every command says; one table (docs/command-line.md, "Exit status")."""
 
 from enum import IntEnum
 

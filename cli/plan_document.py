@@ -1,7 +1,7 @@
 """A plan as one JSON document: what `perdure plan --json` prints.
 
 The fields of jobs have the names and forms of `.gitlab-ci.yml`: `start_in` is a duration as text, `timeout` is seconds,
-`image` is a name. A field that is not set is null. Reference: configuration cases.
+`image` is a name. A field that is not set is null. Source: docs/command-line.md, "JSON".
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """What is secret in a log, and where it stands. Pure; the runner and the server use the same rules.
 
 Whether a byte belongs to a secret is decided by the `reach` bytes before it and after it. So any part of a log can be
-masked alone, with the same result as the whole (reference: reliability, S3).
+masked alone, with the same result as the whole (docs/reference/reliability.md, "Masked values").
 """
 
 import re
@@ -15,7 +15,7 @@ TOKEN_PREFIXES: Final = (
     "glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-",
     "glffct-", "gltok-", "GR1348941",
 )  # fmt: skip
-"""A word that starts so is a token whoever prints it (reference: runner protocol, section 5)."""
+"""A word that starts so is a token whoever prints it (docs/reference/runner-protocol.md, "Log text")."""
 
 LONGEST_TOKEN: Final = 4096
 """Bytes after a prefix that still count as the same token; a job token is a JWT with a scope for each dependency."""

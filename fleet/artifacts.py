@@ -1,4 +1,7 @@
-"""A job's artifacts: what it takes from earlier jobs and what it hands on (reference: runner protocol, section 6)."""
+"""A job's artifacts: what it takes from earlier jobs and what it hands on.
+
+Source: docs/reference/runner-protocol.md, "Artifacts and cache".
+"""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence

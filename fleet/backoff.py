@@ -31,7 +31,7 @@ class Backoff:
 def retry_after_seconds(header: str | None) -> float | None:
     """The value of a `Retry-After` header in seconds, None when absent or not an integer.
 
-    Dates are ignored like in the stock runner (reference: runner protocol, section 1).
+    Dates are ignored like in the stock runner (docs/reference/runner-protocol.md, "Every call").
     """
     text = (header or "").strip()
     return float(text) if text.isascii() and text.isdigit() else None

@@ -1,6 +1,9 @@
-"""The runner's side of the protocol: every call a runner makes (reference: runner protocol, sections 2 to 6).
+"""The runner's side of the protocol: every call a runner makes.
 
 Nothing here knows how a job is executed, so that a load generator can use it as it is.
+
+Source: docs/reference/runner-protocol.md, "Registration", "Job request", "Job updates", "Log upload", "Artifacts and
+cache".
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""`config.toml` in the shape of GitLab Runner's, and the system id beside it (reference: fleet, section 2)."""
+"""`config.toml` in the shape of GitLab Runner's, and the system id beside it.
+
+Source: docs/reference/runner.md, "config.toml".
+"""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Brings a job's log and result to the server (reference: runner protocol, sections 4 and 5)."""
+"""Brings a job's log and result to the server (docs/reference/runner-protocol.md, "Job updates", "Log upload")."""
 
 import asyncio
 import logging

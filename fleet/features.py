@@ -1,4 +1,4 @@
-"""What this runner tells the server about itself (reference: runner protocol, section 7)."""
+"""What this runner tells the server about itself (docs/reference/runner-protocol.md, "Runner info")."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version

@@ -1,4 +1,4 @@
-"""The job as the server hands it out (reference: runner protocol, section 9).
+"""The job as the server hands it out (docs/reference/runner-protocol.md, "Job document").
 
 The reader is tolerant: unknown keys are ignored, null and values of a wrong type become the default. Only a job without
 id or token is refused, since nothing could be reported about it.

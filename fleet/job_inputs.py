@@ -1,4 +1,7 @@
-"""`inputs` of a job, put into its scripts and artifacts before anything runs. Reference: runner protocol, section 9."""
+"""`inputs` of a job, put into its scripts and artifacts before anything runs.
+
+Source: docs/reference/runner-protocol.md, "Job document".
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace

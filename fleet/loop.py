@@ -1,4 +1,7 @@
-"""The runner process: asks for jobs, runs up to `concurrent` of them, ends as told (reference: fleet, section 3)."""
+"""The runner process: asks for jobs, runs up to `concurrent` of them, ends as told.
+
+Source: docs/reference/runner.md, "Main loop".
+"""
 
 import asyncio
 import logging

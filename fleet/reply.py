@@ -1,4 +1,7 @@
-"""What the server's answers to a runner mean (reference: runner protocol, sections 3 to 5)."""
+"""What the server's answers to a runner mean.
+
+Source: docs/reference/runner-protocol.md, "Job request", "Job updates", "Log upload".
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ class Trace:
         sections: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`sections` turns the folding marks on (reference: runner protocol, section 5)."""
+        """`sections` turns the folding marks on (docs/reference/runner-protocol.md, "Log text")."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self.file = file
         self._masker = masker

@@ -1,4 +1,7 @@
-"""Files to and from the server, streamed, whatever their size (reference: runner protocol, section 6)."""
+"""Files to and from the server, streamed, whatever their size.
+
+Source: docs/reference/runner-protocol.md, "Artifacts and cache".
+"""
 
 from collections.abc import Callable
 from typing import BinaryIO, TypeAlias

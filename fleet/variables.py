@@ -1,6 +1,6 @@
 """The environment of a job's scripts: the server's variables, the runner's own, and little of this machine's.
 
-Reference: runner protocol, section 9 (variables).
+Source: docs/reference/runner-protocol.md, "Job variables".
 """
 
 import os

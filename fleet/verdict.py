@@ -1,4 +1,7 @@
-"""How a job ended, in the words of the protocol (reference: runner protocol, sections 4 and 8)."""
+"""How a job ended, in the words of the protocol.
+
+Source: docs/reference/runner-protocol.md, "Job updates", "Failure reasons".
+"""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 """Digests of files at a commit: they name caches that are to change when those files do.
 
-Reference: CI YAML, section 6, `cache:key`. A digest is the SHA-1 of git's ids, sorted, each once, joined by `-`.
+Source: docs/reference/ci-yaml.md, "Cache". A digest is the SHA-1 of git's ids, sorted, each once, joined by `-`.
 """
 
 import hashlib

@@ -1,6 +1,7 @@
 """What a working copy answers to the compiler: its own files, its tree, and what changed in it.
 
-Everything else (other projects, addresses, templates) is asked elsewhere. Reference: CI YAML, sections 3 and 8.
+Everything else (other projects, addresses, templates) is asked elsewhere. Source: docs/reference/ci-yaml.md,
+"Includes", "Changes and exists".
 """
 
 from dataclasses import dataclass

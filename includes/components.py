@@ -1,6 +1,7 @@
 """Component addresses, `host/group/project/name@version`: their parts, where the file is, which version is meant.
 
-Reference: CI YAML, section 3. The search itself is the caller's: it knows projects, refs and permissions.
+Source: docs/reference/ci-yaml.md, "Includes". The search itself is the caller's: it knows projects, refs and
+permissions.
 """
 
 import re

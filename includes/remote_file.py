@@ -1,7 +1,8 @@
 """Files behind an address (`include:remote`), fetched so that nobody can use it to look into the server's network.
 
 The name is looked up once for each hop, every address it leads to is checked, and the connection goes to exactly such
-an address; so a name that changes its mind in between gains nothing. Reference: CI YAML, sections 3 and 16.
+an address; so a name that changes its mind in between gains nothing. Source: docs/reference/ci-yaml.md, "Includes",
+"Limits".
 """
 
 import asyncio

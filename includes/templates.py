@@ -6,7 +6,7 @@ from importlib.resources.abc import Traversable
 from typing import Final
 
 ENDING: Final = ".gitlab-ci.yml"
-"""How the name of every template ends (reference: CI YAML, section 3)."""
+"""How the name of every template ends (docs/reference/ci-yaml.md, "Includes")."""
 
 
 def names() -> tuple[str, ...]:

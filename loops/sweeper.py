@@ -1,7 +1,7 @@
 """The sweeper: counts the ticks in which we served, and ends what was silent, ran or waited for too many of them.
 
-It may be wrong only a little: one sweep touches at most max(3, 5 %) of the jobs that runners hold, and as many of
-those that wait for one; then it stops and raises an alarm (reference: reliability, R1).
+It may be wrong only a little: one sweep touches at most max(3, 5 %) of the jobs that runners hold, and as many of those
+that wait for one; then it stops and raises an alarm (docs/reference/reliability.md, "Mass errors").
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The unit of work: one transaction a `with` block, the same on SQLite and PostgreSQL.
 
 On SQLite all writes go through one connection that begins with `BEGIN IMMEDIATE`: a transaction that reads first and
-writes later fails at once under WAL, whatever the busy timeout (design, "Rules of the seam").
+writes later fails at once under WAL, whatever the busy timeout (docs/seam.md, "SQLite").
 """
 
 import asyncio

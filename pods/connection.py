@@ -1,6 +1,7 @@
 """One client's connection to the front: how long a request header may take, and how much of it is read.
 
-aiohttp's own connection waits for the rest of a header as long as for the next request (reference: reliability, D1).
+aiohttp's own connection waits for the rest of a header as long as for the next request (docs/reference/reliability.md,
+"Slow and flooding clients").
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Who waits for the open jobs of a pipeline: its own workflow, and above its capacity waiting rooms.
 
-Reference: design, "Shards are waiting rooms".
+Source: docs/seam.md, "Waiting rooms".
 """
 
 import asyncio

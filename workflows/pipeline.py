@@ -1,7 +1,7 @@
 """Workflow `Pipeline`: a durable loop around `domain.pipelines.decisions.decide`.
 
 SQL is the truth, this is the clockwork: every run begins by loading the pipeline, so that a run that was reset, started
-again by hand or lost with its whole history picks up where SQL is (design, "Rules of the seam").
+again by hand or lost with its whole history picks up where SQL is (docs/seam.md, "SQL is the truth").
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Workflow `ResourceGroup`: chooses who gets the slot of a resource group next, and tells that pipeline.
 
 It holds nothing: the slot is a row, taken by the pipeline that was told. So this may be killed, terminated or run twice
-without harm, and ends as soon as nobody waits; the next `look` starts it again (design, "Resource groups").
+without harm, and ends as soon as nobody waits; the next `look` starts it again (docs/seam.md, "Resource groups").
 """
 
 from datetime import datetime, timedelta

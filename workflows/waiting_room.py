@@ -1,7 +1,7 @@
 """Workflow `WaitingRoom`: waits for up to 200 jobs of a large pipeline, decides nothing, and tells how they ended.
 
 One workflow with thousands of open activities is slow, and Temporal permits 2,000 of them. A room that finds its
-pipeline's workflow gone keeps what it knows until a new run asks for it (design, "Shards are waiting rooms").
+pipeline's workflow gone keeps what it knows until a new run asks for it (docs/seam.md, "Waiting rooms").
 """
 
 import asyncio

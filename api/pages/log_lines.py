@@ -1,6 +1,6 @@
 """A piece of a log as HTML lines. Pure; what must be known for the next piece is in a small text, the state.
 
-Reference: runner protocol, section 5 (section markers, time stamps before each line).
+Source: docs/reference/runner-protocol.md, "Log text".
 """
 
 import re

@@ -1,6 +1,6 @@
 """What jobs may hand in: types, the formats of each, and how large a file may be.
 
-Reference: runner protocol, section 6.1; CI YAML, section 16.
+Source: docs/reference/runner-protocol.md, "Artifacts and cache"; docs/reference/ci-yaml.md, "Limits".
 """
 
 from collections.abc import Mapping

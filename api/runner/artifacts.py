@@ -1,4 +1,4 @@
-"""`/jobs/:id/artifacts`: files that jobs hand in and on (reference: runner protocol, section 6)."""
+"""`/jobs/:id/artifacts`: files that jobs hand in and on (docs/reference/runner-protocol.md, "Artifacts and cache")."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

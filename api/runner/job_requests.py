@@ -1,4 +1,4 @@
-"""`POST /jobs/request`: a runner asks for a job, and waits for one (reference: runner protocol, section 3).
+"""`POST /jobs/request`: a runner asks for a job, and waits for one (docs/reference/runner-protocol.md, "Job request").
 
 A runner whose ticket says that nothing has happened since it looked is held until it is called; any other looks first.
 Looking is a claim, so nothing can change between the two.

@@ -1,7 +1,10 @@
-"""The runner protocol in the OpenAPI document (reference: runner protocol, sections 2 to 6).
+"""The runner protocol in the OpenAPI document.
 
 Its calls are no FastAPI routes, so what they take and answer is said here, one row for each row of
 `api.runner.router`. Every field is optional and unknown ones are passed over, because runners of many versions call.
+
+Source: docs/reference/runner-protocol.md, "Registration", "Job request", "Job updates", "Log upload", "Artifacts and
+cache".
 """
 
 from collections.abc import Iterable, Mapping

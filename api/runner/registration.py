@@ -1,4 +1,4 @@
-"""Life of a runner: register, verify, new token, unregister (reference: runner protocol, section 2)."""
+"""Life of a runner: register, verify, new token, unregister (docs/reference/runner-protocol.md, "Registration")."""
 
 from typing import Any
 

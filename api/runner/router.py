@@ -1,7 +1,10 @@
-"""The runner protocol as a table of calls (reference: runner protocol, sections 2 to 6).
+"""The runner protocol as a table of calls.
 
 These calls are nine of ten that a server gets, and need nothing of what a framework offers for others: they are
 answered before it sees them. What is left of their paths, such as another method, is the framework's.
+
+Source: docs/reference/runner-protocol.md, "Registration", "Job request", "Job updates", "Log upload", "Artifacts and
+cache".
 """
 
 import re

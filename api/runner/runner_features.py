@@ -1,6 +1,8 @@
-"""A job whose runner cannot do what it asks for fails and says so (reference: runner protocol, sections 7 and 11).
+"""A job whose runner cannot do what it asks for fails and says so.
 
 It fails instead of waiting for another runner, as in GitLab: nobody would see why it waits.
+
+Source: docs/reference/runner-protocol.md, "Runner info", "Picking a job".
 """
 
 from datetime import datetime

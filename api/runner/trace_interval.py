@@ -1,4 +1,4 @@
-"""How often a runner shall send its log (reference: runner protocol, sections 4 and 5)."""
+"""How often a runner shall send its log (docs/reference/runner-protocol.md, "Job updates", "Log upload")."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""`PATCH /jobs/:id/trace`: the log, in order, by byte offset (reference: runner protocol, section 5)."""
+"""`PATCH /jobs/:id/trace`: the log, in order, by byte offset (docs/reference/runner-protocol.md, "Log upload")."""
 
 import re
 from typing import Final, NoReturn

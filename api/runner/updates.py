@@ -1,4 +1,4 @@
-"""`PUT /jobs/:id`: acceptance, heartbeat and verdict (reference: runner protocol, section 4).
+"""`PUT /jobs/:id`: acceptance, heartbeat and verdict (docs/reference/runner-protocol.md, "Job updates").
 
 The verdict, the frozen log and the outbox row are one transaction; then comes the 200.
 """

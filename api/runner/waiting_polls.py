@@ -1,4 +1,4 @@
-"""The runners that wait for a job in this process: whom a job wakes (design, "Waking").
+"""The runners that wait for a job in this process: whom a job wakes (docs/seam.md, "Waking").
 
 A waiting poll costs no query. Jobs are told of by demand, and wake as many of those that may take them, who waits
 longest first; each process wakes so many of its own. A poll that was called for one job and found another passes the

@@ -1,6 +1,6 @@
 """Which pipeline a bridge wants: of which project and commit, for whom, with which configuration and variables.
 
-Reference: CI YAML, sections 13 and 15. Triggered pipelines ignore `[skip ci]`.
+Source: docs/reference/pipelines.md, "Downstream pipelines", "Pipeline sources". Triggered pipelines ignore `[skip ci]`.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,7 @@
-"""The variables that a bridge sees, for its own texts and for what it hands down. Reference: CI YAML, section 10."""
+"""The variables that a bridge sees, for its own texts and for what it hands down.
+
+Source: docs/reference/ci-yaml.md, "Variables".
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,7 @@
 """Answers the compiler's requests on the server: files of repositories, templates, remote files, what an event changed.
 
-Everything is read with the permissions of the user whose event it is. Reference: CI YAML, sections 3, 8 and 16.
+Everything is read with the permissions of the user whose event it is. Source: docs/reference/ci-yaml.md, "Includes",
+"Changes and exists", "Limits".
 """
 
 from collections.abc import Iterable, Mapping, Sequence

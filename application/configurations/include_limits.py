@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class IncludeLimits:
-    """GitLab's figures (reference: CI YAML, section 16), and one of our own."""
+    """GitLab's figures (docs/reference/ci-yaml.md, "Limits"), and one of our own."""
 
     files: int = 150
     total: int = 300 * 1024 * 1024

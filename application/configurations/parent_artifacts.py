@@ -1,7 +1,7 @@
 """Files of a child pipeline's configuration that a job of the parent pipeline has made (`include:artifact`).
 
-Only the list of the archive and the wanted file are read from the store, never the whole archive. Reference: CI YAML,
-sections 3 and 13.
+Only the list of the archive and the wanted file are read from the store, never the whole archive. Source:
+docs/reference/ci-yaml.md, "Includes"; docs/reference/pipelines.md, "Downstream pipelines".
 """
 
 from dataclasses import dataclass

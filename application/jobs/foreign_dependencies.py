@@ -1,7 +1,7 @@
 """What a job gets that is not of its own pipeline (archives, dotenv), and whether all it depends on is still there.
 
-Read in the transaction of the claim; a job without such needs costs no query. Reference: CI YAML, section 7; runner
-protocol, section 11 (missing dependencies).
+Read in the transaction of the claim; a job without such needs costs no query. Source: docs/reference/ci-yaml.md,
+"Needs"; docs/reference/runner-protocol.md, "Picking a job".
 """
 
 from collections.abc import Iterable, Mapping

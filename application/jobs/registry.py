@@ -1,4 +1,4 @@
-"""Signing in at the container registry, as a job gets it (reference: runner protocol, section 9)."""
+"""Signing in at the container registry, as a job gets it (docs/reference/runner-protocol.md, "Job document")."""
 
 from typing import Final
 

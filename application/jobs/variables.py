@@ -1,4 +1,7 @@
-"""The variables of a job as its runner gets them (reference: CI YAML, section 10; runner protocol, section 9)."""
+"""The variables of a job as its runner gets them.
+
+Source: docs/reference/ci-yaml.md, "Variables"; docs/reference/runner-protocol.md, "Job variables".
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

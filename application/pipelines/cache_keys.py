@@ -1,6 +1,6 @@
 """Keys of caches that are named after files of the commit: found once, when the pipeline is made.
 
-Reference: CI YAML, section 6, `cache:key`.
+Source: docs/reference/ci-yaml.md, "Cache".
 """
 
 from dataclasses import replace

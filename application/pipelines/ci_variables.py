@@ -1,4 +1,7 @@
-"""The variables of instance, groups and project that reach a project, opened. Reference: CI YAML, section 10."""
+"""The variables of instance, groups and project that reach a project, opened.
+
+Source: docs/reference/ci-yaml.md, "Variables".
+"""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,7 @@
-"""The environments and resource groups of a pipeline that is about to be made. Reference: CI YAML, sections 10, 14."""
+"""The environments and resource groups of a pipeline that is about to be made.
+
+Source: docs/reference/ci-yaml.md, "Variables"; docs/reference/pipelines.md, "Environments".
+"""
 
 from application.pipelines.ci_variables import reaching
 from application.pipelines.event_context import event_facts

@@ -1,4 +1,7 @@
-"""What the compiler is told about an event of this server. Reference: CI YAML, section 10."""
+"""What the compiler is told about an event of this server.
+
+Source: docs/reference/ci-yaml.md, "Predefined variables".
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -1,7 +1,8 @@
 """Pipelines started by whoever shows a token: a trigger's, or that of a running job of any project.
 
 A trigger's pipeline is its owner's, a job's that of the job's user: what they may do now counts, not what they might
-when the token was made. Such pipelines ignore `[skip ci]`. Reference: CI YAML, section 15; GitLab's trigger API.
+when the token was made. Such pipelines ignore `[skip ci]`. Source: docs/reference/pipelines.md, "Pipeline sources";
+GitLab's trigger API.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,8 @@
 
 The tag is made before the verdict, the row of the release is written in the verdict's transaction. Both may be
 repeated: a runner that had no answer sends its verdict again. What can never do fails the job, as in a release client;
-while a part of the server is away the verdict is not taken, and comes again. Reference: CI YAML, section 6 (`release`).
+while a part of the server is away the verdict is not taken, and comes again. Source: docs/reference/ci-yaml.md,
+"Release".
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Making a release: for a job with the keyword `release`, and for the REST API, by the same rules.
 
-Reference: CI YAML, section 6 (`release`); GitLab's Releases API for the limits.
+Source: docs/reference/ci-yaml.md, "Release"; GitLab's Releases API for the limits.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
 """Which pipeline a tick of a schedule wants: of which commit, for whom, with which variables and inputs.
 
-Reference: CI YAML, sections 10 and 15. Scheduled pipelines ignore `[skip ci]`.
+Source: docs/reference/ci-yaml.md, "Variables"; docs/reference/pipelines.md, "Pipeline sources". Scheduled pipelines
+ignore `[skip ci]`.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 read, inputs and includes (includes) -> extends -> references -> top level -> jobs -> parallel and needs (graph) ->
 workflow and rules (event, seed) -> plan. Each notes its issues and goes on as far as it can, so that one run tells
-everything. Reference: CI YAML, section 1.
+everything. Source: docs/reference/ci-yaml.md, "Order of reading".
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""What the compiler is told about the event that makes a pipeline. Reference: CI YAML, sections 10 and 15."""
+"""What the compiler is told about the event that makes a pipeline.
+
+Source: docs/reference/ci-yaml.md, "Predefined variables"; docs/reference/pipelines.md, "Pipeline sources".
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -33,9 +33,9 @@ from domain.config.rules.filters import read_filter
 from domain.config.rules.rules import RuleKind, read_rules
 
 TAGS_LIMIT: Final = 50
-"""A job has fewer tags than this (reference: CI YAML, section 16)."""
+"""A job has fewer tags than this (docs/reference/ci-yaml.md, "Limits")."""
 LONGEST_TEXT: Final = 255
-"""Characters of a resource group's key (reference: CI YAML, section 16)."""
+"""Characters of a resource group's key (docs/reference/ci-yaml.md, "Limits")."""
 
 
 def _tags(entry: Field) -> tuple[str, ...] | None:

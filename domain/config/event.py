@@ -1,6 +1,6 @@
 """One event as the clauses of a configuration see it: its variables, and the verdicts on rules and filters.
 
-Reference: CI YAML, sections 8 to 10.
+Source: docs/reference/ci-yaml.md, "Rules", "only and except", "Predefined variables".
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`extends`: laying a job over the jobs it extends. Reference: CI YAML, section 5."""
+"""`extends`: laying a job over the jobs it extends. Source: docs/reference/ci-yaml.md, "extends and !reference"."""
 
 from collections.abc import Iterator
 from typing import Final

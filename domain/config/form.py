@@ -1,6 +1,6 @@
 """What the form that starts a pipeline by hand asks for: the inputs of the main file, and described variables.
 
-Reference: CI YAML, sections 2, 4 and 10.
+Source: docs/reference/ci-yaml.md, "Global keywords", "Inputs", "Variables".
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """Looking across jobs: stages exist, needs and dependencies point to jobs that run before, and nothing runs in circles.
 
-Reference: CI YAML, sections 6, 7 and 16. These messages start with the name of the job, not with a path.
+Source: docs/reference/ci-yaml.md, "Job keywords", "Needs", "Limits". These messages start with the name of the job, not
+with a path.
 """
 
 from collections import Counter

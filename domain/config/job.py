@@ -1,4 +1,7 @@
-"""One job as it is written: every keyword read, nothing yet looked up in other jobs. Reference: CI YAML, section 6."""
+"""One job as it is written: every keyword read, nothing yet looked up in other jobs.
+
+Source: docs/reference/ci-yaml.md, "Job keywords".
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -234,7 +237,10 @@ def _start_in(config: Field, own: Mapping[str, Any]) -> int | None:
 def _inherited(
     config: Field, defaults: Mapping[str, Any], inherit: Inherit | None, *, is_bridge: bool
 ) -> Mapping[str, Any]:
-    """The defaults that the job takes; a null of its own does not keep one away. Reference: CI YAML, section 2."""
+    """The defaults that the job takes; a null of its own does not keep one away.
+
+    Source: docs/reference/ci-yaml.md, "Global keywords".
+    """
     assert isinstance(config.value, Map)
     kept = inherit.default if inherit else True
     if not defaults or kept is False:

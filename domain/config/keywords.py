@@ -1,4 +1,4 @@
-"""Which keywords there are. Reference: CI YAML, sections 2 and 6.
+"""Which keywords there are. Source: docs/reference/ci-yaml.md, "Global keywords", "Job keywords".
 
 A keyword that is in no set is an unknown key; nothing is ever ignored.
 """
@@ -141,7 +141,10 @@ RETRY_WHEN: Final = _words(
     " downstream_pipeline_creation_failed secrets_provider_not_found reached_max_descendant_pipelines_depth"
     " reached_max_pipeline_hierarchy_size"
 )
-"""Failure reasons that `retry:when` may name (reference: CI YAML, section 11; GitLab accepts all it records)."""
+"""Failure reasons that `retry:when` may name.
+
+Source: docs/reference/pipelines.md, "Automatic retry"; GitLab accepts all it records.
+"""
 
 WHEN: Final = ("on_success", "on_failure", "always", "manual", "delayed")
 """Values of a job's `when`, in the order in which messages list them."""

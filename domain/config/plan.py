@@ -17,7 +17,7 @@ Document: TypeAlias = Mapping[str, Any]
 
 
 class When(StrEnum):
-    """When a job runs (reference: CI YAML, section 6)."""
+    """When a job runs (docs/reference/ci-yaml.md, "Job keywords")."""
 
     ON_SUCCESS = "on_success"
     ON_FAILURE = "on_failure"
@@ -53,7 +53,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class ForeignNeed:
-    """A need outside this pipeline. Reference: CI YAML, section 7.
+    """A need outside this pipeline. Source: docs/reference/ci-yaml.md, "Needs".
 
     `pipeline` (an id, may hold variables) and `job`: artifacts of an upstream pipeline's job; `pipeline` alone, on a
     bridge: mirror that pipeline's status; `project`, `ref` and `job`: artifacts of another project's latest job.
@@ -187,7 +187,10 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class AutoCancel:
-    """What a newer commit or a failed job cancels. Reference: CI YAML, sections 2 and 12."""
+    """What a newer commit or a failed job cancels.
+
+    Source: docs/reference/ci-yaml.md, "Global keywords"; docs/reference/pipelines.md, "Automatic cancel".
+    """
 
     on_new_commit: str = "conservative"
     on_job_failure: str = "none"

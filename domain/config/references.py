@@ -1,4 +1,4 @@
-"""`!reference`: putting a value of one job into another. Reference: CI YAML, section 5.
+"""`!reference`: putting a value of one job into another. Source: docs/reference/ci-yaml.md, "extends and !reference".
 
 It comes after `include` and `extends`, so a reference sees the files that were merged and what a job inherits. Values
 are shared, never changed: only the containers above a reference are copied, and each container is looked at once.
@@ -13,7 +13,7 @@ from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Items, Map, Place, Reference, Value
 
 LONGEST_CHAIN: Final = 10
-"""References that may lead from one to the next (reference: CI YAML, section 5)."""
+"""References that may lead from one to the next (docs/reference/ci-yaml.md, "extends and !reference")."""
 
 _CONTAINERS: Final = (Map, Items)
 

@@ -1,4 +1,7 @@
-"""From a text to one mapping: includes, inputs, `extends`, `!reference`. Reference: CI YAML, section 1, 2 to 6."""
+"""From a text to one mapping: includes, inputs, `extends`, `!reference`.
+
+Source: docs/reference/ci-yaml.md, "Order of reading".
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,6 +1,6 @@
 """From what is written to what runs: which jobs are in for one event, with which values, and why.
 
-Reference: CI YAML, sections 1 (steps 11 and 12), 7, 8 and 10.
+Source: docs/reference/ci-yaml.md, "Order of reading", "Needs", "Rules", "Variables".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from domain.errors import Invalid
 from domain.variables.job_variables import JobVariable, expand
 
 MOST_NEEDS: Final = 50
-"""Needs of one job, parallel ones counted singly (reference: CI YAML, section 16)."""
+"""Needs of one job, parallel ones counted singly (docs/reference/ci-yaml.md, "Limits")."""
 
 
 @dataclass(frozen=True, slots=True)

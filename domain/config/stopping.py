@@ -1,4 +1,4 @@
-"""`environment:on_stop`: the job that takes an environment down. Reference: CI YAML, section 6."""
+"""`environment:on_stop`: the job that takes an environment down. Source: docs/reference/ci-yaml.md, "Job keywords"."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What stands at the top of a configuration beside jobs. Reference: CI YAML, section 2."""
+"""What stands at the top of a configuration beside jobs. Source: docs/reference/ci-yaml.md, "Global keywords"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """Where a job runs into others: its environment and its resource group, with all variables put in.
 
 Both are settled when the pipeline is made. What only a running job knows (`$CI_JOB_ID`, what its script reports) can be
-in the environment's address alone, which is completed when the job has succeeded. Reference: CI YAML, sections 10, 14.
+in the environment's address alone, which is completed when the job has succeeded. Source: docs/reference/ci-yaml.md,
+"Variables"; docs/reference/pipelines.md, "Environments".
 """
 
 import re
@@ -20,7 +21,7 @@ from domain.variables.job_variables import JobVariable, expand, group_name, refe
 from domain.variables.predefined import slug
 
 LONGEST_KEY: Final = 255
-"""Characters of a resource group's key after expansion (reference: CI YAML, section 16)."""
+"""Characters of a resource group's key after expansion (docs/reference/ci-yaml.md, "Limits")."""
 LONGEST_NAME: Final = 255
 LONGEST_URL: Final = 255
 START: Final = "start"

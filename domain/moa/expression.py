@@ -1,4 +1,4 @@
-"""Reads Moa: texts with `${{ expression }}` in them. Reference: step runner, section 3 (expressions).
+"""Reads Moa: texts with `${{ expression }}` in them. Source: docs/reference/steps.md, "Moa expressions".
 
 or := and ('||' and)* ;  and := comparison ('&&' comparison)*
 comparison := sum (('==' | '!=' | '<' | '<=' | '>' | '>=') sum)*

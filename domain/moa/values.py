@@ -1,4 +1,4 @@
-"""Values of Moa and what can be done with them. Reference: step runner, section 3 (expressions).
+"""Values of Moa and what can be done with them. Source: docs/reference/steps.md, "Moa expressions".
 
 A value is what JSON has. Nothing is converted by itself: `"a" + 1` is an error, and `1 == "1"` is false.
 """

@@ -1,6 +1,6 @@
 """Bridges: what a downstream pipeline's status means for them, which pipelines they may make, what they hand down.
 
-Reference: CI YAML, sections 13 and 16.
+Source: docs/reference/pipelines.md, "Downstream pipelines"; docs/reference/ci-yaml.md, "Limits".
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """What is asked of a pipeline in one turn of its loop: commands in the order in which they came, and what each changes.
 
-Reference: CI YAML and processing, section 11; `domain.pipelines.operations` has the operations themselves.
+Source: docs/reference/pipelines.md, "Play, retry and cancel"; `domain.pipelines.operations` has the operations themselves.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Final
 
 from domain.errors import PerdureError, Refused
 from domain.messages import Answer, Command, Started
-from domain.pipelines.operations import (
+from domain.operations import (
     Changes,
     cancel_job,
     cancel_pipeline,
@@ -20,17 +20,20 @@ from domain.pipelines.operations import (
     revive_bridge,
     unschedule_job,
 )
-from domain.pipelines.pipeline import Job, Pipeline
-from domain.pipelines.redundancy import redundant_jobs
-from domain.pipelines.status import Status
-from domain.pipelines.transitions import apply_transitions
+from domain.pipeline import Job, Pipeline
+from domain.redundancy import redundant_jobs
+from domain.status import Status
+from domain.transitions import apply_transitions
 
 MANY_STARTED: Final = 100
 """An answer names so many of the jobs that were started."""
 
 
 def auto_cancel(pipeline: Pipeline) -> Changes:
-    """A newer commit cancels what `workflow:auto_cancel:on_new_commit` lets it. Reference: CI YAML, section 12."""
+    """A newer commit cancels what `workflow:auto_cancel:on_new_commit` lets it.
+
+    Source: docs/reference/pipelines.md, "Automatic cancel".
+    """
     jobs = redundant_jobs(pipeline)
     if not jobs:
         raise Refused(f"Pipeline {pipeline.id} has nothing that a newer commit may cancel.")

@@ -1,4 +1,4 @@
-"""What people ask of a pipeline: play, retry, cancel (reference: CI YAML and processing, section 11).
+"""What people ask of a pipeline: play, retry, cancel (docs/reference/pipelines.md, "Play, retry and cancel").
 
 Each operation is a function (pipeline, job) -> `Changes`, or raises `Refused` and changes nothing.
 """

@@ -1,6 +1,6 @@
 """What a newer commit makes redundant: which older pipelines, and which of their jobs may be canceled.
 
-Reference: CI YAML and processing, sections 12 and 15.
+Source: docs/reference/pipelines.md, "Automatic cancel", "Pipeline sources".
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who comes next in a resource group (reference: CI YAML and processing, section 14).
+"""Who comes next in a resource group (docs/reference/pipelines.md, "Resource groups").
 
 Pure: the slot itself is taken in SQL; this only says whose turn it is.
 """

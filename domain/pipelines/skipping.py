@@ -1,4 +1,7 @@
-"""Commits that ask for no pipeline, and which events heed that. Reference: CI YAML, section 15."""
+"""Commits that ask for no pipeline, and which events heed that.
+
+Source: docs/reference/pipelines.md, "Commits that skip".
+"""
 
 import re
 from typing import Final

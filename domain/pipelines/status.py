@@ -1,6 +1,6 @@
 """States of jobs, stages and pipelines: which may follow which, and how many fold into one.
 
-Reference: CI YAML and processing, section 11.
+Source: docs/reference/pipelines.md, "Composite status".
 """
 
 from collections.abc import Iterable, Mapping
@@ -142,7 +142,8 @@ def composite(jobs: Iterable[tuple[Status, bool]], *, needs: bool = False) -> St
 def settled(previous: Status, folded: Status) -> Status:
     """What a pipeline becomes when its jobs fold into `folded`.
 
-    `created` keeps the last status; a pipeline that ran once goes back to running, never to pending (section 11).
+    `created` keeps the last status; a pipeline that ran once goes back to running, never to pending
+    (docs/reference/pipelines.md, "Composite status").
     """
     if folded is Status.CREATED:
         return previous

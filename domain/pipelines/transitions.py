@@ -1,4 +1,4 @@
-"""What the state of a pipeline and the time permit (reference: CI YAML and processing, section 11)."""
+"""What the state of a pipeline and the time permit (docs/reference/pipelines.md, "When a job may start")."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

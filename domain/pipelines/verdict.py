@@ -1,6 +1,6 @@
 """How an attempt of a job ended, and what follows from that for the job itself.
 
-Reference: CI YAML and processing, section 11 (automatic retry, `allow_failure:exit_codes`); runner protocol, section 8.
+Source: docs/reference/pipelines.md, "Automatic retry"; docs/reference/runner-protocol.md, "Failure reasons".
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 GitLab's words for it (`ci_config_path`): `path`, `path@group/project`, `path@group/project:ref`, `https://...`. What is
 not a file of the commit is a configuration that includes it, so that all rules of `include` hold for it, permissions
-among them. Reference: CI YAML, sections 3 and 15.
+among them. Source: docs/reference/ci-yaml.md, "Includes"; docs/reference/pipelines.md, "Pipeline sources".
 """
 
 import re

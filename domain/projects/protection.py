@@ -1,4 +1,4 @@
-"""Which refs are protected, and what that asks of whoever moves them (reference: reliability, S1).
+"""Which refs are protected, and what that asks of whoever moves them (docs/reference/reliability.md, "Protected refs").
 
 A rule names one branch or tag, or many with `*`, which also stands for `/`. Branches and tags never share a rule: a tag
 that is named like a protected branch is another ref. Of several rules that fit, the most permissive counts, as in

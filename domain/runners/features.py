@@ -1,6 +1,7 @@
 """What a job needs of its runner: a runner that cannot do it would leave it out and report a success.
 
-Reference: runner protocol, section 7. `multi_build_steps` is needed by nothing: the server makes releases itself.
+Source: docs/reference/runner-protocol.md, "Runner info". `multi_build_steps` is needed by nothing: the server makes
+releases itself.
 """
 
 from collections.abc import Callable, Mapping

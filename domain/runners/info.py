@@ -1,4 +1,4 @@
-"""What is kept of the `info` that runners send with their calls (reference: runner protocol, section 7)."""
+"""What is kept of the `info` that runners send with their calls (docs/reference/runner-protocol.md, "Runner info")."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,9 @@
-"""Which runner may take which job, and whose turn it is (reference: runner protocol, section 11; seed 003).
+"""Which runner may take which job, and whose turn it is.
 
 The claim says the same in SQL (`models.repositories.queue.claims`); a property test holds the two against each other.
 Here it serves those who ask without claiming: who is woken, and why a job is stuck.
+
+Source: docs/reference/runner-protocol.md, "Picking a job"; R3.27, R3.28.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Variables of the instance, of groups and of projects: which of them a job gets. Reference: CI YAML, section 10."""
+"""Variables of the instance, of groups and of projects: which of them a job gets.
+
+Source: docs/reference/ci-yaml.md, "Variables".
+"""
 
 import re
 from collections.abc import Iterable

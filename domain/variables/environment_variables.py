@@ -1,4 +1,7 @@
-"""`CI_ENVIRONMENT_*`: what a job that names an environment is told of it. Reference: CI YAML, section 10."""
+"""`CI_ENVIRONMENT_*`: what a job that names an environment is told of it.
+
+Source: docs/reference/ci-yaml.md, "Predefined variables".
+"""
 
 import hashlib
 import re

@@ -1,7 +1,8 @@
 """The variables of a job at the moment it is handed out: what we define, who wins, and expansion.
 
 The runner expands each value once more, in one pass, so a variable that speaks of another one must be expanded here, in
-the order of reference. Reference: CI YAML, section 10; runner protocol, section 9.
+the order of reference. Source: docs/reference/ci-yaml.md, "Variables"; docs/reference/runner-protocol.md, "Job
+variables".
 """
 
 import json

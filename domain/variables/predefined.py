@@ -1,7 +1,7 @@
 """The variables of a project and a pipeline that exist before any job does: what rules can see, online and offline.
 
-Reference: CI YAML, section 10. What only a job has (`CI_JOB_*`, `CI_PIPELINE_ID`, the runner) is in
-`domain.variables.job_variables`.
+Source: docs/reference/ci-yaml.md, "Predefined variables". What only a job has (`CI_JOB_*`, `CI_PIPELINE_ID`, the
+runner) is in `domain.variables.job_variables`.
 """
 
 import re
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from domain.projects.config_place import config_ref_uri
-from domain.variables.predefined_server import fqdn, pages_variables, server_variables
+from domain.config_place import config_ref_uri
+from domain.predefined_server import fqdn, pages_variables, server_variables
 
 SLUG_LENGTH: Final = 63
 """Longest label of a host name."""

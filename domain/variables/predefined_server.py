@@ -1,4 +1,7 @@
-"""The variables that an installation gives to all its pipelines. Reference: CI YAML, section 10."""
+"""The variables that an installation gives to all its pipelines.
+
+Source: docs/reference/ci-yaml.md, "Predefined variables".
+"""
 
 from collections.abc import Mapping
 from typing import Final

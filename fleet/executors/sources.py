@@ -1,4 +1,4 @@
-"""Gets a job's sources with git (reference: runner protocol, section 9, git_info).
+"""Gets a job's sources with git (docs/reference/runner-protocol.md, "Job document").
 
 User and password of the repository's address never stand in a command line, in the work tree's configuration or in the
 log: git asks a credential helper that reads them from the environment.

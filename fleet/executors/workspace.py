@@ -73,7 +73,7 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
 
 
 def _own_variables(job: Job, slot: Slot, project_dir: Path, temp_dir: Path) -> dict[str, str]:
-    """What the runner itself adds (reference: runner protocol, section 9)."""
+    """What the runner itself adds (docs/reference/runner-protocol.md, "Job variables")."""
     return {
         "CI_BUILDS_DIR": str(slot.builds_dir.resolve()),
         "CI_PROJECT_DIR": str(project_dir),

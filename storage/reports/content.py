@@ -1,7 +1,6 @@
 """What all readers of reports share: unpacking, JSON, and the shape of the result.
 
-Reference: reliability, row F3 (size is bounded); runner protocol, section 6.1 (several reports come as concatenated
-gzip members).
+Source: docs/reference/reliability.md, "Hostile files"; docs/reference/runner-protocol.md, "Artifacts and cache".
 """
 
 import zlib

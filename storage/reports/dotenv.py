@@ -1,7 +1,7 @@
 """Reads `artifacts:reports:dotenv`: variables that a job hands to those that need it.
 
 An entry is `{"key", "value"}`. As GitLab reads them: one `KEY=value` a line, no comments and no empty lines, nothing is
-unquoted, blanks around both are dropped. Reference: reliability, row F3.
+unquoted, blanks around both are dropped. Source: docs/reference/reliability.md, "Hostile files".
 """
 
 import re

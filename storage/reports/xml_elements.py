@@ -1,6 +1,6 @@
 """The elements of an XML report, one after the other, in time and memory that grow with its length and no faster.
 
-Reference: reliability, row F3 (no entity is ever expanded, nothing outside is fetched, size is bounded).
+Source: docs/reference/reliability.md, "Hostile files".
 """
 
 from collections.abc import Iterator, Mapping

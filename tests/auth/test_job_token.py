@@ -84,7 +84,7 @@ def test_a_token_fits_into_a_header(ring: KeyRing) -> None:
 
 
 def test_tokens_that_are_out_survive_a_rotation_and_die_with_their_key(tmp_path: Path) -> None:
-    """Reference: reliability, T7. Also where a process remembers that the token was good."""
+    """Source: docs/reference/reliability.md, "Key rotation". Also where a process remembers that the token was good."""
     time = Time(datetime.now(UTC).timestamp())
     turns = Turns(lead=10, overlap=3600 * 48)
 

@@ -53,7 +53,10 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 async def test_without_an_api_the_front_says_when_to_come_back(
     tmp_path: Path, client: aiohttp.ClientSession, method: str, path: str
 ) -> None:
-    """Reference: reliability, section 1.1: a stock runner survives 503 and `Retry-After`, nothing else."""
+    """A stock runner survives 503 and `Retry-After`, nothing else.
+
+    Source: docs/reference/reliability.md, "What a stock runner survives".
+    """
     async with front(tmp_path, f"127.0.0.1:{free_port()}") as address:
         body = None if method == "GET" else b"{}"
         async with client.request(method, address + path, data=body, headers={"X-Request-Id": "abc123"}) as answer:

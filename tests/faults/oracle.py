@@ -1,4 +1,7 @@
-"""What must be true after every fault: whatever was acknowledged is there, once (reference: reliability, section 3)."""
+"""What must be true after every fault: whatever was acknowledged is there, once.
+
+Source: docs/reference/reliability.md, "Faults".
+"""
 
 import hashlib
 import zlib

@@ -34,7 +34,7 @@ SHORT: Final = {
     "PERDURE_FRONT_RETRY_PUT": "1",
     "PERDURE_FRONT_RETRY_UPLOAD": "1",
 }
-"""The time limits of the design, shortened: a test waits for each of them."""
+"""The time limits of the product, shortened: a test waits for each of them."""
 
 SERVERS: Final = ("supervisor", "front", "temporal", "api")
 

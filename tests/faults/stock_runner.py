@@ -1,7 +1,8 @@
 """A runner that behaves as a stock one does while the server dies, and remembers what the server has acknowledged.
 
 It speaks to the front, repeats what got 503 or no answer under the same request id, goes on with its log where 416
-says, and sends all of it again after 412 (reference: runner protocol, sections 4 to 6; reliability, section 1.1).
+says, and sends all of it again after 412 (docs/reference/runner-protocol.md, "Job updates", "Log upload", "Artifacts
+and cache"; docs/reference/reliability.md, "What a stock runner survives").
 """
 
 import asyncio

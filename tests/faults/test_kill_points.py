@@ -1,7 +1,7 @@
 """`kill -9` of the server process exactly at a named point (`tests.faults.kill_points` has the table).
 
 Whatever it had acknowledged is there when it is back, no job is given twice, and every pipeline ends; runners see 503
-or a cut connection, nothing else (reference: reliability, K1).
+or a cut connection, nothing else (docs/reference/reliability.md, "Faults").
 """
 
 import asyncio

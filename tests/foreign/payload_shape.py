@@ -1,4 +1,7 @@
-"""The job as GitLab Runner decodes it: one field of a wrong type loses the whole job (runner protocol, section 9)."""
+"""The job as GitLab Runner decodes it: one field of a wrong type loses the whole job.
+
+Source: docs/reference/runner-protocol.md, "Job document".
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Attacks by name, and what keeps them out (reference: reliability, section 2)."""
+"""Attacks by name, and what keeps them out (docs/security.md, "Who is kept from what")."""

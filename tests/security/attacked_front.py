@@ -1,6 +1,8 @@
-"""Good runners while somebody attacks a real front before a real API (reference: reliability, D1 and D2).
+"""Good runners while somebody attacks a real front before a real API.
 
 What their calls take is compared with what they took just before, in the median of several windows.
+
+Source: docs/reference/reliability.md, "Slow and flooding clients".
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""T1 to T4 (reference: reliability, section 2): no crafted token opens a door of jobs, and none changes anything."""
+"""No crafted token opens a door of jobs, and none changes anything.
+
+Source: docs/reference/reliability.md, "Tokens".
+"""
 
 import asyncio
 import random

@@ -23,7 +23,7 @@ ANSWERS = {
 GUESSES = 300
 """Of 10,000 that an attacker means to make while the attack lasts: 60 and one each second are answered at once."""
 LONGEST_LIFE = 15.0
-"""Seconds (reference: reliability, D1)."""
+"""Seconds (docs/reference/reliability.md, "Slow and flooding clients")."""
 CUT = {"embedded": ("header", "body", "upload"), "nginx": ("header", "upload")}
 """Slow senders that a front lets go in that time. nginx has no clock for a body as a whole: no API hears of it."""
 

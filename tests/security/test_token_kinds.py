@@ -1,4 +1,4 @@
-"""T2 (reference: reliability, section 2): each kind of token opens its own door and no other."""
+"""Each kind of token opens its own door and no other (docs/reference/reliability.md, "Tokens")."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final

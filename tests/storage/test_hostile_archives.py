@@ -1,6 +1,7 @@
 """Every hostile archive is refused within two seconds, in little memory, and writes nothing anywhere.
 
-Reference: reliability, row F1. An archive whose list is fine but whose content is not is refused when that is read.
+Source: docs/reference/reliability.md, "Hostile files". An archive whose list is fine but whose content is not is
+refused when that is read.
 """
 
 import io

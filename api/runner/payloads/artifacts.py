@@ -1,4 +1,7 @@
-"""What a runner uploads of a job and downloads for it (reference: runner protocol, sections 6 and 9)."""
+"""What a runner uploads of a job and downloads for it.
+
+Source: docs/reference/runner-protocol.md, "Artifacts and cache", "Job document".
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple

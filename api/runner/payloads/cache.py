@@ -1,8 +1,10 @@
-"""The caches of a job as its runner gets them (reference: CI YAML, section 6; runner protocol, sections 6.3 and 9).
+"""The caches of a job as its runner gets them.
 
 The runner stores caches by key and expands the variables of a key. Keys that are named after files are text already
 (`application.pipelines.cache_keys`). What is added here is whether the ref is protected, so that a job of an
 unprotected branch cannot leave something behind for one of a protected branch.
+
+Source: docs/reference/ci-yaml.md, "Cache"; docs/reference/runner-protocol.md, "Artifacts and cache", "Job document".
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The body of a 201: a job as a runner wants it (reference: runner protocol, section 9).
+"""The body of a 201: a job as a runner wants it (docs/reference/runner-protocol.md, "Job document").
 
 Runners decode it strictly: one field of a wrong type loses the whole job.
 """

@@ -1,4 +1,4 @@
-"""`id_tokens` of a job: masked variables with a token each (reference: runner protocol, section 9)."""
+"""`id_tokens` of a job: masked variables with a token each (docs/reference/runner-protocol.md, "Job document")."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""The containers of a job as its runner gets them (reference: runner protocol, section 9). The runner expands names."""
+"""The containers of a job as its runner gets them. The runner expands names.
+
+Source: docs/reference/runner-protocol.md, "Job document".
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

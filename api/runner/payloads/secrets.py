@@ -1,7 +1,8 @@
 """Secrets that the runner fetches itself: where each one is, and how the runner shows its provider who it is.
 
 The configuration says where a secret is; which server keeps it, and by which token of the job it is asked for, stands
-in variables. Reference: CI YAML, section 6 (`secrets`); runner protocol, section 9.
+in variables. Source: docs/reference/ci-yaml.md, "Secrets and tokens"; docs/reference/runner-protocol.md, "Job
+document".
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Who may read the artifacts of a job: `artifacts:access` (reference: CI YAML, section 6)."""
+"""Who may read the artifacts of a job: `artifacts:access` (docs/reference/ci-yaml.md, "Artifacts")."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,8 @@
 """Reading the log of a job: wherever its bytes are, and never a secret. All who show logs read them here.
 
 Bytes are in the database, or were moved to the store meanwhile. Secrets are masked byte by byte, so that offsets mean
-the same to the runner, to the store and to every reader (reference: runner protocol, section 5; reliability, S3).
+the same to the runner, to the store and to every reader (docs/reference/runner-protocol.md, "Log upload";
+docs/reference/reliability.md, "Masked values").
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable

@@ -64,7 +64,7 @@ async def link_runner(
 
 
 def _check_link(row: Record, project: Record) -> None:
-    """Raise `Forbidden` for a runner that cannot be linked (seed 000, 3.3: nothing is shared across organisations)."""
+    """Raise `Forbidden` for a runner that cannot be linked (R0.11: nothing is shared across organisations)."""
     if row.runner_type != RunnerType.PROJECT:
         raise Forbidden(
             f"403 Forbidden: runner {row.id} is a runner of type {row.runner_type}; only project runners are linked."

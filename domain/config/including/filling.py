@@ -1,4 +1,4 @@
-"""Putting the values of inputs into a file, once for all rounds. Reference: CI YAML, section 4."""
+"""Putting the values of inputs into a file, once for all rounds. Source: docs/reference/ci-yaml.md, "Inputs"."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

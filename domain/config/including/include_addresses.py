@@ -1,6 +1,6 @@
 """From an item of `include` to the files it means: variables in addresses, wildcards, and names for messages.
 
-Reference: CI YAML, section 3.
+Source: docs/reference/ci-yaml.md, "Includes".
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One file to include, and what the includes of a file depend on. Reference: CI YAML, section 3."""
+"""One file to include, and what the includes of a file depend on. Source: docs/reference/ci-yaml.md, "Includes"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from domain.config.reading.tree import Map, Place
 from domain.config.sources import HERE, Origin, Request
 
 MOST_INCLUDES: Final = 150
-"""Files that may be included, repeated ones too (reference: CI YAML, section 16)."""
+"""Files that may be included, repeated ones too (docs/reference/ci-yaml.md, "Limits")."""
 TOO_MANY: Final = f"Maximum of {MOST_INCLUDES} nested includes are allowed!"
 """What is said about more."""
 

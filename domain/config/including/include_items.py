@@ -1,4 +1,7 @@
-"""The items of `include`: their form, before any address is looked at. Reference: CI YAML, section 3."""
+"""The items of `include`: their form, before any address is looked at.
+
+Source: docs/reference/ci-yaml.md, "Includes".
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Getting the text of included files and reading it, each once in a round. Reference: CI YAML, sections 3, 16."""
+"""Getting the text of included files and reading it, each once in a round.
+
+Source: docs/reference/ci-yaml.md, "Includes", "Limits".
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ from domain.errors import ConfigInvalid
 MOST_VALUES: Final = NODES
 """Values in all included files together, counted again when inputs make another file of the same text."""
 TOTAL_BYTES: Final = 300 * 1024 * 1024
-"""All included texts together (reference: CI YAML, section 16)."""
+"""All included texts together (docs/reference/ci-yaml.md, "Limits")."""
 
 
 @dataclass(frozen=True, slots=True)

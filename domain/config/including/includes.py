@@ -1,7 +1,9 @@
-"""`include`: from the main file and everything it includes to one configuration. Reference: CI YAML, sections 1, 3, 4.
+"""`include`: from the main file and everything it includes to one configuration.
 
 Each file is read, its inputs are put in, then its own includes are merged in their order, and it goes on top of them.
 Nothing is fetched here: what is not known yet is asked for, and the caller compiles again when it has the answers.
+
+Source: docs/reference/ci-yaml.md, "Order of reading", "Includes", "Inputs".
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""`include:integrity`: the hash that a remote file must have. Reference: CI YAML, section 3."""
+"""`include:integrity`: the hash that a remote file must have. Source: docs/reference/ci-yaml.md, "Includes"."""
 
 import binascii
 from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""Functions of a block, as in `$[[ inputs.name | truncate(0,8) ]]`. Reference: CI YAML, section 4."""
+"""Functions of a block, as in `$[[ inputs.name | truncate(0,8) ]]`. Source: docs/reference/ci-yaml.md, "Inputs"."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from domain.config.reading.tree import Value
 from domain.errors import Invalid
 
 LONGEST_TEXT: Final = 1024 * 1024
-"""Bytes of a value with blocks, before and after (reference: CI YAML, section 4)."""
+"""Bytes of a value with blocks, before and after (docs/reference/ci-yaml.md, "Inputs")."""
 
 _NAMES: Final = ("expand_vars", "posix_escape", "truncate")
 _TRUNCATE: Final = re.compile(r"truncate\([ \t]*([0-9]{1,15})[ \t]*,[ \t]*([0-9]{1,15})[ \t]*\)?")

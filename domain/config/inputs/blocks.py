@@ -1,4 +1,7 @@
-"""Blocks `$[[ ... ]]`: finding them in a text, and the value of what stands in one. Reference: CI YAML, section 4."""
+"""Blocks `$[[ ... ]]`: finding them in a text, and the value of what stands in one.
+
+Source: docs/reference/ci-yaml.md, "Inputs".
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""The header of a file: the document with `spec` before the configuration. Reference: CI YAML, sections 2 and 4."""
+"""The header of a file: the document with `spec` before the configuration.
+
+Source: docs/reference/ci-yaml.md, "Global keywords", "Inputs".
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

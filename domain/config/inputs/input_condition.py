@@ -1,4 +1,7 @@
-"""The `if` of a rule of an input: an expression about other inputs. Reference: CI YAML, sections 4 and 8."""
+"""The `if` of a rule of an input: an expression about other inputs.
+
+Source: docs/reference/ci-yaml.md, "Inputs", "Expressions".
+"""
 
 from collections.abc import Callable, Collection
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Reading the declaration of an input. Reference: CI YAML, section 4."""
+"""Reading the declaration of an input. Source: docs/reference/ci-yaml.md, "Inputs"."""
 
 from dataclasses import replace
 

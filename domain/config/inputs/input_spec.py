@@ -1,4 +1,4 @@
-"""How one input is declared, in `spec:inputs` or in a job's `inputs`. Reference: CI YAML, section 4."""
+"""How one input is declared, in `spec:inputs` or in a job's `inputs`. Source: docs/reference/ci-yaml.md, "Inputs"."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,7 +20,7 @@ INPUT_RULE: Final = frozenset({"default", "if", "options"})
 LONGEST_SHOWN: Final = 100
 """Characters of a value in a message."""
 MOST_OPTIONS: Final = 50
-"""Values that `options` may list (reference: CI YAML, section 16)."""
+"""Values that `options` may list (docs/reference/ci-yaml.md, "Limits")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Values of inputs: what each type takes, and how a value becomes text. Reference: CI YAML, section 4."""
+"""Values of inputs: what each type takes, and how a value becomes text. Source: docs/reference/ci-yaml.md, "Inputs"."""
 
 import json
 from enum import StrEnum

@@ -1,6 +1,6 @@
 """The values of a file's inputs: those that are given, checked, and defaults for the others.
 
-Reference: CI YAML, sections 4 and 16.
+Source: docs/reference/ci-yaml.md, "Inputs", "Limits".
 """
 
 from collections.abc import Mapping

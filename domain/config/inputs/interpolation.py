@@ -1,7 +1,7 @@
 """Interpolation: the values of inputs and of a component in place of blocks `$[[ ... ]]`.
 
-Values are shared between aliases, so each is looked at once, and only what holds a block is built anew. Reference: CI
-YAML, section 4.
+Values are shared between aliases, so each is looked at once, and only what holds a block is built anew. Source:
+docs/reference/ci-yaml.md, "Inputs".
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""`artifacts` and their reports. Reference: CI YAML, section 6."""
+"""`artifacts` and their reports. Source: docs/reference/ci-yaml.md, "Artifacts"."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`cache`: files kept from one run of a job to the next. Reference: CI YAML, sections 6 and 16."""
+"""`cache`: files kept from one run of a job to the next. Source: docs/reference/ci-yaml.md, "Cache", "Limits"."""
 
 import re
 from typing import Final

@@ -1,4 +1,7 @@
-"""`coverage`: how a job's log tells how much of the code its tests ran. Reference: CI YAML, section 6."""
+"""`coverage`: how a job's log tells how much of the code its tests ran.
+
+Source: docs/reference/ci-yaml.md, "Job keywords".
+"""
 
 from domain.config.reading.field import Field
 from domain.config.rules.patterns import Patterns

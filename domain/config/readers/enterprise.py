@@ -1,4 +1,7 @@
-"""`identity` and `dast_configuration`, which GitLab has in its paid tiers. Reference: CI YAML, section 6."""
+"""`identity` and `dast_configuration`, which GitLab has in its paid tiers.
+
+Source: docs/reference/ci-yaml.md, "Job keywords".
+"""
 
 from typing import Final
 

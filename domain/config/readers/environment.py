@@ -1,4 +1,7 @@
-"""`environment`: where a job deploys to. Reference: CI YAML, sections 6, 14 and 16."""
+"""`environment`: where a job deploys to.
+
+Source: docs/reference/ci-yaml.md, "Job keywords", "Limits"; docs/reference/pipelines.md, "Environments".
+"""
 
 import re
 from typing import Final

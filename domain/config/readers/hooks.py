@@ -1,4 +1,4 @@
-"""`hooks`: commands that run at certain points of a job. Reference: CI YAML, section 6."""
+"""`hooks`: commands that run at certain points of a job. Source: docs/reference/ci-yaml.md, "Job keywords"."""
 
 from collections.abc import Mapping
 

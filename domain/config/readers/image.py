@@ -1,4 +1,4 @@
-"""`image`: the container a job runs in. Reference: CI YAML, section 6."""
+"""`image`: the container a job runs in. Source: docs/reference/ci-yaml.md, "Job keywords"."""
 
 from collections.abc import Mapping
 from typing import Final

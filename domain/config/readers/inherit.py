@@ -1,4 +1,4 @@
-"""`inherit`: which defaults and global variables a job takes. Reference: CI YAML, section 6."""
+"""`inherit`: which defaults and global variables a job takes. Source: docs/reference/ci-yaml.md, "Job keywords"."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""`inputs` of a job: values that may be set when it is played or retried. Reference: CI YAML, sections 4, 6 and 16."""
+"""`inputs` of a job: values that may be set when it is played or retried.
+
+Source: docs/reference/ci-yaml.md, "Inputs", "Job keywords", "Limits".
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace

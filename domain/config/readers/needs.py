@@ -1,4 +1,7 @@
-"""`needs` and `dependencies` as they are written; `graph` looks up where they point. Reference: CI YAML, section 7."""
+"""`needs` and `dependencies` as they are written; `graph` looks up where they point.
+
+Source: docs/reference/ci-yaml.md, "Needs".
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,9 +16,12 @@ from domain.config.reading.tree import Items, Map, Place
 from domain.errors import Invalid
 
 LONGEST_NAME: Final = 255
-"""Characters of a job's name (reference: CI YAML, section 16)."""
+"""Characters of a job's name (docs/reference/ci-yaml.md, "Limits")."""
 MOST_FOREIGN: Final = 5
-"""Jobs of other pipelines, and as many of other projects, that one job can need (reference: CI YAML, section 16)."""
+"""Jobs of other pipelines, and as many of other projects, that one job can need.
+
+Source: docs/reference/ci-yaml.md, "Limits".
+"""
 
 OF_PIPELINE: Final[Vocabulary] = frozenset({"pipeline", "job", "artifacts", "optional", "parallel"})
 """Keys of a need of another pipeline's job."""

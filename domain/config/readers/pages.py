@@ -1,4 +1,4 @@
-"""`pages`: a job that publishes a site. Reference: CI YAML, sections 2 and 6."""
+"""`pages`: a job that publishes a site. Source: docs/reference/ci-yaml.md, "Global keywords", "Job keywords"."""
 
 from domain.config.keywords import PAGES
 from domain.config.plan import Pages

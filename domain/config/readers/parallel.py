@@ -1,4 +1,4 @@
-"""`parallel`: one job written, many run. Reference: CI YAML, section 7."""
+"""`parallel`: one job written, many run. Source: docs/reference/ci-yaml.md, "Parallel"."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map, Value
 
 MOST_INSTANCES: Final = 200
-"""Instances of one job (reference: CI YAML, section 16)."""
+"""Instances of one job (docs/reference/ci-yaml.md, "Limits")."""
 
 Matrix: TypeAlias = tuple[Mapping[str, tuple[str, ...]], ...]
 """Mappings of variable names to the values they take; each mapping gives the product of its values."""

@@ -1,4 +1,4 @@
-"""`retry` and `allow_failure`: what a failure of the job means. Reference: CI YAML, section 6."""
+"""`retry` and `allow_failure`: what a failure of the job means. Source: docs/reference/ci-yaml.md, "Job keywords"."""
 
 from dataclasses import dataclass, replace
 from typing import Final

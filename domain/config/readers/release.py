@@ -1,4 +1,4 @@
-"""`release`: what a job releases when it has succeeded. Reference: CI YAML, section 6."""
+"""`release`: what a job releases when it has succeeded. Source: docs/reference/ci-yaml.md, "Release"."""
 
 import re
 from datetime import datetime

@@ -1,6 +1,8 @@
-"""`secrets`: values that the runner fetches from a provider of secrets. Reference: CI YAML, section 6.
+"""`secrets`: values that the runner fetches from a provider of secrets.
 
 What is written in the short form is given in the long one, and defaults are filled in, as the runner takes them.
+
+Source: docs/reference/ci-yaml.md, "Secrets and tokens".
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`services`: containers beside the one of the job. Reference: CI YAML, section 6."""
+"""`services`: containers beside the one of the job. Source: docs/reference/ci-yaml.md, "Job keywords"."""
 
 from collections.abc import Iterator
 

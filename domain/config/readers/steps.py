@@ -1,4 +1,7 @@
-"""`run`: a job made of steps. Reference: CI YAML, section 6; step runner, section 3."""
+"""`run`: a job made of steps.
+
+Source: docs/reference/ci-yaml.md, "Job keywords"; docs/reference/steps.md, "Steps of a job".
+"""
 
 import re
 from collections.abc import Mapping

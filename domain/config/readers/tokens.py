@@ -1,4 +1,7 @@
-"""`id_tokens`: signed tokens by which a job identifies itself elsewhere. Reference: CI YAML, section 6."""
+"""`id_tokens`: signed tokens by which a job identifies itself elsewhere.
+
+Source: docs/reference/ci-yaml.md, "Secrets and tokens".
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,7 @@
-"""`trigger`: the downstream pipeline of a bridge. Reference: CI YAML, sections 3, 13 and 16."""
+"""`trigger`: the downstream pipeline of a bridge.
+
+Source: docs/reference/ci-yaml.md, "Includes", "Limits"; docs/reference/pipelines.md, "Downstream pipelines".
+"""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""`variables`, at the top and in a job. Reference: CI YAML, sections 2 and 6."""
+"""`variables`, at the top and in a job. Source: docs/reference/ci-yaml.md, "Global keywords", "Job keywords"."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -6,11 +6,11 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.tree import NOWHERE, Place
 
 TEXT_BYTES: Final = 2 * 1024 * 1024
-"""Longest text (reference: CI YAML, section 16)."""
+"""Longest text (docs/reference/ci-yaml.md, "Limits")."""
 NODES: Final = 500_000
 """Most values in one text, counted after aliases are expanded."""
 DEPTH: Final = 100
-"""Deepest nesting, counted after aliases are expanded (reference: CI YAML, section 16)."""
+"""Deepest nesting, counted after aliases are expanded (docs/reference/ci-yaml.md, "Limits")."""
 COPIES: Final = 1_500_000
 """Most entries that `extends`, default variables and parallel jobs may copy together."""
 

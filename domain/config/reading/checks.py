@@ -1,6 +1,7 @@
 """Reading single values: text, numbers, words of a list, commands, durations.
 
-Each takes a `Field` and returns the value, or None after it noted what is wrong. Texts: reference, CI YAML, section 1.
+Each takes a `Field` and returns the value, or None after it noted what is wrong. Source: docs/reference/ci-yaml.md,
+"Messages".
 """
 
 from collections.abc import Collection, Iterator
@@ -13,7 +14,7 @@ from domain.config.reading.tree import Items, Map, Place, Value
 from domain.errors import Invalid
 
 NESTING: Final = 10
-"""Levels of lists within lists (reference: CI YAML, section 16)."""
+"""Levels of lists within lists (docs/reference/ci-yaml.md, "Limits")."""
 LARGEST_EXIT_CODE: Final = 2**32 - 1
 """No system has exit codes of more than 32 bits."""
 

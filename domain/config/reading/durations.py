@@ -1,6 +1,6 @@
 """Durations as GitLab writes them: `1h 30m`, `3 mins 4 sec`, `2h20min`, `1 week and 2 days`, `90`.
 
-Reference: CI YAML, sections 6 and 16.
+Source: docs/reference/ci-yaml.md, "Job keywords", "Limits".
 """
 
 import re

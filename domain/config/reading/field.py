@@ -14,8 +14,8 @@ class Field:
     """One value of the configuration.
 
     `path` leads to it, as in `jobs:build:artifacts:paths`. `label` starts its messages: an entry is called by its path
-    and `config`, an attribute by its entry's path and its own name, as in `jobs:build:artifacts expire in` (reference:
-    CI YAML, section 1).
+    and `config`, an attribute by its entry's path and its own name, as in `jobs:build:artifacts expire in`
+    (docs/reference/ci-yaml.md, "Messages").
     """
 
     value: Value

@@ -1,4 +1,4 @@
-"""Numbers as Ruby's reader of YAML knows them, which is GitLab's. Reference: CI YAML, section 1."""
+"""Numbers as Ruby's reader of YAML knows them, which is GitLab's. Source: docs/reference/ci-yaml.md, "YAML text"."""
 
 import re
 from typing import Final

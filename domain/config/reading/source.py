@@ -1,4 +1,4 @@
-"""Reading one file of a configuration. Reference: CI YAML, sections 1 and 16."""
+"""Reading one file of a configuration. Source: docs/reference/ci-yaml.md, "YAML text", "Limits"."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple

@@ -1,8 +1,8 @@
 """YAML to values with places, and back. The only file that knows the YAML library.
 
 The composer works on libyaml's events instead of its nodes, with a stack of its own: so depth and size are checked
-before anything is built, an alias costs nothing, and hostile nesting cannot exhaust the interpreter's stack.
-Reference: CI YAML, sections 1, 5 and 16.
+before anything is built, an alias costs nothing, and hostile nesting cannot exhaust the interpreter's stack. Source:
+docs/reference/ci-yaml.md, "YAML text", "extends and !reference", "Limits".
 """
 
 import re

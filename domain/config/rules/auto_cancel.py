@@ -1,4 +1,7 @@
-"""`auto_cancel` of the workflow and of its rules. Reference: CI YAML, sections 2 and 12."""
+"""`auto_cancel` of the workflow and of its rules.
+
+Source: docs/reference/ci-yaml.md, "Global keywords"; docs/reference/pipelines.md, "Automatic cancel".
+"""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""The conditions of `rules:if` and `only:variables`: read once, evaluated often. Reference: CI YAML, section 8.
+"""The conditions of `rules:if` and `only:variables`: read once, evaluated often.
 
     or := and ('||' and)* ;  and := comparison ('&&' comparison)*
     comparison := unary (('==' | '!=' | '=~' | '!~') unary)*
@@ -6,6 +6,8 @@
     value := $NAME | "text" | 'text' | /re/flags | null | true | false
 
 It is read by precedence with a stack of operators into postfix steps, so nothing here calls itself.
+
+Source: docs/reference/ci-yaml.md, "Expressions".
 """
 
 from collections.abc import Callable

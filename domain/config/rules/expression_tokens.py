@@ -1,4 +1,4 @@
-"""The tokens of expressions, as GitLab tells them apart. Reference: CI YAML, section 8."""
+"""The tokens of expressions, as GitLab tells them apart. Source: docs/reference/ci-yaml.md, "Expressions"."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from domain.config.rules.patterns import Pattern, Patterns
 from domain.errors import Invalid
 
 MOST_TOKENS: Final = 100
-"""Tokens of one expression (reference: CI YAML, section 16)."""
+"""Tokens of one expression (docs/reference/ci-yaml.md, "Limits")."""
 SYNTAX: Final = "invalid expression syntax"
 """How every refusal of an expression begins."""
 

@@ -1,4 +1,4 @@
-"""`only` and `except`, the older way to say when a job is in. Reference: CI YAML, section 9.
+"""`only` and `except`, the older way to say when a job is in. Source: docs/reference/ci-yaml.md, "only and except".
 
 The keys of `only` must all hold, of those of `except` one is enough; within a key any of its items is.
 """

@@ -1,4 +1,4 @@
-"""Globs of `changes` and `exists`, compiled to RE2. Reference: CI YAML, section 8.
+"""Globs of `changes` and `exists`, compiled to RE2. Source: docs/reference/ci-yaml.md, "Changes and exists".
 
 `*` and `?` stop at a slash, `**/` at the start of a segment stands for any folders, also none, `{a,b}` are
 alternatives, `[a-z]` and `[!a]` one character, a backslash takes the meaning from what follows. Dot files are like all

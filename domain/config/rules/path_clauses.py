@@ -1,4 +1,7 @@
-"""`changes` and `exists`: conditions on the paths of a change or of a tree. Reference: CI YAML, sections 8 and 16."""
+"""`changes` and `exists`: conditions on the paths of a change or of a tree.
+
+Source: docs/reference/ci-yaml.md, "Changes and exists", "Limits".
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Patterns that users write, compiled by RE2: searching takes time linear in the text, whatever the pattern.
 
-Reference: CI YAML, sections 6, 8 and 9.
+Source: docs/reference/ci-yaml.md, "Job keywords", "Expressions", "only and except".
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""One item of `rules`, as it is written. Reference: CI YAML, section 8."""
+"""One item of `rules`, as it is written. Source: docs/reference/ci-yaml.md, "Rules"."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

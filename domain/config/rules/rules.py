@@ -1,6 +1,8 @@
-"""`rules` of jobs, of the workflow and of includes, as they are written. Reference: CI YAML, sections 2, 3 and 8.
+"""`rules` of jobs, of the workflow and of includes, as they are written.
 
 The first item whose clauses all hold decides; `decide` says which, and why.
+
+Source: docs/reference/ci-yaml.md, "Global keywords", "Includes", "Rules".
 """
 
 from collections.abc import Mapping, Sequence

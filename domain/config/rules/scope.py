@@ -1,4 +1,4 @@
-"""The variables that one decision sees. Reference: CI YAML, sections 8 and 10."""
+"""The variables that one decision sees. Source: docs/reference/ci-yaml.md, "Rules", "Variables"."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""`workflow`: whether there is a pipeline at all, its name, and what cancels it. Reference: CI YAML, section 2."""
+"""`workflow`: whether there is a pipeline at all, its name, and what cancels it.
+
+Source: docs/reference/ci-yaml.md, "Global keywords".
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +16,7 @@ from domain.config.rules.expression import Expressions
 from domain.config.rules.rules import Rule, RuleKind, read_rules
 
 LONGEST_NAME: Final = 255
-"""Characters of a pipeline's name (reference: CI YAML, section 16)."""
+"""Characters of a pipeline's name (docs/reference/ci-yaml.md, "Limits")."""
 
 
 @dataclass(frozen=True, slots=True)

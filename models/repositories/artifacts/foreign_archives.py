@@ -1,6 +1,6 @@
 """Archives and variables from outside a job's own pipeline: of its family of pipelines, and of other projects.
 
-Only latest attempts that succeeded count. Reference: CI YAML, section 7.
+Only latest attempts that succeeded count. Source: docs/reference/ci-yaml.md, "Needs".
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 Those that no job made (`reported_deployments`) say it themselves; whoever reads status and times here
 gets those of both kinds.
 
-Reference: CI YAML, section 14.
+Source: docs/reference/pipelines.md, "Environments".
 """
 
 from collections import defaultdict

@@ -1,8 +1,8 @@
 """How environments live: jobs make them available and stop them, time and people have them stopped.
 
 Whoever stops an environment moves its row first, guarded; the command that plays its stop job is written in the same
-transaction. So of two that stop it at once one does, and a process that dies has done all of it or nothing.
-Reference: CI YAML, section 14.
+transaction. So of two that stop it at once one does, and a process that dies has done all of it or nothing. Source:
+docs/reference/pipelines.md, "Environments".
 """
 
 from collections.abc import Iterable, Sequence

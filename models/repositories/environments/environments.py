@@ -1,6 +1,6 @@
 """Environments: what jobs of a project deploy to, each known by its name.
 
-Reference: CI YAML, section 14.
+Source: docs/reference/pipelines.md, "Environments".
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -15,7 +15,7 @@ from models.tables import Installation
 installation = table_of(Installation)
 
 BLOCK = 2**40
-"""Ids of a pod: so many, beginning at its number times this (design, "Ids")."""
+"""Ids of a pod: so many, beginning at its number times this (docs/seam.md, "Ids")."""
 
 _ONE_AT_A_TIME = 7_061_971
 """Key of the PostgreSQL advisory lock that makes processes which start together take turns."""

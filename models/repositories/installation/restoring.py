@@ -2,7 +2,7 @@
 
 Between the backup and now the installation went on in a world that is lost, but of which others remember: runners hold
 tokens of it, people links, and Temporal, if it has survived, histories. Nothing that was given out there may mean
-something else here (design, "Ids", "Decisions are numbered").
+something else here (docs/seam.md, "Ids", "Decisions are numbered").
 """
 
 from collections.abc import Collection, Sequence

@@ -1,8 +1,8 @@
 """Cancel going down: a canceled bridge, or a canceled pipeline, takes its child pipelines along.
 
-Only children and their children, which are part of what was canceled; a pipeline of another project goes on (reference:
-CI YAML, sections 11 and 13). One between that cannot be canceled itself, since its jobs have ended or already are being
-canceled, protects nothing below it.
+Only children and their children, which are part of what was canceled; a pipeline of another project goes on
+(docs/reference/pipelines.md, "Play, retry and cancel", "Downstream pipelines"). One between that cannot be canceled
+itself, since its jobs have ended or already are being canceled, protects nothing below it.
 """
 
 from datetime import datetime

@@ -1,6 +1,8 @@
-"""Statuses of stages and pipelines in SQL, folded from the rows of their jobs (reference: CI YAML, section 11).
+"""Statuses of stages and pipelines in SQL, folded from the rows of their jobs.
 
 Lock order: jobs by id, stages, pipeline. Whoever folds holds the stages, so that no claim slips in between.
+
+Source: docs/reference/pipelines.md, "Composite status".
 """
 
 from collections.abc import Collection

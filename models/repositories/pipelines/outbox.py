@@ -1,6 +1,6 @@
 """The outbox: what SQL has to tell Temporal, written in the transaction of its cause.
 
-Rows are taken unsent, never by a cursor; each backs off by itself (design, "Rules of the seam").
+Rows are taken unsent, never by a cursor; each backs off by itself (docs/seam.md, "Outbox").
 """
 
 from collections.abc import Iterable, Sequence

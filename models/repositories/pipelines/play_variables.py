@@ -1,7 +1,7 @@
 """Variables that a person gives to a job when playing it by the API: they wait here, and never cross Temporal.
 
 They are written before the workflow is asked, under the key of the command, and taken in the transaction that records
-the command's answer (design, "Rules of the seam": messages carry ids, never secrets).
+the command's answer (docs/seam.md, "Messages": messages carry ids, never secrets).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,9 @@
-"""Resource groups: one slot per key and project, held by a job until its row is complete (design, "Resource groups").
+"""Resource groups: one slot per key and project, held by a job until its row is complete.
 
 The slot is taken here and nowhere else. There is no clock and nothing to release: a holder that has ended, or whose row
 is gone, holds nothing any more.
+
+Source: docs/seam.md, "Resource groups".
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,6 @@
 """Leases: who holds a job, counted in ticks of a clock that only runs while we really served.
 
-Reference: design, "Leases count time in which we served".
+Source: docs/seam.md, "Leases".
 """
 
 from collections.abc import Sequence

@@ -33,7 +33,7 @@ class RunnerScope:
 
 
 async def scope_of(connection: AsyncConnection, token_hash: str) -> RunnerScope | None:
-    """What runners a token registers; None if nobody knows it (reference: runner protocol, section 2.1)."""
+    """What runners a token registers; None if nobody knows it (docs/reference/runner-protocol.md, "Registration")."""
     statement = select(installation.c.id).where(installation.c.registration_token_hash == token_hash)
     if (await connection.execute(statement)).first() is not None:
         return RunnerScope()

@@ -1,6 +1,6 @@
 """Variables that a job reports (`artifacts:reports:dotenv`) reach those that need them, and no others.
 
-Reference: CI YAML, section 10.
+Source: docs/reference/ci-yaml.md, "Variables".
 """
 
 import gzip

@@ -1,4 +1,7 @@
-"""T7 (reference: reliability, section 2): the key changes while jobs run, and nobody notices but the old key."""
+"""The key changes while jobs run, and nobody notices but the old key.
+
+Source: docs/reference/reliability.md, "Key rotation".
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

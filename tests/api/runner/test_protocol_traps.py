@@ -1,6 +1,7 @@
 """What a stock runner trips over and no other test here asks: transport, tokens, lenient reading.
 
-Reference: runner protocol, sections 1 to 5 and 12.
+Source: docs/reference/runner-protocol.md, "Every call", "Registration", "Job request", "Job updates", "Log upload",
+"Failure reasons".
 """
 
 from typing import Any

@@ -137,7 +137,8 @@ def check_table(before: Pipeline, decision: Decision) -> None:
 def check_needs_have_ended(before: Pipeline, decision: Decision) -> None:
     """What becomes pending by itself, or asks for its slot, waits for nothing any more.
 
-    `always` does not wait for the other needs once one is skipped or ignored (reference: CI YAML, section 11, row 1).
+    `always` does not wait for the other needs once one is skipped or ignored (docs/reference/pipelines.md, "Composite
+    status").
     """
     started = {Status.PENDING, Status.WAITING_FOR_RESOURCE}
     asked = {job_id for answer in decision.answers for job_id in answer.jobs}

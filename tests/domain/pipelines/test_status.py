@@ -16,7 +16,10 @@ PAIRS: list[Pair] = [(status, allowed) for status in Status for allowed in (Fals
 
 
 def naive(jobs: Sequence[Pair], *, needs: bool) -> str:
-    """The composite once more, row by row as the reference numbers them (CI YAML and processing, section 11)."""
+    """The composite once more, row by row as the reference numbers them.
+
+    Source: docs/reference/pipelines.md, "Composite status".
+    """
 
     def kind(pair: Pair) -> str:
         status, allowed = pair

@@ -85,7 +85,7 @@ def test_a_failed_and_a_skipped_need_keep_on_failure_from_running() -> None:
 
 
 def test_always_does_not_wait_for_other_needs_once_one_is_skipped() -> None:
-    """Reference: CI YAML, section 11, row 1: one skipped need is enough for the fold to be complete."""
+    """One skipped need is enough for the fold to be complete (docs/reference/pipelines.md, "Composite status")."""
     graph = pipeline(
         job("gone", Status.SKIPPED),
         job("busy", Status.RUNNING),
