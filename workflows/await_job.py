@@ -1,4 +1,7 @@
-"""Activity `await_job`: how a workflow waits for a job that a runner carries out, and what it makes of its end."""
+"""Activity `await_job`: how a workflow waits for a job that a runner carries out, and what it makes of its end.
+
+Source: docs/reference/temporal.md, "Activities completed from outside".
+"""
 
 import asyncio
 from typing import Any, TypeAlias

@@ -1,4 +1,7 @@
-"""Typed calls on pipeline workflows, for those outside: start, complete a job, ask for an operation."""
+"""Typed calls on pipeline workflows, for those outside: start, complete a job, ask for an operation.
+
+Source: docs/reference/temporal.md, "Messages and new runs".
+"""
 
 from datetime import timedelta
 from typing import Final

@@ -18,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.waiting_room import WaitingRoomWorkflow
 
 OWN_JOBS = 500
-"""So many jobs a pipeline's workflow waits for itself."""
+"""So many jobs a pipeline's workflow waits for itself (docs/reference/temporal.md, "Limits of a workflow")."""
 ROOM_JOBS = 200
 """So many jobs are in one waiting room."""
 
