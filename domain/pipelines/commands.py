@@ -1,6 +1,6 @@
 """What is asked of a pipeline in one turn of its loop: commands in the order in which they came, and what each changes.
 
-Source: docs/reference/pipelines.md, "Play, retry and cancel"; `domain.pipelines.operations` has the operations themselves.
+Source: docs/reference/pipelines.md, "Play, retry and cancel"; `domain.pipelines.operations` has the operations.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Final
 
 from domain.errors import PerdureError, Refused
 from domain.messages import Answer, Command, Started
-from domain.operations import (
+from domain.pipelines.operations import (
     Changes,
     cancel_job,
     cancel_pipeline,
@@ -20,10 +20,10 @@ from domain.operations import (
     revive_bridge,
     unschedule_job,
 )
-from domain.pipeline import Job, Pipeline
-from domain.redundancy import redundant_jobs
-from domain.status import Status
-from domain.transitions import apply_transitions
+from domain.pipelines.pipeline import Job, Pipeline
+from domain.pipelines.redundancy import redundant_jobs
+from domain.pipelines.status import Status
+from domain.pipelines.transitions import apply_transitions
 
 MANY_STARTED: Final = 100
 """An answer names so many of the jobs that were started."""

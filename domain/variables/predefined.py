@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from domain.config_place import config_ref_uri
-from domain.predefined_server import fqdn, pages_variables, server_variables
+from domain.projects.config_place import config_ref_uri
+from domain.variables.predefined_server import fqdn, pages_variables, server_variables
 
 SLUG_LENGTH: Final = 63
 """Longest label of a host name."""

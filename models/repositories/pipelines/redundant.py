@@ -1,7 +1,7 @@
 """Older pipelines of a ref that a new one makes redundant: they are told in the transaction that creates it.
 
-Source: docs/reference/pipelines.md, "Automatic cancel". Who is redundant is decided in `domain/pipelines/redundancy.py`; SQL only
-narrows the search to the pipelines of the ref that have not ended. What such a pipeline then cancels is up to its
+Source: docs/reference/pipelines.md, "Automatic cancel". `domain/pipelines/redundancy.py` decides who is redundant; SQL
+only narrows the search to the pipelines of the ref that have not ended. What such a pipeline then cancels is up to its
 workflow.
 """
 
@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.redundancy import NOT_OLDER_THAN, Contender, cancels_others, is_redundant
-from domain.status import LIVE, Status
+from domain.pipelines.redundancy import NOT_OLDER_THAN, Contender, cancels_others, is_redundant
+from domain.pipelines.status import LIVE, Status
 from models.columns import Record, table_of
 from models.pipelines import Pipeline
 from models.repositories.pipelines import outbox

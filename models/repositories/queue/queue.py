@@ -1,9 +1,9 @@
 """The queue of pending jobs as runners see it: what there is for some of them, and whose turn it is.
 
-All eligibility is here, in SQL (docs/reference/runner-protocol.md, "Picking a job"); `domain.runners.matching` says the same in
-Python, and a property test compares the two. Jobs are looked through by what they have in common, so that a thousand
-jobs that a runner cannot take cost as little as one. Runners that ask at the same moment and may take the same jobs are
-one look.
+All eligibility is here, in SQL (docs/reference/runner-protocol.md, "Picking a job"); `domain.runners.matching`
+says the same in Python, and a property test compares the two. Jobs are looked through by what they have in common, so
+that a thousand jobs that a runner cannot take cost as little as one. Runners that ask at the same moment and may take
+the same jobs are one look.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.matching import RunnerType
-from domain.status import Status, sources_of
+from domain.pipelines.status import Status, sources_of
+from domain.runners.matching import RunnerType
 from models.columns import Record, padded, table_of
 from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
 from models.repositories.accounts import accounts
