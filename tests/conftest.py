@@ -49,6 +49,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """What is there by now is never garbage: nobody has to look at it again and again."""
     gc.freeze()
+    gc.set_threshold(_GARBAGE_EVERY)
     gc.enable()
 
 
@@ -77,6 +78,8 @@ def pytest_sessionfinish() -> Generator[None, None, None]:
 
 
 _SHARED = "shared"
+_GARBAGE_EVERY = 20_000
+"""New objects after which garbage is collected; the usual 700 come all the time where each test has an application."""
 _EMPTY = """
 DO $$ DECLARE name text; counter record; BEGIN
   SET LOCAL session_replication_role = replica;  -- no foreign key is looked at

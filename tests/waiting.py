@@ -9,12 +9,15 @@ from domain.errors import PerdureError
 
 T = TypeVar("T")
 
-_PAUSE = 0.05
+_FIRST_PAUSE = 0.002
+_MAX_PAUSE = 0.05
+"""Seconds between two looks: what comes at once is seen at once, what takes long is not asked for all the time."""
 
 
 def until(condition: Callable[[], T], seconds: float) -> T:
     """The first true value of `condition`; an error of ours counts as "not yet". Fails after `seconds`."""
     deadline = time.monotonic() + seconds
+    pause = _FIRST_PAUSE
     last: object = None
     while time.monotonic() < deadline:
         try:
@@ -25,15 +28,18 @@ def until(condition: Callable[[], T], seconds: float) -> T:
             if value:
                 return value
             last = value
-        time.sleep(_PAUSE)
+        time.sleep(pause)
+        pause = min(pause * 2, _MAX_PAUSE)
     raise AssertionError(f"not true within {seconds} s; last seen: {last!r}")
 
 
 async def eventually(look: Callable[[], Awaitable[T | None]], what: str, within: float = 20.0) -> T:
     """The first true value that `look` gives; TimeoutError naming `what` when `within` seconds are over."""
     deadline = time.monotonic() + within
+    pause = _FIRST_PAUSE
     while not (found := await look()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"After {within:g} s still not: {what}. Last seen: {found!r}")
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _MAX_PAUSE)
     return found
