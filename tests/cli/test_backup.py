@@ -37,6 +37,8 @@ from tests.postgres import fresh_database
 from tests.program import Program, environment
 from tests.storage.test_objects import BUCKET, bucket, s3_address  # noqa: F401
 
+pytestmark = pytest.mark.slow
+
 QUIET = Progress()
 SKIPPED = 1_000_000
 PIPELINE_YAML = "one: {script: x}\n"

@@ -25,6 +25,7 @@ def pids(perdure) -> dict[str, int]:
     return {record.name: record.pid for record in records if record and is_alive(record.identity)}
 
 
+@pytest.mark.slow
 def test_up_status_kill_up_down(perdure):
     up = perdure("up", "--json")
     assert up.returncode == 0, up.stderr
@@ -95,6 +96,7 @@ def test_up_status_kill_up_down(perdure):
     assert perdure("status").returncode == 1
 
 
+@pytest.mark.slow
 def test_down_leaves_the_front_to_hold_callers_until_up_takes_it_over(perdure):
     """It costs two starts of everything: what is shown is that nothing is refused between them."""
     assert perdure("up").returncode == 0
@@ -126,6 +128,7 @@ def test_down_leaves_the_front_to_hold_callers_until_up_takes_it_over(perdure):
         socket.create_connection(("127.0.0.1", perdure.front_port))
 
 
+@pytest.mark.slow
 def test_systemd_may_open_the_socket(perdure):
     """A stack of its own: who connects before it is started waits for it, and nobody calls the port busy."""
     shim = (
@@ -158,6 +161,7 @@ def test_busy_port_is_named_with_its_holder_and_its_setting(perdure):
     assert not (perdure.home / "run" / "supervisor.json").exists()
 
 
+@pytest.mark.slow
 def test_part_that_does_not_answer_is_named_with_the_end_of_its_log(perdure):
     perdure.home.mkdir()
     (perdure.home / "broken").touch()
@@ -168,6 +172,7 @@ def test_part_that_does_not_answer_is_named_with_the_end_of_its_log(perdure):
     assert "perdure down" in up.stderr
 
 
+@pytest.mark.slow
 def test_foreground_stays_until_it_is_told_to_end(perdure):
     process = subprocess.Popen(
         perdure.command("up", "--foreground"), env=perdure.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -19,6 +19,8 @@ from tests.server import running_server
 from tests.temporal import new_namespace, temporal_server
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 NEWEST = ScriptDirectory.from_config(alembic_config()).get_current_head()
 """The schema of this version."""
 
@@ -78,7 +80,6 @@ async def temporal(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[st
         yield address
 
 
-@pytest.mark.slow
 async def test_new_pipelines_go_to_a_build_once_one_of_its_workers_has_polled(temporal: str, tmp_path: Path) -> None:
     namespace = await new_namespace(temporal)
     more = {"temporal_namespace": namespace, "worker_deployment": "perdure", "worker_build": "two"}

@@ -21,6 +21,8 @@ from tests.faults.stack import Stack, jobs_of, pipeline_of, running
 from tests.ports import free_ports
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
@@ -129,7 +131,6 @@ def test_temporal_showed_the_running_jobs_as_pending_activities(pipeline: dict[s
     assert pipeline["waiting"] <= ids
 
 
-@pytest.mark.slow
 def test_the_command_prints_one_document_and_stops_what_it_started(tmp_path: Path) -> None:
     ports = dict(zip(FIELDS, free_ports(len(FIELDS)), strict=True))
     chosen = {f"PERDURE_{field.upper()}": str(port) for field, port in ports.items()}

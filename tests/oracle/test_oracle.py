@@ -26,10 +26,11 @@ def test_the_simulation_passes_every_scenario(folder: str) -> None:
     assert all_faults(processing.scenarios_in(CASES / folder)) == {}
 
 
-async def test_300_random_pipelines_go_by_the_domain_as_they_go_in_gitlab() -> None:
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 300), marks=pytest.mark.slow)], ids=str)
+async def test_300_random_pipelines_go_by_the_domain_as_they_go_in_gitlab(seeds: range) -> None:
     """Takes about 8 s of CPU: of the first 1,000 of these pipelines 448 showed what 160 scenarios had not."""
-    report = await run("domain", map(str, range(300)))
-    _expect_agreement(report, 300)
+    report = await run("domain", map(str, seeds))
+    _expect_agreement(report, len(seeds))
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from tests.api.v4.site import Site, open_site
 from tests.permissions.routes import every_route
 from tests.security.request_bodies import bodies
 
+pytestmark = pytest.mark.slow
+
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 _ENDLESS = ("/events", "/trace/live")
 """Ends of routes that answer as long as somebody listens."""

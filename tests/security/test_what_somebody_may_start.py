@@ -27,6 +27,8 @@ from tests.permissions.routes import every_route
 from tests.security.request_bodies import bodies
 from tests.security.test_hostile_addresses import filled
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 stages: [first, later]
 fails: {stage: first, script: x}

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, MetaData, Table, select
 
 from models.migrate import migrate
@@ -13,6 +14,8 @@ from tests.models.test_migrations import upgrade_to
 from tests.postgres import fresh_database
 from tests.upgrade import first_version
 from tests.upgrade.first_version import Row, as_typed
+
+pytestmark = pytest.mark.slow
 
 
 async def test_rows_of_an_sqlite_database_stay_what_they_were(old_database: Path) -> None:

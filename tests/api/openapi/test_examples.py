@@ -11,7 +11,6 @@ from api.openapi.shapes import differences
 from tests.api.openapi.requests import REQUESTS, Request
 from tests.api.openapi.story import SHOWN_TOKEN, Story, open_story
 
-PARTS = 4
 NAMED_BY_DATA = {"request_headers", "response_headers"}
 """Objects whose names are data."""
 
@@ -29,9 +28,8 @@ def test_each_call_that_should_have_an_example_has_one_and_no_other() -> None:
     assert len(REQUESTS) == len(known)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-async def test_a_call_answers_as_its_example_says(story: Story, part: int) -> None:
-    for request in REQUESTS[part::PARTS]:
+async def test_a_call_answers_as_its_example_says(story: Story) -> None:
+    for request in REQUESTS:
         example = examples()[request.method, f"/api/v4{request.path}"]
         assert await wrong(story, request, example) == [], f"{request.name}: run python -m tests.api.openapi.examples"
 

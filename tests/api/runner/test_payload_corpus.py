@@ -29,6 +29,7 @@ def jobs_of(path: Path) -> Iterator[tuple[str, JobPlan, dict[str, Any]]]:
                 yield f"{case['name']}: {job.name}", job, case.get("variables") or {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_field_of_any_payload_has_a_wrong_type(path: Path) -> None:
     wrong: dict[str, list[str]] = {}

@@ -18,6 +18,8 @@ from tests.cli.importing.furnished import good
 from tests.cli.importing.test_from_perdure import alike, schedules_of
 from tests.cli.remote.shell import Shell, command
 
+pytestmark = pytest.mark.slow
+
 EVERYWHERE = 40
 """More writes than an import has."""
 SOMEWHERE = (
@@ -150,13 +152,11 @@ async def comes_through(door: Door, source: Site, target: Site, mover: Shell, at
     return was_killed
 
 
-@pytest.mark.slow
 async def test_an_import_that_was_killed_is_completed(door: tuple[Door, Site], source: Site, mover: Shell) -> None:
     for at, done in SOMEWHERE:
         assert await comes_through(*_with(door, source, mover), at, done=done), at
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("done", [False, True])
 async def test_wherever_an_import_is_killed_it_is_completed(
     door: tuple[Door, Site], source: Site, mover: Shell, done: bool

@@ -164,6 +164,7 @@ async def test_a_log_that_is_followed_ends_as_the_job_does(site: Site, shell: Sh
     assert (bad.code, bad.out) == (1, "done\n")
 
 
+@pytest.mark.slow
 async def test_a_job_that_never_ran_has_no_log_to_wait_for(site: Site, shell: Shell) -> None:
     site.connect_temporal()
     await site.world.pipeline()

@@ -285,6 +285,7 @@ class Journey:
         raise AssertionError(f"still on the train: {await train(self._here)}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KILLS)
 @pytest.mark.parametrize("call", [1, 2])
 async def test_killed_in_the_middle_it_goes_on(here, monkeypatch, name, call):

@@ -95,6 +95,7 @@ async def test_what_is_not_there_is_told_in_gitlabs_words(site: Site, path: str,
     assert (answer.status_code, message in str(answer.json()["message"])) == (status, True), answer.text
 
 
+@pytest.mark.slow
 async def test_a_tree_of_ten_thousand_files_is_paged_both_ways(site: Site) -> None:
     await site.commit({f"files/{number:05}": "" for number in range(10_000)})
     async with site.client(site.root) as client:
