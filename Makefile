@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status check test test-slow bench fuzz clean
+.PHONY: help setup demo up down status check test test-quick test-slow bench fuzz clean
 
 # Tests start many servers: each starts faster when what it runs is compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,6 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.synced
+# Much of the time a test waits for a process, a timer or the disk: two for each processor keep all of them busy.
+WORKERS := $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
@@ -46,10 +48,16 @@ check: setup ## style, types, and that imports point down
 	$(BIN)/lint-imports
 
 test: check ## check, then all tests but the slow ones (SHUFFLE=1: in a random order, whose seed is printed)
-	$(BIN)/pytest -n logical --dist worksteal -m "not slow" $(if $(SHUFFLE),-p randomly)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(if $(SHUFFLE),-p randomly)
+
+test-quick: setup ## style, imports, and what needs no installation: the domain and its cases (under a minute)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -n logical --dist worksteal -m "not slow" tests/domain tests/cases
 
 test-slow: setup ## fault runs, whole systems, foreign runners, the production stack
-	$(BIN)/pytest -n logical --dist loadfile -m "slow and not alone"
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "slow and not alone"
 	$(BIN)/pytest -m alone
 
 bench: setup ## measure, each figure as a ratio against something
