@@ -23,9 +23,9 @@ from bench.options import Options
 from bench.rows import Row, Side
 from bench.servers import Servers, ask_module, cpu_seconds, running, started
 from pods.child import Child, Ready
+from rigs.ports import free_ports
+from rigs.postgres import fresh_database, postgres_server
 from settings import SizeLimits
-from tests.ports import free_ports
-from tests.postgres import fresh_database, postgres_server
 
 MEBIBYTE: Final = 1024 * 1024
 MOST_GROWTH: Final = 32.0

@@ -24,7 +24,7 @@ from bench.gen_ci_yaml import mixed
 from bench.options import Options
 from bench.rows import Row, Side
 from bench.servers import Servers, running
-from tests.ports import free_port
+from rigs.ports import free_port
 
 COMMITS: Final = 5_000
 FILES: Final = 2_000

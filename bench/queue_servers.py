@@ -15,9 +15,9 @@ import psutil
 from bench.servers import cpu_seconds, started
 from pods.child import Child, Ready
 from pods.stack import PYTHON, stack
+from rigs.ports import free_ports
+from rigs.postgres import fresh_database, postgres_server
 from settings import Settings, TimeLimits
-from tests.ports import free_ports
-from tests.postgres import fresh_database, postgres_server
 
 _APIS: Final = 2
 _PORTS: Final = ("temporal", "temporal_ui", "temporal_http", "temporal_metrics", "front")

@@ -16,8 +16,8 @@ import psutil
 
 from pods.child import Child, Ready
 from pods.stack import stack
+from rigs.ports import free_ports
 from settings import Settings
-from tests.ports import free_ports
 
 START: Final = 60.0
 """Seconds that a process has to become ready."""

@@ -15,12 +15,13 @@ import pytest
 import structlog
 
 from models.session import Database
+from rigs.postgres import DRIVER
 from tests.kept_connections import kept_connections
 from tests.kinds_of_database import KINDS, mark_the_others
 from tests.known_schema import known_schema
 from tests.models.database import migrated
 from tests.one_dialect import one_dialect
-from tests.postgres import DRIVER, postgres_server
+from tests.postgres import postgres_server
 
 pytest_plugins = ["tests.loop_watch"]
 

@@ -32,7 +32,7 @@ _EVERY: Final = 0.025
 _WHOLE: Final = 2
 """The generation of garbage in which everything is looked at."""
 _ROOT: Final = Path(__file__).parents[1]
-_NOBODY_WAITS: Final = {"tests", "bench", "cli", "examples"}
+_NOBODY_WAITS: Final = {"tests", "bench", "rigs", "cli", "examples"}
 _OURS: Final = tuple(
     f"{folder}/"
     for folder in _ROOT.iterdir()

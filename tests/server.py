@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
+from rigs.ports import LOCAL, free_port
 from tests import invariants
-from tests.ports import LOCAL, free_port
 from tests.program import Program, environment
 from tests.waiting import eventually
 

@@ -13,7 +13,7 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, Register
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from tests.ports import LOCAL, free_port
+from rigs.ports import LOCAL, free_port
 from tests.program import Program
 from tests.waiting import eventually
 

@@ -10,8 +10,8 @@ from aiohttp import web
 
 from outbound.addresses import public_or_within
 from outbound.post import Poster, PostLimits
+from rigs.ports import LOCAL
 from tests.includes.serving import serving
-from tests.ports import LOCAL
 
 NETWORK = f"{LOCAL}/32"
 

@@ -15,10 +15,10 @@ from temporalio.service import RPCError
 from activities.temporal_client import connect
 from domain.errors import Invalid
 from pods.temporal_certificates import provide
+from rigs.ports import free_port
 from settings import Settings, TemporalAccess
 from tests.certificates import self_signed
 from tests.deploy.front import listening, nginx_binary
-from tests.ports import free_port
 from tests.temporal import new_namespace, temporal_server
 
 CONFIG = """

@@ -5,7 +5,7 @@ import socket
 import httpx
 
 from activities.temporal_runtime import counting_runtime
-from tests.ports import LOCAL, free_port
+from rigs.ports import LOCAL, free_port
 
 
 async def test_it_tells_them_on_the_loopback() -> None:

@@ -13,9 +13,9 @@ from api.call_turns import CALLS, REMEMBERED, CallersByToken, key_of_address
 from git import turns
 from git.turns import turns_at
 from models.session import Database
+from rigs.ports import LOCAL
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.api.v4.site import Person, Site, open_site, serving
-from tests.ports import LOCAL
 from tests.waiting import eventually
 
 HERE = key_of_address(LOCAL)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import uvloop
 
 from api.listeners import TIMES, listeners
-from tests.ports import LOCAL, free_port
+from rigs.ports import LOCAL, free_port
 
 CROWD = 64
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from api.refusals import Refusals
+from rigs.ports import LOCAL
 from settings import RefusalLimits
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.api.v4.site import Site, open_site, serving
-from tests.ports import LOCAL
 from tests.security.attacked_front import api_with_a_job
 from tests.waiting import eventually
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.ports import FIRST, LAST, LOCAL, free_port
+from rigs.ports import FIRST, LAST, LOCAL, free_port
 
-_PICK = "from tests.ports import free_ports; print(*(port for _ in range(20) for port in free_ports(2)))"
+_PICK = "from rigs.ports import free_ports; print(*(port for _ in range(20) for port in free_ports(2)))"
 
 
 def test_processes_that_choose_at_the_same_time_get_different_ports() -> None:

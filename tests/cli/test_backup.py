@@ -26,6 +26,7 @@ from models.repositories.projects import projects
 from models.secure_files import SecureFile
 from models.session import Database
 from models.tables import Project
+from rigs.postgres import fresh_database
 from settings import Settings
 from storage.backup_archive import members, verified_manifest
 from storage.objects import ObjectStore
@@ -33,7 +34,6 @@ from tests.api.v4.projects.test_removal import ended
 from tests.api.v4.site import Site, open_site
 from tests.cli.conftest import Perdure
 from tests.git.serving import git
-from tests.postgres import fresh_database
 from tests.program import Program, environment
 from tests.storage.test_objects import BUCKET, bucket, s3_address  # noqa: F401
 

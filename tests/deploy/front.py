@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.ports import free_port
+from rigs.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 RENDER = ROOT / "deploy" / "nginx" / "render.py"

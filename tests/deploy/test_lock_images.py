@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from deploy.lock_images import override
+from rigs.ports import LOCAL, free_port
 from tests.deploy.test_compose import DOCKERFILE, ROOT, compose
 from tests.e2e.images import Skopeo, needed, oci_image
-from tests.ports import LOCAL, free_port
 from tests.program import Program, environment, running
 from tests.waiting import eventually
 

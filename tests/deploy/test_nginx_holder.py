@@ -14,10 +14,10 @@ import pytest
 from aiohttp import web
 
 from pods.front import Serving, serving
+from rigs.ports import LOCAL, free_port
 from settings import FrontLimits, Settings
 from tests.deploy.front import api, cutting_api, front
 from tests.pods.supervised_front import calling
-from tests.ports import LOCAL, free_port
 from tests.waiting import eventually
 
 WITHIN = 15.0

@@ -9,9 +9,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from rigs.ports import free_port
 from tests.certificates import self_signed
 from tests.deploy.front import RENDER, Tls, api, front
-from tests.ports import free_port
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 
 from models.migrate import migrate
 from models.session import Database
-from tests.postgres import DRIVER, OWNER, postgres_programs, postgres_server
+from rigs.postgres import DRIVER, OWNER
+from tests.postgres import postgres_programs, postgres_server
 
 SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "postgres" / "10-roles.sh"
 

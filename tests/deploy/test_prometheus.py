@@ -10,12 +10,12 @@ import yaml
 
 from metrics import names
 from metrics.definition import Kind
+from rigs.ports import free_port
 from settings import Settings
 from tests.deploy.front import api, front
 from tests.deploy.test_compose import compose
 from tests.deploy.test_nginx import echo
 from tests.metrics.promtool import promtool
-from tests.ports import free_port
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "prometheus"
 FOREIGN = {"up", "temporal_workflow_task_schedule_to_start_latency_seconds_bucket"}

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.ports import LOCAL
+from rigs.ports import LOCAL
 from tests.program import Program, environment, running
 from tests.waiting import eventually
 

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from auth.registry_token import certificate
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
+from rigs.ports import free_port
 from tests.api.v4.site import Site, open_site, serving
 from tests.e2e.images import Skopeo, layers_of, local_address, oci_image, registry
-from tests.ports import free_port
 
 pytestmark = pytest.mark.slow
 

@@ -16,9 +16,9 @@ from cli.ports import FIELDS
 from domain.config.plan import Plan
 from domain.pipelines.status import COMPLETE
 from pods.stack import temporal_command
+from rigs.ports import free_ports
 from tests.compiling import plan_of
 from tests.faults.stack import Stack, jobs_of, pipeline_of, running
-from tests.ports import free_ports
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow

@@ -16,9 +16,9 @@ import httpx
 import orjson
 import pytest
 
+from rigs.ports import LOCAL
 from tests.e2e.player import Player
 from tests.git.serving import git
-from tests.ports import LOCAL
 from tests.project import Project
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server

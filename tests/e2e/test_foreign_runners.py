@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from rigs.ports import LOCAL, free_port
 from tests.foreign.compatibility import unknown, unused
 from tests.foreign.own_runner import OwnRunner
 from tests.foreign.pipeline import ALL, FILES, STATUSES, TEXT
@@ -24,7 +25,6 @@ from tests.foreign.python_runner import PythonRunner
 from tests.foreign.recording import Recording, recorded
 from tests.foreign.runner import ForeignRunner, Site
 from tests.foreign.rust_runner import RustRunner
-from tests.ports import LOCAL, free_port
 from tests.project import Document, Project
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from cli.ports import FIELDS
+from rigs.ports import free_ports
 from settings import Settings
-from tests.ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "getting-started.md"

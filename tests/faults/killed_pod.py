@@ -13,6 +13,7 @@ from domain.pipelines.status import COMPLETE
 from models.columns import Record
 from models.session import Database
 from pods.front import serving
+from rigs.ports import LOCAL, free_port
 from settings import FrontLimits, Settings
 from storage.objects import ObjectStore
 from tests import invariants
@@ -20,7 +21,6 @@ from tests.faults.kill_points import KillPoint
 from tests.faults.killed_server import ARMED, DIED, Trap
 from tests.faults.stock_runner import Acknowledged, StockRunner
 from tests.git.serving import git
-from tests.ports import LOCAL, free_port
 from tests.project import Project
 from tests.server import Server
 from tests.temporal import new_namespace

@@ -16,8 +16,8 @@ import psutil
 from cli.client import Api
 from cli.demo import Scene, push, set_up
 from cli.ports import FIELDS, embedded
+from rigs.ports import free_ports
 from settings import Settings
-from tests.ports import free_ports
 from tests.waiting import until
 
 SHORT: Final = {

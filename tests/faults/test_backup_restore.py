@@ -22,7 +22,7 @@ import httpx
 import pytest
 
 from domain.pipelines.status import COMPLETE
-from tests.postgres import DRIVER, fresh_database
+from rigs.postgres import DRIVER, fresh_database
 from tests.program import Program, environment
 from tests.project import Project
 from tests.server import Server

@@ -7,9 +7,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from domain.hooks.webhooks import SIGNING_PREFIX
+from rigs.ports import LOCAL, free_port
 from tests.activities.receiver import NETWORK, Receiver, receiving
 from tests.git.serving import git
-from tests.ports import LOCAL, free_port
 from tests.project import Project
 from tests.server import SHORT_TIMES, running_server
 from tests.temporal import temporal_server

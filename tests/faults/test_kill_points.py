@@ -14,11 +14,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from rigs.postgres import fresh_database
 from tests.faults import oracle
 from tests.faults.kill_points import ON_POSTGRESQL, POINTS, KillPoint, Story, owner_of
 from tests.faults.killed_pod import KilledPod, killed_pod
 from tests.faults.stock_runner import Acknowledged, Document, StockRunner
-from tests.postgres import fresh_database
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 

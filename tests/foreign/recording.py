@@ -15,8 +15,8 @@ import aiohttp
 import orjson
 from aiohttp import web
 
+from rigs.ports import LOCAL
 from tests.foreign.payload_shape import faults, filled
-from tests.ports import LOCAL
 
 _HOP: Final = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding", "date", "server"})
 _REQUEST_HEADERS: Final = ("JOB-TOKEN", "RUNNER-TOKEN", "X-Request-Id", "Content-Range")

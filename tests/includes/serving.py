@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 
 from includes.remote_file import fetch
 from outbound.addresses import Address
-from tests.ports import LOCAL
+from rigs.ports import LOCAL
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 OTHER = "127.0.0.2"

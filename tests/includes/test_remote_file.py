@@ -10,8 +10,8 @@ from aiohttp import web
 
 from domain.errors import Invalid
 from includes.remote_file import RemoteLimits, fetch, shown
+from rigs.ports import LOCAL, free_port
 from tests.includes.serving import OTHER, Names, Pauses, certificate, local_fetch, local_only, serving
-from tests.ports import LOCAL, free_port
 
 TEXT = "job: {script: make ä}\n"
 

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from metrics.exposition import Exposition, serve, served
 from metrics.foreign import text_of
-from tests.ports import LOCAL, free_port
+from rigs.ports import LOCAL, free_port
 from tests.waiting import eventually
 
 

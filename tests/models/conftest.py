@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from models.session import Database
+from rigs.postgres import fresh_database
 from settings import Settings
 from tests.models.database import migrated
 from tests.models.world import World
-from tests.postgres import fresh_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
-from tests.ports import LOCAL
+from rigs.ports import LOCAL
 from tests.waiting import eventually
 
 PACKAGE = "oidc-provider@9.13.3"

@@ -19,9 +19,9 @@ from starlette.routing import Route
 
 from auth.oidc import provider as provider_module
 from auth.session_token import COOKIE
+from rigs.ports import LOCAL, free_port
 from settings import OidcSettings
 from tests.api.v4.site import Site, open_site
-from tests.ports import LOCAL, free_port
 from tests.waiting import eventually
 
 START = "/users/auth/oidc"

@@ -15,10 +15,10 @@ from auth.oidc.login_attempt import COOKIE as ATTEMPT
 from auth.session_token import COOKIE
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, identities
+from rigs.ports import LOCAL, free_port
 from settings import OidcSettings
 from tests.api.v4.site import Site, open_site
 from tests.oidc.running_provider import installed, running_provider, through_its_pages
-from tests.ports import LOCAL, free_port
 
 START = "/users/auth/oidc"
 

@@ -22,6 +22,7 @@ from models.columns import Record
 from models.notifications import OUTBOX
 from models.repositories.pipelines import invariants, resource_groups
 from models.repositories.pipelines.pipelines import PipelineRequest
+from rigs.postgres import fresh_database
 from tests.application.bridges.installation import open_installation
 from tests.application.bridges.running import Running, running
 from tests.cases.engine import COMMANDS
@@ -36,7 +37,7 @@ from tests.oracle.resting import Resting, unsent
 from tests.oracle.seen import Seen, SeenJob, SeenRun
 from tests.oracle.trial import Open, Project
 from tests.oracle.world import ROOT
-from tests.postgres import fresh_database, postgres_server
+from tests.postgres import postgres_server
 from tests.temporal import temporal_server
 
 

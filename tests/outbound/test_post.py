@@ -9,8 +9,8 @@ from aiohttp import web
 from domain.errors import Invalid
 from outbound.addresses import public_or_within
 from outbound.post import KEPT_BODY, Poster, PostLimits, address_fault
+from rigs.ports import LOCAL
 from tests.includes.serving import Names, certificate, local_only, serving
-from tests.ports import LOCAL
 
 INSIDE = [
     "http://127.0.0.1:{port}/",

@@ -12,7 +12,7 @@ from pathlib import Path
 from pods.process import is_alive
 from pods.run_folder import RunFolder, RunRecord
 from pods.stack import FRONT
-from tests.ports import LOCAL, free_port
+from rigs.ports import LOCAL, free_port
 from tests.program import Program, environment
 from tests.waiting import eventually
 

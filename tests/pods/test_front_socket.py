@@ -14,9 +14,9 @@ import pytest
 from aiohttp import web
 
 from pods.process import is_alive
+from rigs.ports import LOCAL, free_port
 from tests.pods.supervised_front import SupervisedFront, calling, supervised_front
 from tests.pods.upstreams import http_upstream
-from tests.ports import LOCAL, free_port
 from tests.program import Program, environment, running
 from tests.waiting import eventually
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 
 from pods.stack import stack
+from rigs.ports import LOCAL, free_port
 from settings import Settings
-from tests.ports import LOCAL, free_port
 from tests.program import Program, running
 from tests.waiting import eventually
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
 
+from rigs.ports import free_port
 from settings import FrontLimits, Settings
-from tests.ports import free_port
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

@@ -9,7 +9,7 @@ from typing import Any
 import boto3  # type: ignore[import-untyped]
 import httpx
 
-from tests.ports import LOCAL, free_port
+from rigs.ports import LOCAL, free_port
 from tests.program import Program, running
 from tests.waiting import eventually
 

@@ -12,9 +12,9 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from rigs.ports import LOCAL, free_port
+from rigs.postgres import fresh_database
 from tests.deploy.front import front
-from tests.ports import LOCAL, free_port
-from tests.postgres import fresh_database
 from tests.production.bucket import Bucket, bucket
 from tests.program import Program, environment, running
 from tests.server import Server

@@ -19,8 +19,8 @@ from models.repositories.queue.contacts import Contact
 from models.repositories.runners import runners
 from models.session import Database
 from models.tables import RunnerManager
+from rigs.postgres import fresh_database
 from tests.models.world import World, job, pipeline
-from tests.postgres import fresh_database
 from tests.waiting import eventually
 
 PROCESSES = 6

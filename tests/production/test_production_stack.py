@@ -16,8 +16,8 @@ import pytest
 
 from domain.object_keys import trace_key
 from models.repositories.installation.installations import BLOCK
+from rigs.postgres import DRIVER
 from tests import invariants
-from tests.postgres import DRIVER
 from tests.production.stack import POD_NUMBER, Production, production
 from tests.program import ROOT
 from tests.project import Document, Project

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import uvloop
 
-from tests.ports import LOCAL
+from rigs.ports import LOCAL
 
 TRICKLING = 2_000
 HELD = 1_000

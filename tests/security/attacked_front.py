@@ -1,6 +1,7 @@
 """Good runners while somebody attacks a real front before a real API.
 
-What their calls take is compared with what they took just before, in the median of several windows.
+What their calls take is compared with what they took just before, in the median of several windows. As a program,
+`python -m tests.security.attacked_front`, it prints the figures of each front and attack, a line of JSON each.
 
 Source: docs/reference/reliability.md, "Slow and flooding clients".
 """
@@ -9,6 +10,7 @@ import asyncio
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,11 +21,11 @@ from typing import Any
 import aiohttp
 import httpx
 
+from rigs.ports import LOCAL, free_port
 from settings import Settings
 from tests.api.runner.world import RUNNER_TOKEN, opened_world
 from tests.deploy.front import front as nginx
 from tests.pods.test_front_streaming import front_process
-from tests.ports import LOCAL, free_port
 from tests.program import Program, environment
 from tests.program import running as running_program
 from tests.server import Server
@@ -167,3 +169,21 @@ async def attack(port: int, good: Good, kind: str, folder: Path) -> Attack:
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)
     return Attack(idle, attacked, outcome["statuses"], outcome["refused"], outcome["lives"])
+
+
+async def _print_all() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with api_with_a_job(Path(folder)) as api:
+            good = await good_runners(api)
+            for front, running in FRONTS.items():
+                for kind in WARM:
+                    place = Path(folder) / f"{front}-{kind}"
+                    place.mkdir()
+                    async with running(place, api) as port:
+                        took = await attack(port, good, kind, place)
+                    figures = {"front": front, "kind": kind, "idle": took.idle, "attacked": took.attacked}
+                    print(json.dumps(figures), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(_print_all())

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from pods.front import serving
+from rigs.ports import LOCAL, free_port
 from tests.deploy.front import front as nginx
 from tests.pods.upstreams import Handler, front_settings, http_upstream
-from tests.ports import LOCAL, free_port
 
 WITHIN = 20.0
 

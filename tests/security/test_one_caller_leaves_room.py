@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from models.repositories.accounts import accounts
+from rigs.ports import LOCAL, free_port
 from tests.api.v4.site import open_site
 from tests.git.serving import git, new_commit
-from tests.ports import LOCAL, free_port
 from tests.program import running
 from tests.security.greedy import ATTACKS, LINES, Greedy
 from tests.server import Server

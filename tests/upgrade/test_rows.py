@@ -10,8 +10,8 @@ from sqlalchemy import Connection, MetaData, Table, select
 
 from models.migrate import migrate
 from models.session import Database
+from rigs.postgres import fresh_database
 from tests.models.test_migrations import upgrade_to
-from tests.postgres import fresh_database
 from tests.upgrade import first_version
 from tests.upgrade.first_version import Row, as_typed
 

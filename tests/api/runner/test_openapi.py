@@ -21,9 +21,9 @@ from api.runner.openapi import OPERATIONS, merged
 from api.runner.router import routes
 from auth.secret_token import digest
 from models.repositories.runners import runners
+from rigs.postgres import fresh_database
 from settings import TimeLimits
 from tests.api.v4.site import Site, open_site, serving
-from tests.postgres import fresh_database
 
 EXAMPLES = (8, pytest.param(60, marks=pytest.mark.slow))
 """Calls of each operation, with good and with bad input."""

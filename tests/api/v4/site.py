@@ -27,10 +27,10 @@ from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import decisions, loading
 from models.repositories.projects import ci_variables, projects
 from models.repositories.projects.ci_variables import Owner
+from rigs.ports import LOCAL, free_port
 from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
 from tests.git.serving import git, new_work_tree
-from tests.ports import LOCAL, free_port
 from tests.waiting import eventually
 
 _ticks = count(1_000_000)

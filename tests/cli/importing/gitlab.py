@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 from aiohttp import BasicAuth, web
 
+from rigs.ports import LOCAL, free_port
 from tests.cli.importing import gitlab_documents as documents
 from tests.git.serving import git, new_work_tree
-from tests.ports import LOCAL, free_port
 
 TOKEN: Final = "glpat-s0urce.t0ken_of-tests"
 _UNCOUNTED: Final = frozenset({"pipelines"})

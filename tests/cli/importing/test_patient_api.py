@@ -10,8 +10,8 @@ from aiohttp import web
 from cli.importing import patient_api
 from cli.importing.patient_api import GaveUp, PatientApi
 from domain.errors import Unavailable
+from rigs.ports import LOCAL, free_port
 from tests.cli.importing.gitlab import serving_application
-from tests.ports import LOCAL, free_port
 
 
 class Server:

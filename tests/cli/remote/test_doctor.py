@@ -19,10 +19,10 @@ from models.clock import system_clock
 from models.migrate import migrate
 from models.repositories.runners import runners
 from models.session import Database
+from rigs.ports import free_port
 from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches_list
 from tests.cli.remote.shell import Shell
-from tests.ports import free_port
 from tests.temporal import temporal_server
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
+from rigs.ports import LOCAL, free_port
 from tests.api.v4.site import Site, open_site
 from tests.cli.remote.shell import Shell
-from tests.ports import LOCAL, free_port
 from tests.program import Program, environment
 from tests.waiting import eventually
 
