@@ -12,8 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.synced
-# Much of the time a test waits for a process, a timer or the disk: two for each processor keep all of them busy.
-WORKERS := $(shell echo $$(( 2 * $$(nproc 2>/dev/null || echo 2) )))
+# A test often waits for a process, a timer or the disk: three workers keep two processors busy.
+WORKERS := $(shell echo $$(( (3 * $$(nproc 2>/dev/null || echo 2) + 1) / 2 )))
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
