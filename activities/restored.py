@@ -16,7 +16,7 @@ from models.repositories.pipelines import pipelines, unfinished
 from models.session import Database
 from workflows.handles import Pipelines
 
-AT_ONCE: Final = 20
+MAX_CONCURRENT: Final = 20
 """So many workflows are started in parallel."""
 REASON: Final = "Perdure was restored from a backup."
 
@@ -33,8 +33,8 @@ async def begin_anew(database: Database, workflows: Pipelines) -> int:
             known = await pipelines.facts_of(connection, page) if page else {}
         if not page:
             break
-        for start in range(0, len(page), AT_ONCE):
-            batch = page[start : start + AT_ONCE]
+        for start in range(0, len(page), MAX_CONCURRENT):
+            batch = page[start : start + MAX_CONCURRENT]
             await asyncio.gather(*(workflows.start_anew(known[pipeline_id]) for pipeline_id in batch))
         started += len(page)
         last = page[-1]

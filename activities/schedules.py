@@ -18,7 +18,7 @@ from workflows.ports import SchedulePort
 PATIENCE: Final = 5.0
 """Seconds in which one attempt waits for the pipeline; most are made in one."""
 SHORTEST: Final = timedelta(seconds=1)
-LONGEST: Final = timedelta(seconds=60)
+MAX_DURATION: Final = timedelta(seconds=60)
 
 _WAITERS: Final = 100
 _CHANGED: Final = TickResult(IGNORED, "The schedule was deleted or changed since, and knows no such tick.")
@@ -92,6 +92,6 @@ def _is_coming(row: Record, order: Tick) -> bool:
 
 def _not_yet(result: TickResult) -> ApplicationError:
     attempt = activity.info().attempt if activity.in_activity() else 1
-    pause = min(LONGEST, SHORTEST * 2 ** min(attempt - 1, 6))
+    pause = min(MAX_DURATION, SHORTEST * 2 ** min(attempt - 1, 6))
     text = result.reason or "The pipeline is not made yet."
     return ApplicationError(text, type="NotYet", next_retry_delay=pause, category=ApplicationErrorCategory.BENIGN)

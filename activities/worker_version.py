@@ -24,7 +24,7 @@ from workflows.handles import Pipelines
 UNNAMED: Final = "unnamed"
 """The build of workers that were given none."""
 _RPC: Final = timedelta(seconds=10)
-_AT_ONCE: Final = 20
+_MAX_CONCURRENT: Final = 20
 _LOOK_EVERY: Final = 1.0
 _POLLED_WITHIN: Final = 30.0
 """Seconds within which Temporal knows every task queue of a worker that polls."""
@@ -101,8 +101,10 @@ async def move_windows(client: Client, task_queue: str, deployment: str, build: 
         if not waiting or asyncio.get_running_loop().time() >= deadline:
             return Moved(len(seen - waiting), len(waiting))
         told = sorted(waiting)
-        for start in range(0, len(told), _AT_ONCE):
-            await asyncio.gather(*(_tell(pipelines, pipeline_id) for pipeline_id in told[start : start + _AT_ONCE]))
+        for start in range(0, len(told), _MAX_CONCURRENT):
+            await asyncio.gather(
+                *(_tell(pipelines, pipeline_id) for pipeline_id in told[start : start + _MAX_CONCURRENT])
+            )
         await asyncio.sleep(_LOOK_EVERY)
 
 

@@ -30,7 +30,7 @@ CALLS: Final = Places(at_once=_ANY, of_caller=8, of_repository=_ANY, what="calls
 """Fewer than the connections to PostgreSQL (`models.session`): each call has one of them at most at a time."""
 REMEMBERED: Final = 60.0
 """Seconds for which a token is taken for somebody's; one that was revoked takes nothing from its owner after that."""
-_MOST: Final = 20_000
+_MAX_CALLERS: Final = 20_000
 _ELSEWHERE: Final = frozenset({"git", "health"})
 """Kinds of calls that do not count here."""
 _CALL: Final = "perdure.call"
@@ -63,7 +63,7 @@ class CallersByToken:
         self._known.pop(digest, None)
         if shown and not key.startswith("address "):
             self._known[digest] = key, self._clock() + REMEMBERED
-        if len(self._known) > _MOST:
+        if len(self._known) > _MAX_CALLERS:
             self._known.popitem(last=False)
 
     def key_of(self, shown: str) -> str:

@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 from domain.errors import Unavailable
 from workflows.handles import Pipelines
 
-MOST_AT_ONCE: Final = 1
+MAX_CONCURRENT: Final = 1
 
 
 class Holders:
@@ -25,7 +25,7 @@ class Holders:
 
     def show(self, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str) -> None:
         """Send a heartbeat unless others are on their way; `room` as `models.pipelines.Job` has it."""
-        if self.pipelines is None or len(self._sending) >= MOST_AT_ONCE:
+        if self.pipelines is None or len(self._sending) >= MAX_CONCURRENT:
             return
         task = asyncio.create_task(self._send(self.pipelines, pipeline_id, job_id, holder, hand_out, room))
         self._sending.add(task)

@@ -25,8 +25,8 @@ from models.repositories.installation import idempotent_calls
 
 _METHODS: Final = frozenset({"POST"})
 _PREFIX: Final = "/api/v4/"
-_LONGEST: Final = 255
-_LARGEST: Final = 1024 * 1024
+_MAX_KEY: Final = 255
+_MAX_BODY: Final = 1024 * 1024
 """Bytes of an answer that is kept."""
 _TOKENS: Final = (b"private-token", b"job-token", b"authorization", b"cookie")
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
@@ -56,8 +56,8 @@ class IdempotentCalls:
             await self._app(scope, receive, send)
             return
         body = await _whole(receive, self._services.settings.sizes.json_bytes)
-        if body is None or not 0 < len(key.key) <= _LONGEST:
-            text = f"400 Bad request: an Idempotency-Key has 1 to {_LONGEST} characters, and its call a small body."
+        if body is None or not 0 < len(key.key) <= _MAX_KEY:
+            text = f"400 Bad request: an Idempotency-Key has 1 to {_MAX_KEY} characters, and its call a small body."
             await JSONResponse({"message": text}, HTTPStatus.BAD_REQUEST)(scope, receive, send)
             return
         services, fingerprint = self._services, _fingerprint(scope, body)
@@ -81,7 +81,7 @@ class IdempotentCalls:
             await self._forget(key)
             raise
         failed = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS
-        if failed or len(answer.body) > _LARGEST:
+        if failed or len(answer.body) > _MAX_BODY:
             await self._forget(key)  # nothing was done, or nobody can say it again
         else:
             sealed = self._services.sealer.seal(answer.body.decode("latin-1"), _PURPOSE).encode()

@@ -4,7 +4,7 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-MOST: Final = 100_000
+MAX_LENGTH: Final = 100_000
 """Characters of one text: a second of work at most."""
 
 

@@ -42,7 +42,7 @@ _SCOPE: Final = re.compile(
     r":(?P<actions>[a-z,*]+)"
 )
 """The parts of a name are those of the distribution registry's grammar: `..` is none."""
-_MOST_SCOPES: Final = 20
+_MAX_SCOPES: Final = 20
 _USES: Final = {"pull": Use.PULL_IMAGE, "push": Use.PUSH_IMAGE}
 _NEEDS: Final = {"pull": (Action.READ, Scope.REGISTRY_PULL), "push": (Action.PUSH, Scope.REGISTRY_PUSH)}
 """Action -> what a person must be allowed to do with the project, and what a job token must be for."""
@@ -105,8 +105,8 @@ async def by_form(asked: Annotated[Asked, Depends(asked_by_form)], services: Ser
 async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
     if not services.settings.registry_url:
         raise NotFound("404 Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
-    if asked.service != SERVICE or len(asked.scopes) > _MOST_SCOPES:
-        raise Invalid(f"400 Bad request: service must be {SERVICE}, with {_MOST_SCOPES} scopes at most.")
+    if asked.service != SERVICE or len(asked.scopes) > _MAX_SCOPES:
+        raise Invalid(f"400 Bad request: service must be {SERVICE}, with {_MAX_SCOPES} scopes at most.")
     requester = await _requester(services, asked.username, asked.password)
     access = [item for scope in asked.scopes for item in await _granted(services, requester, scope)]
     if not access and not requester.is_known:

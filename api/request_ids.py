@@ -8,7 +8,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _NAME: Final = b"x-request-id"
-_LONGEST: Final = 64
+_MAX_LENGTH: Final = 64
 
 
 class RequestIds:
@@ -21,7 +21,7 @@ class RequestIds:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and add the header to its answer."""
         given = next((value for name, value in scope["headers"] if name == _NAME), b"") if _is_http(scope) else b""
-        if not given or len(given) > _LONGEST:
+        if not given or len(given) > _MAX_LENGTH:
             await self._app(scope, receive, send)
             return
 

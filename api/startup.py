@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.refusals import Refusals
-from api.runner.batched_claims import AT_ONCE, hand_out_jobs
+from api.runner.batched_claims import MAX_BATCH, hand_out_jobs
 from api.runner.batching import AskedTogether
 from api.runner.contacts import Contacts
 from api.runner.held_calls import HeldCalls
@@ -75,7 +75,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         tickets=QueueTickets(key, settings.pod_number),
         refusals=Refusals(settings.refusals),
         limits=ActionLimits(settings.rates, clock),
-        claims=AskedTogether(hand_out_jobs, AT_ONCE),
+        claims=AskedTogether(hand_out_jobs, MAX_BATCH),
         calls=HeldCalls(database),
         trace_writer=TraceWriter(database),
         log_reads=LogReads(database),

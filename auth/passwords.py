@@ -13,8 +13,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 SHORTEST: Final = 8
-LONGEST: Final = 128
-_AT_ONCE: Final = 2
+MAX_LENGTH: Final = 128
+_MAX_CONCURRENT: Final = 2
 _LIGHT: Final = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
 
 
@@ -22,8 +22,8 @@ def fault_of(password: str) -> str:
     """What is wrong with a new password, in GitLab's words; empty if it can be one."""
     if len(password) < SHORTEST:
         return f"is too short (minimum is {SHORTEST} characters)"
-    if len(password) > LONGEST:
-        return f"is too long (maximum is {LONGEST} characters)"
+    if len(password) > MAX_LENGTH:
+        return f"is too long (maximum is {MAX_LENGTH} characters)"
     return ""
 
 
@@ -33,7 +33,7 @@ class Passwords:
     def __init__(self) -> None:
         """Take the library's parameters."""
         self._hasher = PasswordHasher()
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="passwords")
+        self._threads = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="passwords")
         self._nobodys = _impossible(self._hasher)
 
     async def hashed(self, password: str) -> str:

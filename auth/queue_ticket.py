@@ -22,7 +22,7 @@ from auth.key_ring import LOOK_EVERY, KeyRing
 _LABEL: Final = b"perdure queue ticket"
 _SIGNATURE: Final = 16
 """Bytes of the keyed BLAKE2b (RFC 7693), which takes a fifth of the time of an HMAC: each poll signs twice."""
-_LONGEST: Final = 100
+_MAX_LENGTH: Final = 100
 _FORM: Final = re.compile(r"(q1\.([0-9]{1,4})\.([0-9a-f]{8})\.([0-9]{1,15}))\.([A-Za-z0-9_-]{22})")
 
 
@@ -52,7 +52,7 @@ class QueueTickets:
 
     def read(self, ticket: str, runner_id: int) -> Seen | None:
         """What this runner has seen; None for anything that is no ticket of this pod for it."""
-        form = _FORM.fullmatch(ticket) if len(ticket) <= _LONGEST else None
+        form = _FORM.fullmatch(ticket) if len(ticket) <= _MAX_LENGTH else None
         if form is None:
             return None
         text, pod_number, boot, number, signature = form.groups()

@@ -36,8 +36,8 @@ FIRST_CELL: Final = 1
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _RANDOM_BYTES: Final = 16
-_LONGEST_PAYLOAD: Final = 159
-_LONGEST_TOKEN: Final = 400
+_MAX_PAYLOAD: Final = 159
+_MAX_TOKEN: Final = 400
 _FORM: Final = re.compile(r"(?P<text>(?P<front>[A-Za-z0-9_-]+)\.01\.(?P<length>[0-9a-z]{2}))(?P<checksum>[0-9a-z]{7})")
 _LINE: Final = re.compile(r"(?P<key>[cgoptu]):(?P<value>0|[1-9a-z][0-9a-z]{0,12})")
 
@@ -70,8 +70,8 @@ def routable_token(prefix: str, route: Mapping[str, int], random: bytes | None =
     Raises `Invalid` for a route that does not fit into the form.
     """
     payload = "\n".join(f"{key}:{base36(value)}" for key, value in sorted(route.items())).encode()
-    if len(payload) > _LONGEST_PAYLOAD:
-        raise Invalid(f"A token's route has {len(payload)} bytes, {_LONGEST_PAYLOAD} at most; name less in it.")
+    if len(payload) > _MAX_PAYLOAD:
+        raise Invalid(f"A token's route has {len(payload)} bytes, {_MAX_PAYLOAD} at most; name less in it.")
     noise = secrets.token_bytes(_RANDOM_BYTES) if random is None else random
     encoded = base64.urlsafe_b64encode(noise + payload + bytes([len(noise)])).rstrip(b"=").decode()
     text = f"{prefix}{encoded}.01.{base36(len(encoded), 2)}"
@@ -80,7 +80,7 @@ def routable_token(prefix: str, route: Mapping[str, int], random: bytes | None =
 
 def read_route(token: str) -> Route | None:
     """Where a routable token belongs; None for one that is none, or was mistyped."""
-    form = _FORM.fullmatch(token) if len(token) <= _LONGEST_TOKEN else None
+    form = _FORM.fullmatch(token) if len(token) <= _MAX_TOKEN else None
     if form is None or form["checksum"] != _checksum(form["text"]):
         return None
     try:
@@ -95,7 +95,7 @@ def read_route(token: str) -> Route | None:
 
 def _route_in(payload: bytes) -> Route | None:
     """The route that some bytes spell out; that random ones do so happens once in 10^13 tokens."""
-    if len(payload) > _LONGEST_PAYLOAD or not payload.isascii():
+    if len(payload) > _MAX_PAYLOAD or not payload.isascii():
         return None
     lines = [_LINE.fullmatch(line) for line in payload.decode("ascii").split("\n")]
     route = {line["key"]: int(line["value"], 36) for line in lines if line is not None}

@@ -18,7 +18,7 @@ from auth.key_ring import KeyRing
 _REQUIRED: Final = ("exp", "iat", "aud", "iss", "sub", "jti")
 _LEEWAY: Final = 30
 """Seconds by which clocks may differ."""
-_LONGEST: Final = 8192
+_MAX_LENGTH: Final = 8192
 _HEADER: Final = frozenset({"alg", "typ", "kid"})
 
 
@@ -69,7 +69,7 @@ def key_of(token: str) -> str:
 
 def _header(token: str) -> dict[str, Any] | None:
     """The header, if the token is three parts in the one right spelling."""
-    parts = token.split(".") if len(token) <= _LONGEST and token.isascii() else []
+    parts = token.split(".") if len(token) <= _MAX_LENGTH and token.isascii() else []
     contents = [_decoded(part) for part in parts]
     if len(contents) != 3 or not all(contents):
         return None

@@ -26,8 +26,8 @@ KINDS: Final = (
 )
 """DSA is not among them: OpenSSH has given it up."""
 LEAST_RSA_BITS: Final = 2048
-MOST_RSA_BITS: Final = 16384
-LONGEST: Final = 5000
+MAX_RSA_BITS: Final = 16384
+MAX_LENGTH: Final = 5000
 """Characters of a key with its comment, as in GitLab."""
 _SHA256: Final = "SHA256:"
 _MD5: Final = "MD5:"
@@ -47,8 +47,8 @@ def read_public_key(text: str) -> PublicKey:
     line = text.strip()
     if "PRIVATE KEY" in line:
         raise Invalid("key is invalid: that is a private key. Show it to nobody; the public one is in the file .pub.")
-    if len(line) > LONGEST or not line.isprintable():
-        raise Invalid(f"key is invalid: it must be one line of at most {LONGEST} characters.")
+    if len(line) > MAX_LENGTH or not line.isprintable():
+        raise Invalid(f"key is invalid: it must be one line of at most {MAX_LENGTH} characters.")
     kind, _, rest = line.partition(" ")
     if kind not in KINDS:
         raise Invalid(f"key is invalid: its type must be one of {', '.join(KINDS)}.")
@@ -58,9 +58,9 @@ def read_public_key(text: str) -> PublicKey:
         known = load_ssh_public_key(f"{kind} {body}".encode())
     except (ValueError, UnsupportedAlgorithm, binascii.Error) as error:
         raise Invalid(f"key is invalid: what stands behind {kind} is no such key, or only a part of one.") from error
-    if isinstance(known, RSAPublicKey) and not LEAST_RSA_BITS <= known.key_size <= MOST_RSA_BITS:
+    if isinstance(known, RSAPublicKey) and not LEAST_RSA_BITS <= known.key_size <= MAX_RSA_BITS:
         raise Invalid(
-            f"key is invalid: it has {known.key_size} bits; one of RSA must have {LEAST_RSA_BITS} to {MOST_RSA_BITS}."
+            f"key is invalid: it has {known.key_size} bits; one of RSA must have {LEAST_RSA_BITS} to {MAX_RSA_BITS}."
         )
     md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
     sha256 = base64.b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -73,9 +73,9 @@ def _rows(shape: Shape, measured: Measured) -> list[Row]:
         Row(f"{name}: workflow runs of a pipeline", size.runs, "runs"),
         Row(f"{name}: events of all runs", size.events / len(shape.jobs), "events/job"),
         Row(f"{name}: history of all runs", size.bytes / 1024 / len(shape.jobs), "KiB/job"),
-        Row(f"{name}: longest history", most_events, "events", histories.MOST_EVENTS, Side.AT_MOST),
+        Row(f"{name}: longest history", most_events, "events", histories.MAX_EVENTS, Side.AT_MOST),
         Row(f"{name}: largest history", size.most_bytes / 2**20, "MiB"),
-        Row(f"{name}: largest payload", most_payload, "KiB", histories.MOST_PAYLOAD, Side.AT_MOST),
+        Row(f"{name}: largest payload", most_payload, "KiB", histories.MAX_PAYLOAD, Side.AT_MOST),
     ]
 
 

@@ -10,9 +10,9 @@ from temporalio.client import Client, WorkflowExecution
 
 from workflows.await_job import workflow_id
 
-MOST_EVENTS: Final = 10_240
+MAX_EVENTS: Final = 10_240
 """Temporal warns of a history that is longer."""
-MOST_PAYLOAD: Final = 256.0
+MAX_PAYLOAD: Final = 256.0
 """KiB: Temporal warns of a payload that is larger."""
 
 

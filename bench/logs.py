@@ -28,13 +28,13 @@ from rigs.postgres import fresh_database, postgres_server
 from settings import SizeLimits
 
 MEBIBYTE: Final = 1024 * 1024
-MOST_GROWTH: Final = 32.0
+MAX_GROWTH: Final = 32.0
 """MiB by which the API may grow in the second half of the stream."""
-MOST_FOR_READERS: Final = 200.0
+MAX_FOR_READERS: Final = 200.0
 """MiB for 200 slow readers."""
-MOST_DISTURBED: Final = 1.2
+MAX_DISTURBED: Final = 1.2
 """How much longer the p99 of a PATCH may be while they read."""
-MOST_FOR_ARCHIVE: Final = 64.0
+MAX_FOR_ARCHIVE: Final = 64.0
 """MiB for an artifact of 1 GiB on its way."""
 _PACE: Final = 3.0
 """Seconds between two chunks of a job whose log somebody reads."""
@@ -122,17 +122,17 @@ def _rows(name: str, scale: Scale, measured: Measured) -> list[Row]:
         Row("stream: CPU of load", 1_000 * stream["cpu"] / patches, "ms/PATCH"),
         Row("stream: memory of API at the start", memory["stream"].samples[0], "MiB"),
         Row("stream: memory of API at the end", memory["stream"].samples[-1], "MiB"),
-        Row("stream: growth in the second half", memory["stream"].second_half, "MiB", MOST_GROWTH, Side.AT_MOST),
+        Row("stream: growth in the second half", memory["stream"].second_half, "MiB", MAX_GROWTH, Side.AT_MOST),
         Row("at a runner's pace: PATCH, p50", measured.paced("p50", watched=False), "ms"),
         Row("at a runner's pace: PATCH, p99", measured.paced("p99", watched=False), "ms"),
         Row("the same with slow readers: PATCH, p50", measured.paced("p50", watched=True), "ms"),
         Row("the same with slow readers: PATCH, p99", measured.paced("p99", watched=True), "ms"),
-        Row("with / without slow readers, p99", disturbed, "ratio", MOST_DISTURBED, Side.AT_MOST),
-        Row("slow readers: memory", readers, "MiB", MOST_FOR_READERS, Side.AT_MOST),
+        Row("with / without slow readers, p99", disturbed, "ratio", MAX_DISTURBED, Side.AT_MOST),
+        Row("slow readers: memory", readers, "MiB", MAX_FOR_READERS, Side.AT_MOST),
         Row("artifact up", scale.archive / archive["up"], "MiB/s"),
         Row("artifact down", scale.archive / archive["down"], "MiB/s"),
         Row("artifact: CPU of load", archive["cpu"], "s"),
-        Row("artifact: memory", _growth(memory["archive"]), "MiB", MOST_FOR_ARCHIVE, Side.AT_MOST),
+        Row("artifact: memory", _growth(memory["archive"]), "MiB", MAX_FOR_ARCHIVE, Side.AT_MOST),
     ]
     return [replace(row, name=f"logs, {name}: {row.name}") for row in table]
 

@@ -33,10 +33,10 @@ JOBS: Final = 200
 PUSHES: Final = 40
 """One after the other, after some to warm up."""
 WARM_UP: Final = 5
-AT_ONCE: Final = 50
+MAX_CONCURRENT: Final = 50
 CLONES: Final = 3
 
-MOST_MEDIAN: Final = 300.0
+MAX_MEDIAN: Final = 300.0
 """Milliseconds."""
 LEAST_RATIO: Final = 0.7
 
@@ -57,11 +57,13 @@ def rows(options: Options) -> list[Row]:
     """Measure once: 40 pushes one by one, 50 at once, and three clones of each kind."""
     took = asyncio.run(_measure(front=options.front))
     return [
-        Row("push: ref moved to first row pending, p50", took["p50"], "ms", MOST_MEDIAN, Side.AT_MOST),
+        Row("push: ref moved to first row pending, p50", took["p50"], "ms", MAX_MEDIAN, Side.AT_MOST),
         Row("push: ref moved to first row pending, p90", took["p90"], "ms"),
         Row("push: the whole of `git push`, p50", took["push"], "ms"),
-        Row(f"push: {AT_ONCE} at once, pipelines made", took["made"], "pipelines", AT_ONCE, Side.AT_LEAST),
-        Row(f"push: {AT_ONCE} at once, until the last first row is pending", took["all"], "s"),
+        Row(
+            f"push: {MAX_CONCURRENT} at once, pipelines made", took["made"], "pipelines", MAX_CONCURRENT, Side.AT_LEAST
+        ),
+        Row(f"push: {MAX_CONCURRENT} at once, until the last first row is pending", took["all"], "s"),
         Row("push: clone, bytes a second beside git daemon", took["ratio"], "x", LEAST_RATIO, Side.AT_LEAST),
         Row("push: clone of ours", took["clone"], "s"),
     ]
@@ -178,7 +180,7 @@ def _pushes_one_by_one(source: Path, place: Place) -> dict[str, float]:
 
 
 async def _pushes_at_once(source: Path, place: Place) -> dict[str, float]:
-    shas = {f"many{number}": _new_commit(source, 1_000 + number) for number in range(AT_ONCE)}
+    shas = {f"many{number}": _new_commit(source, 1_000 + number) for number in range(MAX_CONCURRENT)}
     began = time.time()
     pushing = [
         await asyncio.create_subprocess_exec(
@@ -188,7 +190,7 @@ async def _pushes_at_once(source: Path, place: Place) -> dict[str, float]:
     ]
     codes = await asyncio.gather(*(process.wait() for process in pushing))
     if any(codes):
-        raise RuntimeError(f"{sum(map(bool, codes))} of {AT_ONCE} pushes failed.")
+        raise RuntimeError(f"{sum(map(bool, codes))} of {MAX_CONCURRENT} pushes failed.")
     waited = await asyncio.to_thread(place.pending_after, list(shas))
     moved = [(place.repository / "refs/heads" / name).stat().st_mtime for name in shas]
     last = max(start + seconds for start, seconds in zip(moved, waited, strict=True))

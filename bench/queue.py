@@ -30,10 +30,10 @@ OPEN_SECONDS: Final = 30.0
 HELD_SECONDS: Final = 50.0
 RING_SECONDS: Final = 30.0
 
-MOST_POLL: Final = 1_000.0
+MAX_POLL: Final = 1_000.0
 LEAST_CLAIMS: Final = 200.0
-MOST_IDLE: Final = 5.0
-MOST_MEDIAN: Final = 30.0
+MAX_IDLE: Final = 5.0
+MAX_MEDIAN: Final = 30.0
 MOST_P99: Final = 200.0
 
 Start = Callable[[], AbstractAsyncContextManager[QueueServers]]
@@ -97,7 +97,7 @@ async def _idle(bench: Bench) -> list[Row]:
     found, spent = await bench.load("idle", list(stock.fitting), seconds=HELD_SECONDS, watched=watched)
     name = f"queue, {bench.name}: {RUNNERS} requests held {HELD_SECONDS:g} s"
     return [
-        Row(f"{name}, API", found["percent"], "% of a core", MOST_IDLE, Side.AT_MOST),
+        Row(f"{name}, API", found["percent"], "% of a core", MAX_IDLE, Side.AT_MOST),
         Row(f"{name}, requests meanwhile", found["polls"], "requests"),
         Row(f"{name}, load", spent["load"], "s CPU"),
     ]
@@ -113,7 +113,7 @@ async def _open_loop(bench: Bench) -> list[Row]:
     return [
         Row(f"{name}, rate", found["polls"] / OPEN_SECONDS, "requests/s"),
         Row(f"{name}, p50", found["p50"], "ms"),
-        Row(f"{name}, p99", found["p99"], "ms", bench.bar(MOST_POLL), Side.AT_MOST),
+        Row(f"{name}, p99", found["p99"], "ms", bench.bar(MAX_POLL), Side.AT_MOST),
         Row(f"{name}, p99 of the first 3 s after a start", found["first"], "ms"),
         *_cores(name, spent, OPEN_SECONDS),
     ]
@@ -132,7 +132,7 @@ async def _ring(bench: Bench) -> list[Row]:
     found, spent = await bench.load("ring", list(stock.fitting), **order)
     name = f"queue, {bench.name}: pending to its runner, {WAITING} wait, {RUNG / RING_SECONDS:g} jobs/s"
     return [
-        Row(f"{name}, p50", found["p50"], "ms", MOST_MEDIAN, Side.AT_MOST),
+        Row(f"{name}, p50", found["p50"], "ms", MAX_MEDIAN, Side.AT_MOST),
         Row(f"{name}, p99", found["p99"], "ms", MOST_P99, Side.AT_MOST),
         *_cores(name, spent, RING_SECONDS),
     ]

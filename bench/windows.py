@@ -39,7 +39,7 @@ from settings import TimeLimits
 from workflows.handles import Pipelines
 
 NUMBER: Final = 10_000
-AT_ONCE: Final = 20
+MAX_CONCURRENT: Final = 20
 IDLE: Final = 30.0
 """Seconds in which nothing happens, and processor time is taken."""
 RETRIES: Final = 20
@@ -48,9 +48,9 @@ SAMPLE: Final = 10.0
 """Seconds over which processor time is compared, to see whether all is at rest."""
 STEADY: Final = 1.0
 """Per cent of a core by which two samples in a row may differ at rest."""
-MOST_MEMORY: Final = 100.0
+MAX_MEMORY: Final = 100.0
 """KiB of both processes for each window."""
-MOST_IDLE: Final = 5.0
+MAX_IDLE: Final = 5.0
 """Per cent of a core, more than before."""
 _PATIENCE: Final = 600.0
 
@@ -71,12 +71,12 @@ def rows(options: Options) -> list[Row]:
             f"{name}: memory of both",
             (found["temporal_memory"] + found["api_memory"]) / NUMBER,
             "KiB/window",
-            MOST_MEMORY,
+            MAX_MEMORY,
             Side.AT_MOST,
         ),
         Row(f"{name}: idle, temporal", found["temporal_idle"], "% of a core"),
         Row(f"{name}: idle, our process", found["api_idle"], "% of a core"),
-        Row(f"{name}: idle, more than without", found["more"], "% of a core", MOST_IDLE, Side.AT_MOST),
+        Row(f"{name}: idle, more than without", found["more"], "% of a core", MAX_IDLE, Side.AT_MOST),
         Row(f"{name}: a look at what is at work, median of {LOOKS}", found["look"] * 1_000, "ms"),
         Row(f"{name}: from a signal to the job offered, median of {RETRIES}", found["retry"] * 1_000, "ms"),
         Row(f"{name}: from a signal to the job offered, slowest of {RETRIES}", found["slowest"] * 1_000, "ms"),
@@ -186,8 +186,8 @@ async def _copies(connection: AsyncConnection) -> list[int]:
 
 
 async def _start(database: Database, workflows: Pipelines, ids: Sequence[int]) -> None:
-    for first in range(0, len(ids), AT_ONCE):
-        batch = ids[first : first + AT_ONCE]
+    for first in range(0, len(ids), MAX_CONCURRENT):
+        batch = ids[first : first + MAX_CONCURRENT]
         async with database.read() as connection:
             facts = await pipelines.facts_of(connection, batch)
         await asyncio.gather(*(_begin(workflows, facts[each]) for each in batch))

@@ -21,7 +21,7 @@ from settings import Settings
 
 BETWEEN: Final = 5.0
 """Seconds between the two looks."""
-MOST_OF_A_RULE: Final = 20
+MAX_OF_A_RULE: Final = 20
 """So many faults of a kind are listed, and the others counted."""
 _TEMPORAL: Final = "pipelines and workflows"
 
@@ -120,11 +120,11 @@ def _rows(found: Sequence[Broken], name: str = "stored state") -> list[Check]:
     checks = []
     for one in found:
         shown[one.rule] += 1
-        if shown[one.rule] <= MOST_OF_A_RULE:
+        if shown[one.rule] <= MAX_OF_A_RULE:
             checks.append(Check(one.rule, State.FAIL, one.sentence, one.remedy))
     checks += [
-        Check(rule, State.FAIL, f"{count - MOST_OF_A_RULE} more like these", "")
+        Check(rule, State.FAIL, f"{count - MAX_OF_A_RULE} more like these", "")
         for rule, count in counted.items()
-        if count > MOST_OF_A_RULE
+        if count > MAX_OF_A_RULE
     ]
     return checks

@@ -25,7 +25,7 @@ HEADING: Final = 40
 MARGIN: Final = 24
 TITLE: Final = 56
 """Height of the picture's title."""
-MOST_ROWS: Final = 30
+MAX_ROWS: Final = 30
 """Nodes in a column before it is folded."""
 
 
@@ -74,8 +74,8 @@ def _columns(nodes: Sequence[Node], members: Sequence[int], rows: dict[int, floa
     columns: list[list[int]] = []
     for level in _levels(nodes, members):
         ordered = sorted(level, key=lambda position: _middle(nodes[position], rows, len(rows)))
-        for start in range(0, len(ordered), MOST_ROWS):
-            column = ordered[start : start + MOST_ROWS]
+        for start in range(0, len(ordered), MAX_ROWS):
+            column = ordered[start : start + MAX_ROWS]
             rows |= {position: float(row) for row, position in enumerate(column)}
             columns.append(column)
     return columns

@@ -36,10 +36,10 @@ BRIDGE: Final = "⇢"
 
 NEAR: Final = STAGE_GAP + 2 * PADDING
 """From one column to the next; curves that go further are paler, since they cross other jobs."""
-MOST_CHARACTERS: Final = 24
+MAX_CHARACTERS: Final = 24
 """Of a node's label; the whole name is in its tooltip."""
-MOST_STAGE_CHARACTERS: Final = 28
-MOST_TOLD: Final = 12
+MAX_STAGE_CHARACTERS: Final = 28
+MAX_TOLD: Final = 12
 """Instances that a tooltip names."""
 
 STYLE: Final = """
@@ -107,7 +107,7 @@ def _panels(where: Layout, drawn: Sequence[Node]) -> Iterator[str]:
         count = sum(len(node.jobs) for node in drawn if node.stage == panel.stage)
         y = top + 26
         yield f'<rect class="panel" x="{panel.x}" y="{top}" width="{panel.width}" height="{height}" rx="10"/>'
-        yield f'<text class="stage" x="{panel.x + PADDING}" y="{y}">{_cut(panel.stage, MOST_STAGE_CHARACTERS)}</text>'
+        yield f'<text class="stage" x="{panel.x + PADDING}" y="{y}">{_cut(panel.stage, MAX_STAGE_CHARACTERS)}</text>'
         right = panel.x + panel.width - PADDING
         yield f'<text class="count" x="{right}" y="{y}" text-anchor="end">{count}</text>'
     waiting = {node.stage for node in drawn if node.needs is None}
@@ -155,7 +155,7 @@ def _node(position: int, node: Node, corner: tuple[int, int]) -> str:
         f"<title>{_escaped(_told(node))}</title>"
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="7"/>{start}'
         f'<text class="glyph" x="18" y="{middle}">{glyph}</text>'
-        f'<text x="34" y="{middle}">{_cut(node.name, MOST_CHARACTERS - (len(tag) + 1 if tag else 0))}</text>'
+        f'<text x="34" y="{middle}">{_cut(node.name, MAX_CHARACTERS - (len(tag) + 1 if tag else 0))}</text>'
         f'<text class="tag" x="{WIDTH - 10}" y="{middle}" text-anchor="end">{tag}</text></g>'
     )
 
@@ -167,10 +167,10 @@ def _told(node: Node) -> str:
     if node.needs == ():
         lines.append("starts at once")
     elif job.needs:
-        lines.append("needs " + ", ".join(need.job for need in job.needs[:MOST_TOLD]))
+        lines.append("needs " + ", ".join(need.job for need in job.needs[:MAX_TOLD]))
     if len(node.jobs) > 1:
-        names = [one.name for one in node.jobs[:MOST_TOLD]]
-        lines.append(", ".join(names) + (", ..." if len(node.jobs) > MOST_TOLD else ""))
+        names = [one.name for one in node.jobs[:MAX_TOLD]]
+        lines.append(", ".join(names) + (", ..." if len(node.jobs) > MAX_TOLD else ""))
     return "\n".join([*map(printable, lines), printable(f"why: {job.why.text}")])
 
 

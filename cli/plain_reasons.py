@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 NOBODY: Final = "nothing answers there"
-LONGEST: Final = 160
+MAX_LENGTH: Final = 160
 """Characters of a reason that no pattern knows."""
 _REASONS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), words)
@@ -34,4 +34,4 @@ def reason_of(error: BaseException) -> str:
     if found is not None:
         return found
     line = text.partition("\n")[0]
-    return re.sub(r"^[\w.]*[(\[][^)\]]*[)\]]\s*", "", line)[:LONGEST] or "it failed without a word"
+    return re.sub(r"^[\w.]*[(\[][^)\]]*[)\]]\s*", "", line)[:MAX_LENGTH] or "it failed without a word"

@@ -38,11 +38,11 @@ EVENTS: Final = {
 }
 """Source of a pipeline -> what happened, in words."""
 
-MOST_NEEDS: Final = 8
+MAX_NEEDS: Final = 8
 """Needs that are named; of more only the number is told."""
-LONGEST_VALUE: Final = 60
+MAX_VALUE: Final = 60
 """Characters of a variable's value."""
-LONGEST_EXPRESSION: Final = 160
+MAX_EXPRESSION: Final = 160
 """Characters of a rule; `--json` has all of it."""
 WIDEST_NAME: Final = 40
 """Columns up to which the names of jobs are padded."""
@@ -138,7 +138,7 @@ class PlanText:
         for clause in why.tried[-1:] if why.included else why.tried:
             verdict = ("yes", "green") if clause.matched else ("no", "yellow")
             place = f" ({clause.file or self._outcome.file}:{clause.line})" if clause.line else ""
-            expression = _short(clause.expression or "no condition", LONGEST_EXPRESSION)
+            expression = _short(clause.expression or "no condition", MAX_EXPRESSION)
             self._line((f"{INDENT}{printable(clause.name + place)} → ", "dim"), verdict, f"  {printable(expression)}")
             seen = "; ".join(_seen(clause))
             if seen:
@@ -201,7 +201,7 @@ def _waits(job: JobPlan) -> Iterator[str]:
 
 
 def _needs(needs: Sequence[Need]) -> str:
-    named = [need.job + (" (optional)" if need.optional else "") for need in needs[:MOST_NEEDS]]
+    named = [need.job + (" (optional)" if need.optional else "") for need in needs[:MAX_NEEDS]]
     more = len(needs) - len(named)
     return ", ".join(named) + (f" and {more} more" if more else "")
 
@@ -211,7 +211,7 @@ def _seen(clause: Clause) -> Iterator[str]:
         if value is None:
             yield f"{name} is not defined"
         else:
-            yield f'{name} = "{_short(value, LONGEST_VALUE)}"'
+            yield f'{name} = "{_short(value, MAX_VALUE)}"'
     if clause.detail:
         yield clause.detail
 

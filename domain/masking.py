@@ -17,7 +17,7 @@ TOKEN_PREFIXES: Final = (
 )  # fmt: skip
 """A word that starts so is a token whoever prints it (docs/reference/runner-protocol.md, "Log text")."""
 
-LONGEST_TOKEN: Final = 4096
+MAX_TOKEN: Final = 4096
 """Bytes after a prefix that still count as the same token; a job token is a JWT with a scope for each dependency."""
 
 _WORD: Final = re.compile(rb"[\w.=-]+")
@@ -39,7 +39,7 @@ class Secrets:
         self._prefixes = sorted({prefix.encode() for prefix in prefixes if prefix}, key=len, reverse=True)
         self._tokens = _patterns(self._prefixes)
         self._longest_prefix = len(self._prefixes[0]) if self._prefixes else 0
-        longest_token = self._longest_prefix + LONGEST_TOKEN if self._prefixes else 0
+        longest_token = self._longest_prefix + MAX_TOKEN if self._prefixes else 0
         self.reach = max(longest_token, len(self._values[0]) if self._values else 0)
         """A byte is judged by at most so many bytes on either side of it."""
 
@@ -81,10 +81,10 @@ class Secrets:
                 if content >= word_end:  # a word is followed to its end once, whatever begins within it
                     word = _WORD.match(buffer, content)
                     word_end = content if word is None else word.end()
-                end = min(word_end, content + LONGEST_TOKEN)
+                end = min(word_end, content + MAX_TOKEN)
                 yield start, end
                 # What begins within a word that has ended is part of it, unless its prefix reaches beyond.
-                has_ended = end - start < LONGEST_TOKEN
+                has_ended = end - start < MAX_TOKEN
                 place = max(start + 1, end - self._longest_prefix) if has_ended else start + 1
 
     def _places(self, buffer: bytes) -> Iterator[tuple[int, int]]:

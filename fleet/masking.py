@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from domain.masking import LONGEST_TOKEN, TOKEN_PREFIXES, Secrets
+from domain.masking import MAX_TOKEN, TOKEN_PREFIXES, Secrets
 
 REPLACEMENT = b"[MASKED]"
 
@@ -49,7 +49,7 @@ class Masker:
     def _certain(self, buffer: bytes) -> int:
         """How many bytes can be judged without knowing what follows; a word that may go on is not over."""
         cut = self._secrets.open_end(buffer)
-        for start, end in self._secrets.tokens(buffer, max(0, len(buffer) - 2 * LONGEST_TOKEN)):
-            if end == len(buffer) and end - start < LONGEST_TOKEN:
+        for start, end in self._secrets.tokens(buffer, max(0, len(buffer) - 2 * MAX_TOKEN)):
+            if end == len(buffer) and end - start < MAX_TOKEN:
                 cut = min(cut, start)
         return cut

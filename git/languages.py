@@ -16,7 +16,7 @@ from git.names import checked_sha
 from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository
 
-MOST: Final = 5
+MAX_LANGUAGES: Final = 5
 """Languages that are told (GitLab's limit)."""
 
 _LANGUAGES: Final = frozenset(
@@ -116,7 +116,7 @@ def _counted(answer: Completed) -> list[tuple[str, int]]:
             language = known[kind] = language_of(name)
         if language:
             found[language] += int(size)
-    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MAX_LANGUAGES]
 
 
 def language_of(name: str) -> str:

@@ -9,7 +9,7 @@ from git.repository import Repository
 from git.signature import Signature
 from git.tree_reading import merge_base
 
-MOST_COMMITS: Final = 1_000
+MAX_COMMITS: Final = 1_000
 
 
 async def rebase(repository: Repository, onto: str, head: str, committer: Signature) -> MergeResult:
@@ -17,7 +17,7 @@ async def rebase(repository: Repository, onto: str, head: str, committer: Signat
     base = await merge_base(repository, onto, head)
     if base == onto:
         return MergeResult(head)
-    query = HistoryQuery([head, f"^{onto}"], oldest_first=True, topological=True, limit=MOST_COMMITS)
+    query = HistoryQuery([head, f"^{onto}"], oldest_first=True, topological=True, limit=MAX_COMMITS)
     at = onto
     for commit in await commits(repository, query):
         if len(commit.parents) > 1:

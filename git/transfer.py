@@ -24,7 +24,7 @@ TARGET: Final = "refs/target/"
 _KINDS: Final = ("heads/", "tags/")
 _NO_PIPELINES: Final = "ci.no_pipeline"
 """GitLab's push option: not even a skipped pipeline is made, as `ci.skip` does."""
-_AT_ONCE: Final = 200
+_MAX_BATCH: Final = 200
 """Refs of one push; the command line has room for them."""
 _SHOWN: Final = 500
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -107,8 +107,8 @@ class Transfer:
         can be pushed at all.
         """
         refused: dict[str, str] = {}
-        for begin in range(0, len(names), _AT_ONCE):
-            refused |= self._push_part(access, names[begin : begin + _AT_ONCE])
+        for begin in range(0, len(names), _MAX_BATCH):
+            refused |= self._push_part(access, names[begin : begin + _MAX_BATCH])
         return refused
 
     def _push_part(self, access: Access, names: Sequence[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ PART = 1024 * 1024
 PORTION = 128
 """Chunks that are deleted in one transaction."""
 IDLE = 5.0
-LONGEST_LINGER = 30.0
+MAX_LINGER = 30.0
 LINGER = 1.0
 """Seconds in which further logs may end, to be moved together."""
 
@@ -60,7 +60,7 @@ class Archiver:
 
     async def _quiet(self) -> None:
         """Let the logs of other jobs come too; while jobs wait for runners there are better things to do."""
-        deadline = asyncio.get_running_loop().time() + LONGEST_LINGER
+        deadline = asyncio.get_running_loop().time() + MAX_LINGER
         await asyncio.sleep(LINGER)
         while self._is_busy() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # a state, no event
             await asyncio.sleep(LINGER)

@@ -24,13 +24,13 @@ from models.notifications import BRIDGES, OUTBOX, pipeline_topic
 from models.repositories.pipelines import bridges, outbox, pipelines
 from models.repositories.pipelines.bridges import Bridge
 
-AT_ONCE: Final = 16
+MAX_CONCURRENT: Final = 16
 """So many rows are carried out side by side: a configuration with remote files may take half a minute."""
 RESCAN: Final = 2.0
 """Seconds after which an idle loop looks by itself: a process that was killed told nobody of the rows it had put."""
 HELD: Final = timedelta(seconds=60)
 """How long other processes leave a row alone that this one has taken."""
-TRIES: Final = 8
+MAX_ATTEMPTS: Final = 8
 """After so many failures that nobody expected the bridge fails."""
 _WATCHERS: Final = 1_000
 
@@ -126,17 +126,17 @@ class BridgeLoop:
 
     async def _take(self) -> Sequence[Record]:
         now, busy = self._services.clock(), len(self._under_way)
-        if busy >= AT_ONCE:
+        if busy >= MAX_CONCURRENT:
             return ()
         async with self._database.read() as connection:
-            rows = await outbox.unsent(connection, now, AT_ONCE + busy, outbox.TO_BRIDGES)
+            rows = await outbox.unsent(connection, now, MAX_CONCURRENT + busy, outbox.TO_BRIDGES)
         if not rows:
             return ()
         if not self._database.is_sqlite:
             async with self._database.write() as connection:
-                rows = await outbox.unsent(connection, now, AT_ONCE, outbox.TO_BRIDGES)
+                rows = await outbox.unsent(connection, now, MAX_CONCURRENT, outbox.TO_BRIDGES)
                 await outbox.hold(connection, [row.id for row in rows], now + HELD)
-        return [row for row in rows if row.id not in self._under_way][: AT_ONCE - busy]
+        return [row for row in rows if row.id not in self._under_way][: MAX_CONCURRENT - busy]
 
     async def _make(self, row: Record) -> None:
         """A bridge has become pending."""
@@ -211,7 +211,7 @@ class BridgeLoop:
 
     async def _give_up(self, row: Record, error: Exception) -> None:
         """A fault that nobody expected: perhaps it passes, if not the bridge must not wait for ever."""
-        if row.kind != outbox.BRIDGE or row.attempts < TRIES:
+        if row.kind != outbox.BRIDGE or row.attempts < MAX_ATTEMPTS:
             await self._back_off(row, repr(error))
             return
         text = f"{TEXT_OF[CREATION_FAILED]}: the server met a fault of its own; see its log."

@@ -22,9 +22,9 @@ from settings import TimeLimits
 EVERY: Final = 60.0
 BETWEEN: Final = 5.0
 """Seconds between two looks at what seems to be broken: it may only be on its way."""
-AT_ONCE: Final = 100
+MAX_BATCH: Final = 100
 """So many unfinished pipelines are looked at each time, in turn."""
-MOST_BROKEN: Final = 100
+MAX_BROKEN: Final = 100
 """So many pipelines that were broken are looked at again, until they are not."""
 TOLD: Final = tuple(
     rule for rule in Rule if rule not in {Rule.PIPELINE_WITHOUT_WORKFLOW, Rule.WORKFLOW_WITHOUT_PIPELINE}
@@ -62,7 +62,7 @@ class InvariantLoop:
     async def look(self) -> Sequence[Broken]:
         """Look at the next pipelines; give back what is known to be broken, also of others."""
         chosen = await self._next()
-        looked_at = {*chosen, *self._seen, *list(self._broken)[:MOST_BROKEN]}
+        looked_at = {*chosen, *self._seen, *list(self._broken)[:MAX_BROKEN]}
         found = await self._find(looked_at)
         if found:
             await asyncio.sleep(self._between)
@@ -74,8 +74,8 @@ class InvariantLoop:
     async def _next(self) -> Sequence[int]:
         async with self._database.read() as connection:
             page = await unfinished.all_after(connection, self._last)
-        chosen = page[:AT_ONCE]
-        self._last = chosen[-1] if len(page) > AT_ONCE else 0
+        chosen = page[:MAX_BATCH]
+        self._last = chosen[-1] if len(page) > MAX_BATCH else 0
         return chosen
 
     async def _find(self, pipeline_ids: Collection[int]) -> list[Broken]:

@@ -21,7 +21,7 @@ HELD: Final = timedelta(seconds=60)
 """After so long without a word the process that pulls a mirror counts as dead."""
 RENEWED: Final = 20.0
 """Seconds after which it says a word."""
-AT_ONCE: Final = 4
+MAX_CONCURRENT: Final = 4
 """Pulls of one process side by side."""
 
 log = structlog.get_logger()
@@ -72,7 +72,7 @@ class MirrorLoop:
     async def start_due(self) -> int:
         """Start the pulls that are due, as many as there is room for."""
         now = self._services.clock()
-        room = AT_ONCE - len(self._under_way)
+        room = MAX_CONCURRENT - len(self._under_way)
         async with self._database.read() as connection:
             lost = await mirrors.lost(connection, now)
             rows = await mirrors.due(connection, now, room) if room else ()

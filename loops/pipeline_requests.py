@@ -19,7 +19,7 @@ RESCAN: Final = 2.0
 """Seconds between two looks: nobody waits for these pipelines at a screen."""
 HELD: Final = timedelta(seconds=60)
 """How long other processes leave a row alone that this one has taken."""
-AT_ONCE: Final = 8
+MAX_CONCURRENT: Final = 8
 
 log = structlog.get_logger()
 
@@ -62,7 +62,7 @@ class OwedPipelineLoop(ABC):
             if not await self._rows.is_due(connection, now):
                 return 0
         async with self._database.write() as connection:
-            rows = await self._rows.hold_due(connection, now, now + HELD, AT_ONCE)
+            rows = await self._rows.hold_due(connection, now, now + HELD, MAX_CONCURRENT)
         await asyncio.gather(*(self.carry_out(row) for row in rows))
         return len(rows)
 

@@ -26,7 +26,7 @@ from settings import TimeLimits
 from workflows.handles import Pipelines
 from workflows.runs import Run
 
-AT_ONCE: Final = 20
+MAX_CONCURRENT: Final = 20
 """So many workflows are looked at in parallel."""
 YOUNG: Final = 5.0
 """Seconds in which a new pipeline is left to those who start it."""
@@ -95,8 +95,8 @@ class Reconciler:
         """Resource groups that somebody waits for look again, also those whose workflow Temporal has lost."""
         async with self._database.read() as connection:
             waited_for = await resource_groups.waited_for(connection)
-        for start in range(0, len(waited_for), AT_ONCE):
-            await asyncio.gather(*(self._workflows.look(group) for group in waited_for[start : start + AT_ONCE]))
+        for start in range(0, len(waited_for), MAX_CONCURRENT):
+            await asyncio.gather(*(self._workflows.look(group) for group in waited_for[start : start + MAX_CONCURRENT]))
 
     async def _page(self, before: datetime, after: int) -> Sequence[int]:
         async with self._database.read() as connection:
@@ -104,8 +104,8 @@ class Reconciler:
 
     async def _mend_all(self, suspects: Sequence[int], unfolded: set[int]) -> list[int]:
         mended: list[int] = []
-        for start in range(0, len(suspects), AT_ONCE):
-            batch = suspects[start : start + AT_ONCE]
+        for start in range(0, len(suspects), MAX_CONCURRENT):
+            batch = suspects[start : start + MAX_CONCURRENT]
             results = await asyncio.gather(*(self._try_to_mend(each, each in unfolded) for each in batch))
             mended += [pipeline_id for pipeline_id, done in zip(batch, results, strict=True) if done]
         return mended

@@ -23,13 +23,13 @@ from models.columns import Record
 from models.notifications import OUTBOX, TICKS, schedule_topic
 from models.repositories.pipelines import pipelines, schedule_ticks
 
-AT_ONCE: Final = 8
+MAX_CONCURRENT: Final = 8
 """So many pipelines are made side by side: many schedules tick at the full hour."""
 RESCAN: Final = 2.0
 """Seconds after which an idle loop looks by itself: for ticks whose time has come again, and ends of pipelines."""
 HELD: Final = timedelta(seconds=60)
 """How long other processes leave a tick alone that this one has taken."""
-TRIES: Final = 8
+MAX_ATTEMPTS: Final = 8
 """After so many failures that nobody expected the tick fails."""
 FAULT: Final = "The server met a fault of its own when it made the pipeline; see its log."
 
@@ -98,18 +98,18 @@ class TickLoop:
 
     async def _take(self) -> Sequence[Record]:
         now, busy = self._services.clock(), len(self._under_way)
-        if busy >= AT_ONCE:
+        if busy >= MAX_CONCURRENT:
             return ()
         await self._release()
         async with self._database.read() as connection:
-            rows = await schedule_ticks.due(connection, now, AT_ONCE + busy)
+            rows = await schedule_ticks.due(connection, now, MAX_CONCURRENT + busy)
         if not rows:
             return ()
         if not self._database.is_sqlite:
             async with self._database.write() as connection:
-                rows = await schedule_ticks.due(connection, now, AT_ONCE)
+                rows = await schedule_ticks.due(connection, now, MAX_CONCURRENT)
                 await schedule_ticks.hold(connection, [row.id for row in rows], now + HELD)
-        return [row for row in rows if row.id not in self._under_way][: AT_ONCE - busy]
+        return [row for row in rows if row.id not in self._under_way][: MAX_CONCURRENT - busy]
 
     async def _release(self) -> None:
         """Ticks whose predecessors have ended have their turn."""
@@ -160,7 +160,7 @@ class TickLoop:
 
     async def _give_up(self, tick: Record, error: Exception) -> None:
         """A fault that nobody expected: perhaps it passes, if not the tick must not wait for ever."""
-        if tick.attempts < TRIES:
+        if tick.attempts < MAX_ATTEMPTS:
             await self._back_off(tick, repr(error))
             return
         try:

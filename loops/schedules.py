@@ -25,7 +25,7 @@ from models.session import Database
 from settings import TimeLimits
 from workflows.schedules import Schedules, expected
 
-AT_ONCE: Final = 20
+MAX_CONCURRENT: Final = 20
 """So many schedules are told to Temporal in parallel."""
 SOON: Final = 1.0
 """Seconds after which a copy is tried again that Temporal did not take."""
@@ -79,7 +79,7 @@ class ScheduleKeeper:
         """Tell Temporal every change; whether it took all."""
         while True:
             async with self._database.read() as connection:
-                rows = await schedules.to_mirror(connection, AT_ONCE)
+                rows = await schedules.to_mirror(connection, MAX_CONCURRENT)
             if not rows:
                 return True
             if not all(await self._copy_all(rows)):
@@ -130,8 +130,8 @@ class ScheduleKeeper:
 
     async def _copy_all(self, rows: Sequence[Record]) -> list[bool]:
         done: list[bool] = []
-        for start in range(0, len(rows), AT_ONCE):
-            done += await asyncio.gather(*(self._copy(row) for row in rows[start : start + AT_ONCE]))
+        for start in range(0, len(rows), MAX_CONCURRENT):
+            done += await asyncio.gather(*(self._copy(row) for row in rows[start : start + MAX_CONCURRENT]))
         return done
 
     async def _copy(self, row: Record) -> bool:

@@ -11,7 +11,7 @@ OTHER: Final = "other"
 """What came after all places were taken, or is too long."""
 UNTAGGED: Final = "untagged"
 """The list of tags that has none."""
-LONGEST: Final = 100
+MAX_LENGTH: Final = 100
 """Characters of a value."""
 
 
@@ -27,7 +27,7 @@ class BoundedLabel:
         """The value itself while there is room for it, else `other`."""
         if value in self._known:
             return value
-        if len(self._known) >= self._most or not value or len(value) > LONGEST:
+        if len(self._known) >= self._most or not value or len(value) > MAX_LENGTH:
             return OTHER
         self._known.add(value)
         return value

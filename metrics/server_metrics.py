@@ -13,11 +13,11 @@ from metrics.labels import BoundedLabel, tag_set
 from metrics.process_metrics import ProcessMetrics
 from metrics.sampled import ReadNow, Sampled
 
-MOST_TAG_SETS: Final = 50
+MAX_TAG_SETS: Final = 50
 """Lists of tags that are told by name; a fleet of runners rarely has more than a few."""
-_MOST_SOURCES: Final = 20
-_MOST_REASONS: Final = 60
-_MOST_RULES: Final = 60
+_MAX_SOURCES: Final = 20
+_MAX_REASONS: Final = 60
+_MAX_RULES: Final = 60
 
 
 class ServerMetrics(ProcessMetrics):
@@ -26,10 +26,10 @@ class ServerMetrics(ProcessMetrics):
     def __init__(self, role: str = "all") -> None:
         """`role` is `all`, `api` or `worker`."""
         super().__init__(role)
-        self.tag_sets = BoundedLabel(MOST_TAG_SETS)
-        self.sources = BoundedLabel(_MOST_SOURCES)
-        self._reasons = BoundedLabel(_MOST_REASONS)
-        self._rules = BoundedLabel(_MOST_RULES)
+        self.tag_sets = BoundedLabel(MAX_TAG_SETS)
+        self.sources = BoundedLabel(_MAX_SOURCES)
+        self._reasons = BoundedLabel(_MAX_REASONS)
+        self._rules = BoundedLabel(_MAX_RULES)
         self._make_those_of_requests()
         self._make_those_of_pipelines()
         self._make_those_of_loops()

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from models.notifications import JOBS, MOST_TEXT, Notifications
+from models.notifications import JOBS, MAX_TEXT, Notifications
 from models.repositories.queue import queue_counts
 from models.session import Database
 
-_LONGEST: Final = 40
+_MAX_LENGTH: Final = 40
 """Characters of one demand and its number, with what parts it from the next."""
 
 
@@ -28,7 +28,7 @@ async def tell(database: Database, notifications: Notifications, job_ids: Collec
 def texts(found: Mapping[int, int]) -> Iterator[str]:
     """`demand:jobs` with spaces between, in pieces that fit into a notification."""
     items = [f"{demand_id}:{jobs}" for demand_id, jobs in found.items()]
-    most = MOST_TEXT // _LONGEST
+    most = MAX_TEXT // _MAX_LENGTH
     for start in range(0, len(items), most):
         yield " ".join(items[start : start + most])
 

@@ -31,7 +31,7 @@ RUNNERS: Final = "runners"
 """Told without a text: runners have changed, what a project lets them do, or who has an account; nothing known of them
 is true any more."""
 
-MOST_TEXT: Final = 7_900
+MAX_TEXT: Final = 7_900
 """Bytes of a text; PostgreSQL takes 8,000 with the topic."""
 
 _CHANNEL: Final = "perdure"
@@ -86,7 +86,7 @@ class Notifications:
         self._wake(topic, count)
 
     async def tell(self, topic: str, text: str = "") -> None:
-        """Hand a text of at most `MOST_TEXT` bytes to the topic's listener."""
+        """Hand a text of at most `MAX_TEXT` bytes to the topic's listener."""
         self._hear(topic, text)
 
     def listen(self, topic: str, listener: Listener) -> None:

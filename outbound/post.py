@@ -17,7 +17,7 @@ KEPT_BODY: Final = 8 * 1024
 KEPT_HEADERS: Final = 50
 KEPT_HEADER: Final = 1024
 """Characters of each header of an answer that are kept."""
-LONGEST_ADDRESS: Final = 2048
+MAX_ADDRESS: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def address_fault(url: str) -> str:
         return "is not an address"
     if target.scheme not in USUAL_PORTS:
         return "must be an http or https address"
-    if not target.raw_host or len(url) > LONGEST_ADDRESS or target.port == 0:
-        return f"must have a host, and at most {LONGEST_ADDRESS} characters"
+    if not target.raw_host or len(url) > MAX_ADDRESS or target.port == 0:
+        return f"must have a host, and at most {MAX_ADDRESS} characters"
     return ""
 
 

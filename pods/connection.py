@@ -14,7 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 HEADER_LIMIT = 64 * 1024
 """Bytes of one header line, and of all of them together."""
-MOST_HEADERS = 100
+MAX_HEADERS = 100
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _TOO_MANY = "Too many headers"

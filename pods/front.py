@@ -16,7 +16,7 @@ import uvloop
 from aiohttp import web
 
 from metrics.front_metrics import FrontMetrics
-from pods.connection import HEADER_LIMIT, MOST_HEADERS, Server
+from pods.connection import HEADER_LIMIT, MAX_HEADERS, Server
 from pods.forwarding import Front
 from pods.front_exposition import telling
 from pods.listening import BACKLOG, address_of, handed, offered, opened
@@ -84,7 +84,7 @@ async def serving(
             lingering_time=LINGER,
             max_line_size=HEADER_LIMIT,
             max_field_size=HEADER_LIMIT,
-            max_headers=MOST_HEADERS,
+            max_headers=MAX_HEADERS,
         )
         running = Serving(front, server, sockets)
         try:

@@ -18,11 +18,11 @@ FIRST_OF_SYSTEMD: Final = 3
 """systemd hands files from this number on, as many as `LISTEN_FDS` says (sd_listen_fds)."""
 BACKLOG: Final = 2048
 """How many connections may wait; the system's own limit (`net.core.somaxconn`) may be lower."""
-MOST: Final = 8
+MAX_CONCURRENT: Final = 8
 """More listening sockets than that no process hands on."""
 ANSWER: Final = 5.0
 """Seconds that a front has to give its sockets away."""
-_LONGEST: Final = 100
+_MAX_LENGTH: Final = 100
 """The system takes Unix addresses up to 107 bytes."""
 
 
@@ -123,7 +123,7 @@ def taken_over(home: Path, pid: int) -> list[socket.socket]:
         with _short(path) as near, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
             end.settimeout(ANSWER)
             end.connect(near)
-            numbers = socket.recv_fds(end, 1, MOST)[1]
+            numbers = socket.recv_fds(end, 1, MAX_CONCURRENT)[1]
     except OSError:
         return []
     return [_listening(number) for number in numbers]
@@ -132,7 +132,7 @@ def taken_over(home: Path, pid: int) -> list[socket.socket]:
 @contextlib.contextmanager
 def _short(path: Path) -> Iterator[str]:
     """The same path, short enough for an address."""
-    if len(os.fsencode(path)) <= _LONGEST:
+    if len(os.fsencode(path)) <= _MAX_LENGTH:
         yield str(path)
         return
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)

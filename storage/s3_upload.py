@@ -12,7 +12,7 @@ from storage.store_errors import writing
 
 PART: Final = 8 * 1024 * 1024
 """Bytes of one part; S3 wants 5 MiB at least and 10,000 parts at most, so an object may have 80 GB."""
-PARTS_AT_ONCE: Final = 2
+MAX_CONCURRENT_PARTS: Final = 2
 """Parts on their way at a time; memory of one upload is this and one more part."""
 
 
@@ -26,7 +26,7 @@ class S3Upload:
     def __init__(self, store: S3Store, key: str) -> None:
         """Name the object."""
         self._key = key
-        self._writer = obstore.open_writer_async(store, key, buffer_size=PART, max_concurrency=PARTS_AT_ONCE)
+        self._writer = obstore.open_writer_async(store, key, buffer_size=PART, max_concurrency=MAX_CONCURRENT_PARTS)
 
     async def __aenter__(self) -> Self:
         """Nothing goes out before the first part is full."""

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-MOST: Final = 2.3
+MAX_GROWTH: Final = 2.3
 """Times the cost that twice the size may have."""
 _DOUBLINGS: Final = 3
-_TRIES: Final = 4
+_MAX_ATTEMPTS: Final = 4
 _ROUNDS: Final = 6
 """So often it is measured anew before it counts as too dear: neighbours take caches, which costs processor time."""
 _NOTHING: Final = 0.02
@@ -22,7 +22,7 @@ def cost(work: Callable[[], Any]) -> float:
     is_collecting = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             begin = time.process_time()
             work()
             times.append(time.process_time() - begin)
@@ -40,7 +40,7 @@ def assert_linear(made: Callable[[int], Callable[[], Any]], size: int) -> None:
     measured = []
     for _ in range(_ROUNDS):
         small, large = cost(made(size)), cost(made(size << _DOUBLINGS))
-        if large <= max(small * math.pow(MOST, _DOUBLINGS), _NOTHING):
+        if large <= max(small * math.pow(MAX_GROWTH, _DOUBLINGS), _NOTHING):
             return
         measured.append(f"{size}: {small:.4f} s, {size << _DOUBLINGS}: {large:.4f} s")
     raise AssertionError("; ".join(measured))

@@ -37,7 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.queries import Queries
     from workflows.retry_window import RetryWindow
 
-MOST_VERDICTS = 200
+MAX_VERDICTS = 200
 """So many verdicts are folded in one turn; the others wait for the next."""
 
 
@@ -206,10 +206,10 @@ class PipelineWorkflow(Operations, Queries):
     def _decide(self, commands: tuple[Command, ...], granted: frozenset[int]) -> Turn:
         self._changed = False
         verdicts = tuple(self._verdicts.values())
-        self._changed = len(verdicts) > MOST_VERDICTS
+        self._changed = len(verdicts) > MAX_VERDICTS
         return decide(
             self._state,
-            verdicts[:MOST_VERDICTS],
+            verdicts[:MAX_VERDICTS],
             commands,
             workflow.now(),
             room=self._waits.capacity(),

@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.pipelines.explanation import explain, find_job, overview, unsettled
     from domain.pipelines.pipeline import Pipeline
 
-MOST_JOBS: Final = 200
+MAX_JOBS: Final = 200
 """An answer lists so many jobs and counts the rest."""
 ANSWER: Final = 24 * 1024
 """Bytes of all lists in an answer; with what is around them it stays under 32 KiB."""
@@ -43,7 +43,7 @@ class Queries:
         answer |= _listed("stages", stages, len(seen.stages), ANSWER // 2)
         answer |= _listed("open", opened, len(seen.open), ANSWER // 2)
         if seen.rooms:
-            answer["waiting_rooms"] = {room: seen.rooms[room] for room in sorted(seen.rooms)[: MOST_JOBS // 4]}
+            answer["waiting_rooms"] = {room: seen.rooms[room] for room in sorted(seen.rooms)[: MAX_JOBS // 4]}
         return answer
 
     @workflow.query(description=f"Why jobs wait or were skipped. {_HOW}")
@@ -53,7 +53,7 @@ class Queries:
             return {"note": _NOT_LOADED}
         wanted = _wanted(given)
         jobs = unsettled(self._pipeline) if wanted is None else (find_job(self._pipeline, wanted),)
-        found = explain(self._pipeline, jobs[:MOST_JOBS], workflow.now())
+        found = explain(self._pipeline, jobs[:MAX_JOBS], workflow.now())
         shown = ({"id": one.id, "name": one.name, "status": one.status, "why": one.text} for one in found)
         return {"pipeline": self._pipeline.id} | _listed("jobs", shown, len(jobs), ANSWER)
 
@@ -75,7 +75,7 @@ def _listed(name: str, items: Iterable[Mapping[str, Any]], total: int, room: int
     kept: list[Mapping[str, Any]] = []
     for item in items:
         room -= len(json.dumps(item)) + 1
-        if room < 0 or len(kept) == MOST_JOBS:
+        if room < 0 or len(kept) == MAX_JOBS:
             break
         kept.append(item)
     left = total - len(kept)

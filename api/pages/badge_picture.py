@@ -8,11 +8,11 @@ from fastapi import Response
 from domain.projects.badges import Said
 
 Style = Literal["flat", "flat-square"]
-MOST_KEY: Final = 64
+MAX_KEY: Final = 64
 """Characters; a longer key is the usual one, as in GitLab."""
-MOST_KEY_WIDTH: Final = 512
-MOST_VALUE_WIDTH: Final = 200
-_MOST_VALUE: Final = 64
+MAX_KEY_WIDTH: Final = 512
+MAX_VALUE_WIDTH: Final = 200
+_MAX_VALUE: Final = 64
 _HEIGHT: Final = 20
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -29,7 +29,7 @@ def picture(key: str, said: Said, key_width: int, value_width: int, style: str) 
 
 def drawn(key: str, said: Said, key_width: int, value_width: int, style: str) -> str:
     """The picture as SVG."""
-    value = said.text if len(said.text) <= _MOST_VALUE else f"{said.text[: _MOST_VALUE - 1]}…"
+    value = said.text if len(said.text) <= _MAX_VALUE else f"{said.text[: _MAX_VALUE - 1]}…"
     key, value, width = escape(key), escape(value), key_width + value_width
     corner = "0" if style == "flat-square" else "3"
     middles = (key_width / 2, key_width + value_width / 2)

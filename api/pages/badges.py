@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
-from api.pages.badge_picture import MOST_KEY, MOST_KEY_WIDTH, MOST_VALUE_WIDTH, picture
+from api.pages.badge_picture import MAX_KEY, MAX_KEY_WIDTH, MAX_VALUE_WIDTH, picture
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from domain.projects.badges import Thresholds, said_of_coverage, said_of_release, said_of_status
@@ -37,12 +37,12 @@ class Look:
 
     def key(self, usual: str) -> str:
         """The text of the left half."""
-        return self.key_text if 0 < len(self.key_text) <= MOST_KEY else usual
+        return self.key_text if 0 < len(self.key_text) <= MAX_KEY else usual
 
 
 async def look_of(
     key_text: str = "",
-    key_width: Annotated[int | None, Query(ge=1, le=MOST_KEY_WIDTH)] = None,
+    key_width: Annotated[int | None, Query(ge=1, le=MAX_KEY_WIDTH)] = None,
     style: str = "flat",
 ) -> Look:
     """How a picture is to look; an unknown style is `flat`, as in GitLab."""
@@ -93,7 +93,7 @@ async def release_badge(
     project: PageProjectDep,
     services: ServicesDep,
     look: LookDep,
-    value_width: Annotated[int | None, Query(ge=1, le=MOST_VALUE_WIDTH)] = None,
+    value_width: Annotated[int | None, Query(ge=1, le=MAX_VALUE_WIDTH)] = None,
 ) -> Response:
     """The tag of the release that was released last."""
     async with services.database.read() as connection:

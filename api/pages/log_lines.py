@@ -15,7 +15,7 @@ _CONTINUED: Final = re.compile(rf"\n{_STAMP}\+")
 """A line that goes on: the runner wrote it in two pieces."""
 _STAMPED: Final = re.compile(rf"^{_STAMP}[ +]")
 _MARKER: Final = re.compile(r"(?:\x1b\[0K)?section_(start|end):\d+:[^\r\n]*?\r(?:\x1b\[0K)?")
-_LONGEST_STATE: Final = 200
+_MAX_STATE: Final = 200
 _LINE_DIGITS: Final = 11
 
 
@@ -33,7 +33,7 @@ class State:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read such a text, whoever wrote it; what makes no sense is left out."""
-        number, *names = text[:_LONGEST_STATE].split(".")
+        number, *names = text[:_MAX_STATE].split(".")
         line = decimal_number(number, _LINE_DIGITS) or 0
         return cls(line, Style.from_classes(names))
 

@@ -34,7 +34,7 @@ WEB: Final = "web"
 """Source of a pipeline that somebody started with the form."""
 EMPTY_ROWS: Final = 3
 """Rows for variables of one's own; more come with each answer that has filled them."""
-MOST_BRANCHES: Final = 500
+MAX_BRANCHES: Final = 500
 """So many refs are offered; any other can be typed."""
 
 router = APIRouter(prefix=f"{PREFIX}/-/pipelines", route_class=EndsWithCaller)
@@ -161,7 +161,7 @@ async def _page(
     refs: Iterable[Any] = ()
     try:
         repository = services.repositories.get(project.row.id)
-        refs = (*await repository.branches(), *await repository.tags())[:MOST_BRANCHES]
+        refs = (*await repository.branches(), *await repository.tags())[:MAX_BRANCHES]
     except NotFound:
         errors = errors or ("The repository is empty; push a commit first.",)
     known = {field.name for field in form.variables}

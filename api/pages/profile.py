@@ -11,7 +11,7 @@ from api.pages.sessions import begin_session
 from api.v4.origin import require_our_pages
 from application.accounts.proof_of_identity import proven
 from application.audit import record
-from auth.passwords import LONGEST, SHORTEST, fault_of
+from auth.passwords import MAX_LENGTH, SHORTEST, fault_of
 from auth.permissions import Caller
 from models.repositories.accounts import accounts, sessions
 from models.repositories.installation.audit import Entity, Happened
@@ -25,7 +25,7 @@ Secret = Annotated[str, Form(max_length=255)]
 
 
 def _form(caller: Caller, status: int = 200, *, error: str = "", notice: str = "") -> Response:
-    values = {"error": error, "notice": notice, "shortest": SHORTEST, "longest": LONGEST, "address": PASSWORD}
+    values = {"error": error, "notice": notice, "shortest": SHORTEST, "longest": MAX_LENGTH, "address": PASSWORD}
     return page("password.html", caller, status, **values)
 
 

@@ -16,7 +16,7 @@ from auth.session_token import COOKIE, read_session
 from domain.errors import Unauthenticated
 from models.repositories.accounts import sessions
 
-LONGEST_NEXT: Final = 2000
+MAX_NEXT: Final = 2000
 """Characters of an address that a sign-in leads back to."""
 _REFUSED: Final = "That name and that password or access token do not belong together."
 
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/users", dependencies=[Depends(require_our_pages)])
 def inside(address: str) -> str:
     """The same address if it leads to one of our pages and is not too long, else the first page."""
     plain = address.isascii() and address.isprintable() and "\\" not in address
-    plain = plain and len(address) <= LONGEST_NEXT
+    plain = plain and len(address) <= MAX_NEXT
     return address if plain and address.startswith("/") and not address.startswith("//") else "/"
 
 
@@ -53,7 +53,7 @@ async def sign_in(
     services: ServicesDep,
     username: Annotated[str, Form(max_length=255)] = "",
     password: Annotated[str, Form(max_length=255)] = "",
-    next: Annotated[str, Form(max_length=LONGEST_NEXT)] = "/",  # noqa: A002
+    next: Annotated[str, Form(max_length=MAX_NEXT)] = "/",  # noqa: A002
 ) -> Response:
     """Set the session cookie. Every refusal is the same, and takes the same time."""
     found = await proven(services, key_of(request, NOBODY), username.strip(), password)

@@ -24,7 +24,7 @@ from models.repositories.queue import claims, hand_outs
 from models.repositories.queue.claims import Claim
 from models.repositories.queue.hand_outs import HandOut
 
-AT_ONCE: Final = 32
+MAX_BATCH: Final = 32
 """So many claims are one transaction at most: others wait for it."""
 
 log = structlog.get_logger()

@@ -12,7 +12,7 @@ from settings import SizeLimits
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FALSE: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
-_MOST_FIELDS: Final = 1_000
+_MAX_FIELDS: Final = 1_000
 SMALL: Final = fixed("such calls", 32 * 1024)
 """Of calls that every front may have to read before it knows where they go."""
 
@@ -42,7 +42,7 @@ async def json_object(request: Request, limit: SizeLimit) -> dict[str, Any]:
 def _form(raw: bytes) -> dict[str, Any]:
     """Fields of a form: strings; of a repeated one the last, of `name[]` a list of all."""
     try:
-        pairs = parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        pairs = parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError as error:
         raise Invalid(f"400 Bad request: the body is not a form ({error}).") from error
     fields: dict[str, Any] = {}

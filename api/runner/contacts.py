@@ -18,7 +18,7 @@ _COLLECT: Final = 3.0
 """Seconds from the first contact that is collected to the write."""
 _SILENT: Final = 4 * EVERY
 """Seconds after which a contact is news: those who wait for the runner, or believe it lost, hear of it at once."""
-_MOST: Final = 20_000
+_MAX_KNOWN: Final = 20_000
 
 log = structlog.get_logger()
 
@@ -44,7 +44,7 @@ class Contacts:
 
     async def note(self, contact: Contact) -> None:
         """Write this: at once if it is the first one, here or after a long silence, else soon."""
-        if len(self._noted) > _MOST:
+        if len(self._noted) > _MAX_KNOWN:
             self._noted.clear()
         key = contact.runner_id, contact.system_id
         is_news = self._silence(*key) >= _SILENT

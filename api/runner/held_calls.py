@@ -7,7 +7,7 @@ from models.columns import Record
 from models.repositories.queue import held_jobs
 from models.session import Database
 
-_AT_ONCE = 64
+_MAX_CONCURRENT = 64
 
 
 class HeldCalls:
@@ -16,8 +16,8 @@ class HeldCalls:
     def __init__(self, database: Database) -> None:
         """Ask this database."""
         self._database = database
-        self._looks = AskedTogether(self._look, _AT_ONCE)
-        self._renewals = AskedTogether(self._renew, _AT_ONCE)
+        self._looks = AskedTogether(self._look, _MAX_CONCURRENT)
+        self._renewals = AskedTogether(self._renew, _MAX_CONCURRENT)
 
     async def look(self, job_id: int) -> Record | None:
         """A job as `held_jobs.look` has it."""

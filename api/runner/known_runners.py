@@ -16,7 +16,7 @@ from models.repositories.queue.candidates import KnownRunner
 from models.repositories.runners import runners
 from models.session import Database
 
-_MOST: Final = 20_000
+_MAX_KNOWN: Final = 20_000
 """Tokens of which something is known, bad ones included."""
 
 
@@ -62,7 +62,7 @@ class KnownRunners:
         async with self._database.read() as connection:
             found = await candidates.by_tokens(connection, hashes, known or {})
         if before == self._forgotten:  # else something was changed since, or just before
-            if len(self._known) + len(hashes) > _MOST:
+            if len(self._known) + len(hashes) > _MAX_KNOWN:
                 self._known.clear()
             self._known.update((token_hash, found.get(token_hash)) for token_hash in hashes)
             self._used.update(found)

@@ -18,7 +18,7 @@ _NAME_LIMIT: Final = 255
 """Characters of a file's name; what is longer is cut at its beginning."""
 _FIELD_LIMIT: Final = 255
 """Bytes of a field beside the file; what is longer is nothing that we know."""
-_MOST_FIELDS: Final = 10
+_MAX_FIELDS: Final = 10
 _CUT: Final = "400 Bad request: the body ended before the file did."
 
 
@@ -71,7 +71,7 @@ class _Reader:
         self._name, self._text = "", b""
 
     def _part_end(self) -> None:
-        if self._name and len(self._text) <= _FIELD_LIMIT and len(self.fields) < _MOST_FIELDS:
+        if self._name and len(self._text) <= _FIELD_LIMIT and len(self.fields) < _MAX_FIELDS:
             self.fields[self._name] = self._text.decode("utf-8", "replace")
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:

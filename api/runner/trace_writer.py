@@ -13,9 +13,9 @@ from models.repositories.logs import trace_chunks
 from models.repositories.queue import held_jobs
 from models.session import Database
 
-_AT_ONCE: Final = 16
+_MAX_CONCURRENT: Final = 16
 """So many chunks are one statement at most: it holds all their bytes."""
-_TRIES: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,11 +48,11 @@ class TraceWriter:
     def __init__(self, database: Database) -> None:
         """Write to this database."""
         self._database = database
-        self._chunks: AskedTogether[Chunk, _Answer] = AskedTogether(self._write, _AT_ONCE)
+        self._chunks: AskedTogether[Chunk, _Answer] = AskedTogether(self._write, _MAX_CONCURRENT)
 
     async def append(self, chunk: Chunk) -> Record:
         """Add a chunk, of one byte at least, and commit; the job as it was before. Raises as `Chunk.behind` does."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             answer = await self._chunks.ask(chunk)
             if isinstance(answer, PerdureError):
                 raise answer

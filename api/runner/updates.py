@@ -26,9 +26,9 @@ from models.repositories.pipelines import verdicts
 from models.repositories.queue import held_jobs
 
 _FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
-_MOST_GENERATIONS: Final = 3
+_MAX_GENERATIONS: Final = 3
 """A runner whose 412 was lost asks again before it has sent a byte: it hears 412 again, but not for ever."""
-_LARGEST_EXIT_CODE: Final = 2**31 - 1
+_MAX_EXIT_CODE: Final = 2**31 - 1
 """What the column holds; no operating system has more."""
 
 
@@ -51,7 +51,7 @@ class Report:
         return cls(
             status,
             known_reason(text(body, "failure_reason")) if status is Status.FAILED else "",
-            number(body, "exit_code", _LARGEST_EXIT_CODE),
+            number(body, "exit_code", _MAX_EXIT_CODE),
             text(output, "checksum") or text(body, "checksum"),
             number(output, "bytesize"),
         )
@@ -148,7 +148,7 @@ async def _log_is_right(connection: AsyncConnection, row: Record, report: Report
     same_crc = not report.checksum or report.checksum == f"crc32:{row.crc:08x}"
     if same_size and same_crc:
         return True
-    if not row.resent or (row.size == 0 and row.generation < _MOST_GENERATIONS):
+    if not row.resent or (row.size == 0 and row.generation < _MAX_GENERATIONS):
         await held_jobs.renew(connection, row)
         await traces.restart(connection, row.id)
         return None

@@ -23,7 +23,7 @@ from models.repositories.queue import demands, queue_counts
 from models.repositories.queue.candidates import KnownRunner
 from models.session import Database
 
-_MOST_DEMANDS: Final = 20_000
+_MAX_DEMANDS: Final = 20_000
 """So many are kept in memory."""
 _NOBODY: Final = Candidate(paused=True)
 
@@ -190,7 +190,7 @@ class WaitingPolls:
     async def _read_demands(self, ids: Iterable[int]) -> Mapping[int, Demand]:
         async with self._database.read() as connection:
             found = await demands.read(connection, ids)
-        if len(self._demands) > _MOST_DEMANDS:
+        if len(self._demands) > _MAX_DEMANDS:
             self._demands.clear()
         self._demands.update(found)
         return found

@@ -13,9 +13,9 @@ from domain.decimal_number import decimal_number
 from domain.errors import NotFound, Unauthenticated
 from models.repositories.pipelines import jobs, pipelines
 
-_LARGEST_ID: Final = 2**53
+_MAX_ID: Final = 2**53
 
-Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]
+Id = Annotated[int, Path(ge=1, le=_MAX_ID)]
 
 
 async def project_of(project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:

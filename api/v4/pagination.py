@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 
 _DEFAULT: Final = 20
-_MOST: Final = 100
+_MAX_PER_PAGE: Final = 100
 _LAST_PAGE: Final = 1_000_000_000
 
 Item = TypeVar("Item")
@@ -93,7 +93,7 @@ async def paging_of(
     query = tuple(item for item in request.query_params.multi_items() if item[0] not in left_out)
     raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
     path = raw.partition(b"?")[0].decode("latin-1")
-    size = min(per_page, _MOST)
+    size = min(per_page, _MAX_PER_PAGE)
     return Paging(page, size, f"{services.settings.url}{path}", query, pagination == "keyset", page_token)
 
 

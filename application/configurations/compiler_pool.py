@@ -21,7 +21,7 @@ from types import FrameType, ModuleType
 from typing import Any, Final, TypeVar
 
 from domain.config import compile as _  # noqa: F401  # the process has it before its first configuration comes
-from domain.config.reading.parsed_files import LASTING_BYTES, MOST_BYTES, ParsedFiles
+from domain.config.reading.parsed_files import LASTING_BYTES, MAX_BYTES, ParsedFiles
 from domain.config.sources import Answer, Request, Wanted
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def one_round(work: Callable[..., T | Wanted], known: Mapping[Request, Answer]) 
     try:
         result = work(known=known, parsed=_PARSED)
         if isinstance(result, Wanted):
-            kept = MOST_BYTES
+            kept = MAX_BYTES
         return result
     finally:
         _PARSED.keep(kept)

@@ -10,10 +10,10 @@ from models.repositories.pipelines.pipelines import PipelineRequest
 Known: TypeAlias = tuple[dict[str, str], Plan, str]
 """Facts of a commit, what its configuration compiles to, and where that came from."""
 
-MOST_EVENTS: Final = 64
-MOST_JOBS: Final = 2_000
+MAX_EVENTS: Final = 64
+MAX_JOBS: Final = 2_000
 """A larger plan is not kept: it would take more memory than it saves time."""
-MOST_TEXT: Final = 20_000
+MAX_TEXT: Final = 20_000
 """Characters of values; with more, such as the payload of a webhook, an event will hardly come again."""
 
 _OF_PROJECT: Final = (
@@ -104,8 +104,8 @@ class PlanCache:
 
     def put(self, event: Event, known: Known) -> None:
         """Keep what an event compiled to."""
-        if len(known[1].jobs) > MOST_JOBS or sum(len(value) for _, value, _ in event.variables) > MOST_TEXT:
+        if len(known[1].jobs) > MAX_JOBS or sum(len(value) for _, value, _ in event.variables) > MAX_TEXT:
             return
         self._known[event] = known
-        if len(self._known) > MOST_EVENTS:
+        if len(self._known) > MAX_EVENTS:
             self._known.popitem(last=False)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.merge_requests.surroundings import Surroundings
 from application.services import Services
 from domain.errors import Invalid, NotFound
-from domain.merge_requests.notes import MOST_NOTES, Kind
+from domain.merge_requests.notes import MAX_NOTES, Kind
 from models.columns import Record
 from models.notifications import MERGES
 from models.repositories.merge_requests import merge_request_notes, merge_requests
@@ -62,8 +62,8 @@ async def _write(
     now = services.clock()
     if await merge_requests.lock(connection, here.row.id) is None:
         raise NotFound("404 Merge Request Not Found")
-    if await merge_request_notes.count(connection, here.row.id) >= MOST_NOTES:
-        raise Invalid(f"400 Bad request: a merge request has at most {MOST_NOTES} notes; write on another one.")
+    if await merge_request_notes.count(connection, here.row.id) >= MAX_NOTES:
+        raise Invalid(f"400 Bad request: a merge request has at most {MAX_NOTES} notes; write on another one.")
     await merge_requests.change(connection, here.row.id, now)
     written = new.created_at or now
     return await merge_request_notes.add(

@@ -26,7 +26,7 @@ from domain.merge_requests.merge_request import (
 )
 from domain.pipelines.skipping import is_skipped
 from domain.projects.protection import Protection
-from domain.variables.predefined import LONGEST_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
+from domain.variables.predefined import MAX_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
 from git.merging import merge
 from git.signature import Signature
 from models.notifications import OUTBOX
@@ -150,8 +150,8 @@ async def _request(services: Services, here: Surroundings, actor: Actor, trial: 
         source_branch=row.source_branch,
         target_branch=row.target_branch,
         title=row.title,
-        description=row.description[:LONGEST_DESCRIPTION],
-        description_truncated=len(row.description) > LONGEST_DESCRIPTION,
+        description=row.description[:MAX_DESCRIPTION],
+        description_truncated=len(row.description) > MAX_DESCRIPTION,
         diff_id=row.diff_version,
         event_type=str(trial.event_type),
         diff_base_sha=row.base_sha,

@@ -26,8 +26,8 @@ from application.services import Services
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotFound, Refused, Unauthenticated
 from domain.merge_requests.merge_request import (
-    MOST_DESCRIPTION,
-    MOST_TITLE,
+    MAX_DESCRIPTION,
+    MAX_TITLE,
     State,
     changed_labels,
     squashes,
@@ -41,7 +41,7 @@ from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests
 
-MOST_BRANCHES: Final = 10
+MAX_BRANCHES: Final = 10
 """Branches of one push that its options may make merge requests of, as in GitLab."""
 _NOT_DONE: Final = (Forbidden, Invalid, NotFound, Refused, Unauthenticated)
 """What the pusher can mend; everything else is tried again."""
@@ -91,8 +91,8 @@ async def carry_out_options(
     if asked is None or not branches:
         return done
     try:
-        if len(branches) > MOST_BRANCHES:
-            raise Invalid(f"{len(branches)} branches were pushed, and options are for {MOST_BRANCHES} at most.")
+        if len(branches) > MAX_BRANCHES:
+            raise Invalid(f"{len(branches)} branches were pushed, and options are for {MAX_BRANCHES} at most.")
         pusher = await _pusher(services, project, push.user_id, asked)
     except _NOT_DONE as error:
         done.lines += ["", f"No merge request is made or changed: {error}", ""]
@@ -163,10 +163,10 @@ class _Pusher:
         done.merges.append(_SelfMerge(row, self.target.row, update.new))
 
     def _check(self) -> None:
-        if len(self.asked.title) > MOST_TITLE:
-            raise Invalid(f"the title has more than {MOST_TITLE} characters.")
-        if len(self.asked.description or "") > MOST_DESCRIPTION:
-            raise Invalid(f"the description has more than {MOST_DESCRIPTION} characters.")
+        if len(self.asked.title) > MAX_TITLE:
+            raise Invalid(f"the title has more than {MAX_TITLE} characters.")
+        if len(self.asked.description or "") > MAX_DESCRIPTION:
+            raise Invalid(f"the description has more than {MAX_DESCRIPTION} characters.")
 
     async def _existing(self, branch: str) -> Record | None:
         """The open merge request of a branch: the one that leads where it is asked to, else the newest."""
@@ -180,7 +180,7 @@ class _Pusher:
         require_change(self.target, row)
         title = self.asked.title or row.title
         wanted = {
-            "title": with_draft(title, draft=True)[:MOST_TITLE] if self.asked.draft else title,
+            "title": with_draft(title, draft=True)[:MAX_TITLE] if self.asked.draft else title,
             "description": self.asked.description,
             "target_branch": self.asked.target or None,
             "labels": changed_labels(row.labels, self.asked.labels, self.asked.unlabels),
@@ -199,7 +199,7 @@ class _Pusher:
         new = NewMergeRequest(
             source_branch=update.short_name,
             target_branch=target,
-            title=(with_draft(title, draft=True) if self.asked.draft else title)[:MOST_TITLE],
+            title=(with_draft(title, draft=True) if self.asked.draft else title)[:MAX_TITLE],
             description=description if self.asked.description is None else self.asked.description,
             labels=changed_labels((), self.asked.labels, self.asked.unlabels),
             assignee_ids=[self.source.caller.user_id],
@@ -226,5 +226,5 @@ class _Pusher:
         brought = await commits(repository, HistoryQuery([heads.head_sha, f"^{heads.start_sha}"], limit=2))
         if len(brought) == 1 and brought[0].title:
             title = brought[0].title
-            described = brought[0].message.removeprefix(title).strip()[:MOST_DESCRIPTION]
+            described = brought[0].message.removeprefix(title).strip()[:MAX_DESCRIPTION]
         return self.asked.title or title, described

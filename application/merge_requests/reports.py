@@ -22,7 +22,7 @@ from models.repositories.artifacts import reports
 from models.repositories.merge_requests import merge_requests
 from storage.reports.parsers import CODE_QUALITY, COVERAGE, SCANNERS
 
-MOST_BACK: Final = 100
+MAX_BACK: Final = 100
 """So many commits before the branch began are looked at for a pipeline of the target branch."""
 
 
@@ -64,7 +64,7 @@ async def _base(services: Services, here: Surroundings, head: Any) -> Any | None
     start = head.merge_request.get("target_sha") or here.row.base_sha
     if not start:
         return None
-    query = HistoryQuery([start], first_parent=True, limit=MOST_BACK)
+    query = HistoryQuery([start], first_parent=True, limit=MAX_BACK)
     shas = [commit.sha for commit in await commits(here.repository, query)]
     async with services.database.read() as connection:
         rows = await merge_requests.finished_pipelines(connection, here.target.id, here.row.target_branch, shas)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.services import Services
 from domain.errors import PerdureError
 from domain.merge_requests.news import News
-from domain.merge_requests.notes import MOST_COMMITS, of_assignees, of_commits, of_news, of_reviewers
+from domain.merge_requests.notes import MAX_COMMITS, of_assignees, of_commits, of_news, of_reviewers
 from git.history import HistoryQuery, commits
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.projects import relations
@@ -61,7 +61,7 @@ async def _of_people(connection: AsyncConnection, before: Any, after: Any) -> li
 async def _of_push(services: Services, after: Any, oldrev: str) -> str:
     """The commits that the source branch has now and had not; nothing for one that was only put back."""
     repository = services.repositories.get(after.project_id)
-    query = HistoryQuery([after.head_sha, f"^{oldrev}"], limit=MOST_COMMITS + 1)
+    query = HistoryQuery([after.head_sha, f"^{oldrev}"], limit=MAX_COMMITS + 1)
     with suppress(PerdureError):
         if found := await commits(repository, query):
             return of_commits([(one.sha, one.title) for one in reversed(found)])

@@ -25,7 +25,7 @@ from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests, trains
 from models.repositories.projects import projects
 
-_MOST_ROUNDS: Final = 100
+_MAX_ROUNDS: Final = 100
 """Rounds without a pause: more than a train of full length needs."""
 _NO_PIPELINE: Final = "no job is for pipelines of merge requests, or whoever put it on may run none"
 
@@ -42,7 +42,7 @@ async def advance_all(services: Services) -> int:
 async def advance(services: Services, project_id: int, branch: str) -> int:
     """Do what there is to do for one train until nothing is left; give back how many steps that were."""
     done = 0
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         train, rows = await _train(services, project_id, branch)
         steps = next_steps(train) if train is not None else ()
         carried_out = [await _carry_out(services, step, rows[step.car]) for step in steps]

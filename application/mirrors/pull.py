@@ -17,7 +17,7 @@ from models.repositories.projects import mirrors
 from outbound.addresses import Permission, look_up, permitted_addresses
 
 PORTS: Final = {"http": 80, "https": 443}
-LONGEST: Final = 2048
+MAX_URL: Final = 2048
 _HOST: Final = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 """What everybody reads alike; other names would be written in their ASCII form (`xn--`)."""
 NO_PIPELINES: Final = ("ci.no_pipeline",)
@@ -31,7 +31,7 @@ def checked_url(url: str) -> tuple[str, str]:
     except ValueError as error:
         raise Invalid("url is invalid: it is no address.") from error
     secret = unquote(parts.netloc.rpartition("@")[0])
-    odd = any(not sign.isprintable() or sign.isspace() for sign in url + secret) or len(url) > LONGEST
+    odd = any(not sign.isprintable() or sign.isspace() for sign in url + secret) or len(url) > MAX_URL
     if parts.scheme not in PORTS or not _HOST.fullmatch(parts.hostname or "") or odd or parts.query or parts.fragment:
         raise Invalid("url is invalid: only http and https are followed, as in https://host/group/project.git.")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""

@@ -27,7 +27,7 @@ _TRY_AGAIN: Final = frozenset(
 _CLOSED_BEFORE_THE_ANSWER: Final = "AcceptedUpdateCompletedWorkflow"
 """The type of Temporal's own error for an update whose run was closed, say terminated, with its answer open."""
 
-_TRIES: Final = 3
+_MAX_ATTEMPTS: Final = 3
 
 log = structlog.get_logger()
 
@@ -55,7 +55,7 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
     async with services.database.read() as connection:
         facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
     patience = timedelta(seconds=services.settings.times.command_answer)
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_ATTEMPTS):
         try:
             answer = await services.temporal.pipelines.ask(facts, name, operation, patience)
             return Asked(operation.key, answer)
@@ -65,7 +65,7 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
         except (WorkflowUpdateRPCTimeoutOrCancelledError, Unavailable):
             break
         except RPCError as error:
-            if error.status not in _TRY_AGAIN or attempt == _TRIES - 1:
+            if error.status not in _TRY_AGAIN or attempt == _MAX_ATTEMPTS - 1:
                 log.warning("the workflow did not answer; the outbox carries the command", error=str(error))
                 break
     await _leave_in_outbox(services, pipeline_id, name, operation)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from domain.config.issue import ConfigIssue
 from domain.config.keyword_states import refusal
 from domain.config.plan import JobPlan, Plan
-from domain.config.reading.issues import MOST_ISSUES
+from domain.config.reading.issues import MAX_ISSUES
 from domain.errors import ConfigInvalid
 from domain.variables.job_variables import group_name
 
@@ -29,7 +29,7 @@ def refuse_what_cannot_run(plan: Plan) -> None:
     """
     found = {(_written_name(job), keyword): None for job in plan.jobs for keyword, has in HAS.items() if has(job)}
     if found:
-        raise ConfigInvalid(tuple(_issue(name, keyword) for name, keyword in islice(found, MOST_ISSUES)))
+        raise ConfigInvalid(tuple(_issue(name, keyword) for name, keyword in islice(found, MAX_ISSUES)))
 
 
 def _written_name(job: JobPlan) -> str:

@@ -19,7 +19,7 @@ from git.revision import commit_named
 from git.signature import Signature
 from models.repositories.accounts import accounts
 
-_TRIES: Final = 8
+_MAX_ATTEMPTS: Final = 8
 """So often a commit is made anew because others moved the branch meanwhile."""
 
 Build = Callable[[str | None], Awaitable[str]]
@@ -116,7 +116,7 @@ async def advance(services: Services, access: ProjectAccess, repository: Reposit
     stands still, `Forbidden`, `Unavailable`.
     """
     ref = new_branch_ref(branch)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         head = await commit_named(repository, ref)
         made = await build(head)
         try:

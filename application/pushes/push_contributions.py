@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from application.pushes.push_events import MOST_REFS
+from application.pushes.push_events import MAX_REFS
 from domain.projects.contributions import Action, Contribution, bulk_push_data, push_data
 from git.changes import summary
 from git.push import RefUpdate
@@ -16,7 +16,7 @@ async def pushed(repository: Repository, project: Any, user_id: int, moved: Sequ
     found: list[Contribution] = []
     for tag in (False, True):
         refs = [update for update in moved if (update.is_tag if tag else update.is_branch)]
-        if len(refs) > MOST_REFS:
+        if len(refs) > MAX_REFS:
             facts = _together(refs, tag=tag)
         else:
             facts = list(await asyncio.gather(*(_one(repository, project, update, tag=tag) for update in refs)))

@@ -15,7 +15,7 @@ from git.tags import tag_message
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.projects import protected_refs
 
-MOST_REFS: Final = 3
+MAX_REFS: Final = 3
 """Branches, and tags, of one push that hooks are told of: a push of more is most likely a mirror (GitLab's limit)."""
 _ANY: Final = BITS[Event.PUSH] | BITS[Event.TAG_PUSH] | BITS[Event.REPOSITORY_UPDATE]
 
@@ -34,7 +34,7 @@ async def push_events(
         (Event.PUSH, [update for update in moved if update.is_branch]),
         (Event.TAG_PUSH, [update for update in moved if update.is_tag]),
     ):
-        if wants(project.watched, event) and len(updates) <= MOST_REFS:
+        if wants(project.watched, event) and len(updates) <= MAX_REFS:
             told += [await push_event(event, project, user_id, repository, update, protection) for update in updates]
     return told
 

@@ -20,7 +20,7 @@ from models.repositories.pipelines import contributions, pushes
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects
 
-_MOST_PIPELINES: Final = 4
+_MAX_PIPELINES: Final = 4
 """So many refs of one push get a pipeline; more are most likely a mirror (GitLab's limit)."""
 
 
@@ -32,7 +32,7 @@ async def finish(
         push = await pushes.get(connection, push_id)
     wanted = [update for update in moved if (update.is_branch or update.is_tag) and not update.is_delete]
     of_requests = await carry_out_options(services, project, push, moved)  # pipelines know them by now
-    if "ci.no_pipeline" in push.options or len(wanted) > _MOST_PIPELINES:
+    if "ci.no_pipeline" in push.options or len(wanted) > _MAX_PIPELINES:
         wanted = []
     made, contributed, languages = await asyncio.gather(
         _all_prepared(services, project, repository, push, wanted),

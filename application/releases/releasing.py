@@ -18,8 +18,8 @@ from git.names import checked_ref
 from git.repository import Repository
 from git.tags import NewTag
 
-LONGEST_NAME: Final = 255
-LONGEST_DESCRIPTION: Final = 1_000_000
+MAX_NAME: Final = 255
+MAX_DESCRIPTION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _check(new: NewRelease) -> None:
 
 def check_text(name: str = "", description: str = "", milestones: Sequence[str] = ()) -> None:
     """Raise `Invalid` for words that a release cannot have."""
-    for what, text, most in (("name", name, LONGEST_NAME), ("description", description, LONGEST_DESCRIPTION)):
+    for what, text, most in (("name", name, MAX_NAME), ("description", description, MAX_DESCRIPTION)):
         if len(text) > most:
             raise Invalid(f"{what} has {len(text):,} characters; at most {most:,} are taken.")
     if any("\x00" in text for text in (name, description, *milestones)):

@@ -6,9 +6,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from domain.errors import Invalid
 
-_MOST_TAGS: Final = 50
+_MAX_TAGS: Final = 50
 _SHORTEST_TIMEOUT: Final = 600
-_LONGEST_TIMEOUT: Final = 30 * 86_400
+_MAX_TIMEOUT: Final = 30 * 86_400
 
 
 def _tags(value: Any) -> Any:
@@ -20,13 +20,13 @@ def _tags(value: Any) -> Any:
 
 
 def _few(tags: list[str]) -> list[str]:
-    if len(tags) > _MOST_TAGS:
-        raise ValueError(f"Too many tags specified. Please limit the number of tags to {_MOST_TAGS}")
+    if len(tags) > _MAX_TAGS:
+        raise ValueError(f"Too many tags specified. Please limit the number of tags to {_MAX_TAGS}")
     return tags
 
 
 def _seconds(value: int) -> int:
-    if not _SHORTEST_TIMEOUT <= value <= _LONGEST_TIMEOUT:
+    if not _SHORTEST_TIMEOUT <= value <= _MAX_TIMEOUT:
         raise ValueError("needs to be at least 10 minutes, and at most 30 days")
     return value
 

@@ -18,8 +18,8 @@ ALGORITHMS: Final = (
 _KEY_TYPES: Final = frozenset({"RSA", "EC", "OKP"})
 _LEEWAY: Final = 30
 """Seconds by which clocks may differ."""
-_LONGEST: Final = 16_384
-_LONGEST_SUBJECT: Final = 255
+_MAX_LENGTH: Final = 16_384
+_MAX_SUBJECT: Final = 255
 
 
 class UnknownKey(Exception):
@@ -40,7 +40,7 @@ def verified(
 
     Raises `UnknownKey`, and `Unauthenticated` for everything else that is wrong.
     """
-    if len(token) > _LONGEST:
+    if len(token) > _MAX_LENGTH:
         raise Unauthenticated("The provider's answer is not to be believed: its id_token is too long.")
     try:
         header = jws.extract_compact(token.encode()).headers()
@@ -52,7 +52,7 @@ def verified(
         claims.validate(int(now.timestamp()), _LEEWAY)
     except (JoseError, ValueError, TypeError, KeyError) as error:
         raise Unauthenticated(f"The provider's answer is not to be believed: {_words(error)}.") from error
-    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= _LONGEST_SUBJECT:
+    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= _MAX_SUBJECT:
         raise Unauthenticated("The provider's answer is not to be believed: it does not say who signed in.")
     return dict(claims)
 

@@ -30,7 +30,7 @@ _KEPT: Final = 3600.0
 """Seconds for which addresses and keys are kept."""
 _AGAIN: Final = 30.0
 """Keys are asked for again after so many seconds at the earliest, however many tokens name an unknown one."""
-_MOST: Final = 256 * 1024
+_MAX_RESPONSE: Final = 256 * 1024
 """Bytes of an answer."""
 _ADDRESSES: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
@@ -194,6 +194,6 @@ async def _bounded(response: httpx.Response) -> bytes:
     content = bytearray()
     async for chunk in response.aiter_bytes():
         content += chunk
-        if len(content) > _MOST:
-            raise Unavailable(f"The sign-in provider's answer has more than {_MOST} bytes.", 60)
+        if len(content) > _MAX_RESPONSE:
+            raise Unavailable(f"The sign-in provider's answer has more than {_MAX_RESPONSE} bytes.", 60)
     return bytes(content)

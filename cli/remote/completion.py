@@ -14,7 +14,7 @@ from domain.errors import PerdureError
 
 PATIENCE: Final = 2.0
 """Seconds for each call."""
-MOST: Final = 30
+MAX_ITEMS: Final = 30
 
 Found = Iterable[tuple[str, str]]
 """Names, each with what the shell shows beside it."""
@@ -35,7 +35,7 @@ def projects(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
     def ask(api: Any, _home: Callable[[], str]) -> Found:
         word = incomplete.rpartition("/")[2]
-        return ((one["path_with_namespace"], one["name"]) for one in api.listed("/projects", MOST, search=word))
+        return ((one["path_with_namespace"], one["name"]) for one in api.listed("/projects", MAX_ITEMS, search=word))
 
     return _asked(ctx, incomplete, ask)
 
@@ -45,7 +45,7 @@ def groups(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
     def ask(api: Any, _home: Callable[[], str]) -> Found:
         word = incomplete.rpartition("/")[2]
-        return ((one["full_path"], one["name"]) for one in api.listed("/groups", MOST, search=word))
+        return ((one["full_path"], one["name"]) for one in api.listed("/groups", MAX_ITEMS, search=word))
 
     return _asked(ctx, incomplete, ask)
 
@@ -54,7 +54,7 @@ def users(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """User names."""
 
     def ask(api: Any, _home: Callable[[], str]) -> Found:
-        return ((one["username"], one["name"]) for one in api.listed("/users", MOST, search=incomplete))
+        return ((one["username"], one["name"]) for one in api.listed("/users", MAX_ITEMS, search=incomplete))
 
     return _asked(ctx, incomplete, ask)
 
@@ -63,7 +63,7 @@ def pipelines(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The newest pipelines of the project."""
 
     def ask(api: Any, home: Callable[[], str]) -> Found:
-        found = api.listed(f"{home()}/pipelines", MOST)
+        found = api.listed(f"{home()}/pipelines", MAX_ITEMS)
         return ((str(one["id"]), f"{one['status']} {one['ref']}") for one in found)
 
     return _asked(ctx, incomplete, ask)
@@ -73,7 +73,7 @@ def jobs(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The jobs of the newest pipeline by name, and the newest jobs of the project by number."""
 
     def ask(api: Any, home: Callable[[], str]) -> Found:
-        found = api.listed(f"{home()}/jobs", MOST)
+        found = api.listed(f"{home()}/jobs", MAX_ITEMS)
         newest = max((one["pipeline"]["id"] for one in found), default=0)
         named = [one for one in found if one["pipeline"]["id"] == newest]
         yield from ((one["name"], f"{one['status']} {one['stage']}") for one in named)
@@ -86,7 +86,7 @@ def merge_requests(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]
     """The open merge requests of the project."""
 
     def ask(api: Any, home: Callable[[], str]) -> Found:
-        found = api.listed(f"{home()}/merge_requests", MOST, state="opened")
+        found = api.listed(f"{home()}/merge_requests", MAX_ITEMS, state="opened")
         return ((str(one["iid"]), one["title"]) for one in found)
 
     return _asked(ctx, incomplete, ask)
@@ -96,7 +96,7 @@ def runners(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The runners that the person may see."""
 
     def ask(api: Any, _home: Callable[[], str]) -> Found:
-        return ((str(one["id"]), one["description"] or one["status"]) for one in api.listed("/runners", MOST))
+        return ((str(one["id"]), one["description"] or one["status"]) for one in api.listed("/runners", MAX_ITEMS))
 
     return _asked(ctx, incomplete, ask)
 
@@ -105,7 +105,7 @@ def variables(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The variables of the project."""
 
     def ask(api: Any, home: Callable[[], str]) -> Found:
-        return ((one["key"], one["environment_scope"]) for one in api.listed(f"{home()}/variables", MOST))
+        return ((one["key"], one["environment_scope"]) for one in api.listed(f"{home()}/variables", MAX_ITEMS))
 
     return _asked(ctx, incomplete, ask)
 
@@ -114,7 +114,7 @@ def schedules(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The schedules of the project."""
 
     def ask(api: Any, home: Callable[[], str]) -> Found:
-        found = api.listed(f"{home()}/pipeline_schedules", MOST)
+        found = api.listed(f"{home()}/pipeline_schedules", MAX_ITEMS)
         return ((str(one["id"]), one["description"]) for one in found)
 
     return _asked(ctx, incomplete, ask)

@@ -26,7 +26,7 @@ _OPEN: Final = re.compile(
     r"|\r+|section_[^\r\n\x1b]*(?:\r(?:\x1b(?:\[0?)?)?)?|s[ection]{0,6})\Z"
 )
 """A token whose end has not come."""
-_LONGEST: Final = 4096
+_MAX_LINE: Final = 4096
 """Characters that are held back at most; what is longer is no token."""
 
 
@@ -53,7 +53,7 @@ class LogText:
         while found := _NEXT.search(text, place):
             start = found.start()
             shown.append(text[place:start])
-            if not is_end and len(text) - start <= _LONGEST and _OPEN.match(text, start):
+            if not is_end and len(text) - start <= _MAX_LINE and _OPEN.match(text, start):
                 self._held = text[start:]
                 return "".join(shown)
             token = _TOKEN.match(text, start)

@@ -10,7 +10,7 @@ from domain.errors import Unavailable
 PATIENCE: Final = "10m"
 """How long a server may be away while something is followed, unless the person says otherwise."""
 _FIRST: Final = 0.25
-_LONGEST: Final = 5.0
+_MAX_PAUSE: Final = 5.0
 """Seconds between two tries."""
 
 
@@ -42,7 +42,7 @@ class Outage:
         if now - self._since >= self._patience:
             raise error
         deadline.sleep(self._pause)
-        self._pause = min(_LONGEST, self._pause * 2)
+        self._pause = min(_MAX_PAUSE, self._pause * 2)
 
 
 class Deadline:

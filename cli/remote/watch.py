@@ -16,7 +16,7 @@ from domain.errors import Unavailable
 from domain.pipelines.status import COMPLETE
 
 _SHORTEST: Final = 0.5
-_LONGEST: Final = 10.0
+_MAX_PAUSE: Final = 10.0
 """Seconds between two looks."""
 _SHARE: Final = 5
 """A look that took long is followed by a pause of so many times as long: many watch one server."""
@@ -42,7 +42,7 @@ def watch(call: Invocation, pipeline_id: int, *, timeout: float | None, patience
                 blocked = True
                 _tell_of_manual(call, pipeline)
             pause = (time.monotonic() - begun) * _SHARE
-            deadline.sleep(min(_LONGEST, max(_SHORTEST, pause)))
+            deadline.sleep(min(_MAX_PAUSE, max(_SHORTEST, pause)))
     call.out.words(f"Pipeline {pipeline_id}: {pipeline['status']}  {pipeline['web_url']}")
     return _verdict(call, pipeline)
 

@@ -23,7 +23,7 @@ from domain.config.reading.yaml_text import dump
 from domain.config.resolving import Resolved, resolve, visible_jobs
 from domain.config.rules.expression import Expressions
 from domain.config.rules.rules import needs_warning
-from domain.config.rules.workflow import LONGEST_NAME, ruled_auto_cancel
+from domain.config.rules.workflow import MAX_NAME, ruled_auto_cancel
 from domain.config.seed import Seeds
 from domain.config.sources import Answer, Request, Sources, Wanted
 from domain.config.stopping import check_on_stop
@@ -33,7 +33,7 @@ from domain.errors import PipelineFiltered
 DEFAULT_CONTEXT: Final = Context()
 """A push to `main` of which nothing else is known."""
 
-MOST_TOLD: Final = 3
+MAX_TOLD: Final = 3
 """Absent jobs that the message of an empty pipeline names."""
 
 FILTERED: Final[Mapping[str, str]] = {
@@ -183,7 +183,7 @@ def merged_config(
 
 def _name(top: TopLevel, event: Event) -> str:
     """The pipeline's name with global and predefined variables; unknown ones become empty."""
-    return event.scope(event.variables).expand(top.workflow.name, missing="").strip()[:LONGEST_NAME]
+    return event.scope(event.variables).expand(top.workflow.name, missing="").strip()[:MAX_NAME]
 
 
 def _refuse(plan: Plan, reason: str, why: str) -> None:
@@ -193,6 +193,6 @@ def _refuse(plan: Plan, reason: str, why: str) -> None:
 def _emptiness(jobs: tuple[object, ...], absent: tuple[AbsentJob, ...]) -> str:
     if jobs:
         return f"there are jobs in {FIRST_STAGE} or {LAST_STAGE} only; add one in another stage"
-    told = [f"{job.name}: {job.why.text}" for job in absent[:MOST_TOLD]]
-    more = [f"and {len(absent) - MOST_TOLD} more"] if len(absent) > MOST_TOLD else []
+    told = [f"{job.name}: {job.why.text}" for job in absent[:MAX_TOLD]]
+    more = [f"and {len(absent) - MAX_TOLD} more"] if len(absent) > MAX_TOLD else []
     return "; ".join((*told, *more)) or "there is no job"

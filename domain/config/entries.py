@@ -34,7 +34,7 @@ from domain.config.rules.rules import RuleKind, read_rules
 
 TAGS_LIMIT: Final = 50
 """A job has fewer tags than this (docs/reference/ci-yaml.md, "Limits")."""
-LONGEST_TEXT: Final = 255
+MAX_TEXT: Final = 255
 """Characters of a resource group's key (docs/reference/ci-yaml.md, "Limits")."""
 
 
@@ -84,7 +84,7 @@ Those with conditions and patterns are read by `Entries`, as all of a configurat
 ATTRIBUTE_READERS: Final[Mapping[str, Reader]] = {
     "when": lambda attribute: checks.choice(attribute, WHEN),
     "dependencies": read_dependencies,
-    "resource_group": lambda attribute: checks.short_text(attribute, LONGEST_TEXT),
+    "resource_group": lambda attribute: checks.short_text(attribute, MAX_TEXT),
     "manual_confirmation": checks.text,
     "publish": checks.text,
 }

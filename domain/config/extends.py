@@ -8,7 +8,7 @@ from domain.config.reading.budget import Budget
 from domain.config.reading.issues import Issues
 from domain.config.reading.tree import Items, Map, Place, Value
 
-LONGEST_CHAIN: Final = 11
+MAX_CHAIN: Final = 11
 """Links from a job to its farthest base: GitLab counts at most ten ancestors of the last one that extends."""
 
 
@@ -91,7 +91,7 @@ def _sound(name: str, bases: tuple[str, ...], root: Map, chain: int, place: Plac
     faults = (
         f"unknown keys in `extends` ({', '.join(unknown)})" if unknown else "",
         f"invalid base hashes in `extends` ({', '.join(invalid)})" if invalid else "",
-        "nesting too deep in `extends`" if chain > LONGEST_CHAIN else "",
+        "nesting too deep in `extends`" if chain > MAX_CHAIN else "",
     )
     for fault in filter(None, faults):
         issues.add(f"{name}: {fault}", f"jobs:{name}:extends", place)

@@ -21,9 +21,9 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Place
 
-MOST_CIRCLES: Final = 10
+MAX_CIRCLES: Final = 10
 """Circles that are told one by one."""
-LONGEST_LIST: Final = 800
+MAX_LIST: Final = 800
 """Characters of the list of stages in a message."""
 JOB_COST: Final = 10
 """Entries of the budget that one instance of a job takes."""
@@ -60,7 +60,7 @@ class Graph:
         A job that is called as an instance of another takes its place if it is written later, and loses it otherwise.
         """
         self._stages = {stage: position for position, stage in enumerate(stages or ())}
-        self._stage_list = shorten(", ".join(stages or ()), LONGEST_LIST, placeholder=" ...")
+        self._stage_list = shorten(", ".join(stages or ()), MAX_LIST, placeholder=" ...")
         self._unread = unread
         self._issues = issues
         self._budget = budget
@@ -227,7 +227,7 @@ def note_circles(needs: Mapping[str, tuple[Need, ...]], jobs: Iterable[Linked], 
         return
     edges = {name: {need.job for need in found} - {name} for name, found in needs.items()}
     places = {job.name: job.draft.places.get("needs", job.draft.place) for job in jobs}
-    for _ in range(MOST_CIRCLES):
+    for _ in range(MAX_CIRCLES):
         circle = _circle(edges)
         if not circle:
             return

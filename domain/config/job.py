@@ -24,7 +24,7 @@ from domain.config.plan import (
     When,
 )
 from domain.config.readers.inherit import Inherit
-from domain.config.readers.needs import LONGEST_NAME, DependencyEntry, Needs
+from domain.config.readers.needs import MAX_NAME, DependencyEntry, Needs
 from domain.config.readers.parallel import Matrix
 from domain.config.readers.recovery import AllowFailure
 from domain.config.reading import checks
@@ -120,8 +120,8 @@ def read_job(name: str, config: Field, defaults: Mapping[str, Any], entries: Ent
 def _check_name(config: Field, name: str) -> None:
     if not name.strip():
         config.issues.add("jobs name can't be blank", "jobs", config.place)
-    if len(name) > LONGEST_NAME:
-        message = f"{config.path} name is too long (maximum is {LONGEST_NAME} characters)"
+    if len(name) > MAX_NAME:
+        message = f"{config.path} name is too long (maximum is {MAX_NAME} characters)"
         config.issues.add(message, config.path, config.place)
     if name in REFUSED_JOB_NAMES:
         config.issues.add(f"{config.path} name is reserved; choose another one", config.path, config.place)

@@ -12,7 +12,7 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Items, Map, Place, Reference, Value
 
-LONGEST_CHAIN: Final = 10
+MAX_CHAIN: Final = 10
 """References that may lead from one to the next (docs/reference/ci-yaml.md, "extends and !reference")."""
 
 _CONTAINERS: Final = (Map, Items)
@@ -107,8 +107,8 @@ class _Resolver:
             self._chain.pop()
             self._open.remove(id(reference))
             self._done[id(reference)] = known
-        if len(self._chain) + known.links > LONGEST_CHAIN:
-            known = self._fault(reference, f"nesting too deep; at most {LONGEST_CHAIN} may lead from one to the next")
+        if len(self._chain) + known.links > MAX_CHAIN:
+            known = self._fault(reference, f"nesting too deep; at most {MAX_CHAIN} may lead from one to the next")
             self._done[id(reference)] = known
         if not known.broken:
             self._budget.spend(known.size, reference.place)
@@ -117,8 +117,8 @@ class _Resolver:
     def _followed(self, reference: Reference, depth: int) -> _Resolved:
         if not reference or not all(isinstance(key, str) for key in reference):
             return self._fault(reference, "is not valid; it takes keys, as `!reference [.job, script]`")
-        if len(self._chain) > LONGEST_CHAIN:
-            return self._fault(reference, f"nesting too deep; at most {LONGEST_CHAIN} may lead from one to the next")
+        if len(self._chain) > MAX_CHAIN:
+            return self._fault(reference, f"nesting too deep; at most {MAX_CHAIN} may lead from one to the next")
         value: Value = self._root
         links = 0
         for key in reference:
@@ -166,5 +166,5 @@ def _hint(key: str, value: Value) -> str:
 
 def _written(reference: Reference) -> str:
     """The keys as GitLab shows them: `["job", "script"]`."""
-    shown = [key if isinstance(key, str) else str(key) for key in reference[:LONGEST_CHAIN]]
+    shown = [key if isinstance(key, str) else str(key) for key in reference[:MAX_CHAIN]]
     return json.dumps(shown, ensure_ascii=False)

@@ -22,7 +22,7 @@ from domain.config.why import Why
 from domain.errors import Invalid
 from domain.variables.job_variables import JobVariable, expand
 
-MOST_NEEDS: Final = 50
+MAX_NEEDS: Final = 50
 """Needs of one job, parallel ones counted singly (docs/reference/ci-yaml.md, "Limits")."""
 
 
@@ -102,8 +102,8 @@ class Seeds:
                 self._note_absent(one, need.job, out)
         if not needs:
             return needs
-        if len(needs) > MOST_NEEDS:
-            message = f"{one.job.name} job: one job can only need {MOST_NEEDS} others, but you have listed {len(needs)}"
+        if len(needs) > MAX_NEEDS:
+            message = f"{one.job.name} job: one job can only need {MAX_NEEDS} others, but you have listed {len(needs)}"
             self._issues.add(message, f"jobs:{draft.name}:needs", _need_place(one, needs[0].job))
             return ()
         return needs if all(need.job in present for need in needs) else tuple(n for n in needs if n.job in present)

@@ -20,10 +20,10 @@ from domain.variables.environment_variables import environment_slug, environment
 from domain.variables.job_variables import JobVariable, expand, group_name, references
 from domain.variables.predefined import slug
 
-LONGEST_KEY: Final = 255
+MAX_KEY: Final = 255
 """Characters of a resource group's key after expansion (docs/reference/ci-yaml.md, "Limits")."""
-LONGEST_NAME: Final = 255
-LONGEST_URL: Final = 255
+MAX_NAME: Final = 255
+MAX_URL: Final = 255
 START: Final = "start"
 STOP: Final = "stop"
 
@@ -90,7 +90,7 @@ def place_of(job: JobPlan, known: tuple[JobVariable, ...], asked: tuple[JobVaria
 
 def is_environment_name(name: str) -> bool:
     """Whether an environment may be called so."""
-    return bool(_NAME.fullmatch(name)) and len(name) <= LONGEST_NAME and name[0] != "/" and name[-1] != "/"
+    return bool(_NAME.fullmatch(name)) and len(name) <= MAX_NAME and name[0] != "/" and name[-1] != "/"
 
 
 def places_of(
@@ -158,7 +158,7 @@ def deployed_url(url: str, known: Mapping[str, str]) -> str:
         is_address = urlsplit(text).scheme in _SCHEMES and bool(urlsplit(text).hostname)
     except ValueError:
         return ""
-    return text if is_address and len(text) <= LONGEST_URL else ""
+    return text if is_address and len(text) <= MAX_URL else ""
 
 
 def seconds_of(text: str) -> int | None:
@@ -188,9 +188,9 @@ def _of_job(job: JobPlan) -> Iterable[JobVariable]:
 
 def _key(job: JobPlan, variables: tuple[JobVariable, ...]) -> str:
     key = _text(job.resource_group, variables)
-    if len(key) > LONGEST_KEY:
+    if len(key) > MAX_KEY:
         raise Invalid(
-            f"resource_group is too long after expansion: {len(key)} characters, {LONGEST_KEY} at most; shorten it."
+            f"resource_group is too long after expansion: {len(key)} characters, {MAX_KEY} at most; shorten it."
         )
     return key
 

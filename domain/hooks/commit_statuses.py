@@ -69,7 +69,7 @@ _WORDS: Final[Mapping[Status, str]] = {
     Status.MANUAL: "waits for a person",
     Status.SCHEDULED: "waits for its time",
 }
-LONGEST_DESCRIPTION: Final = 140
+MAX_DESCRIPTION: Final = 140
 """Characters; GitHub's limit is the lowest."""
 
 
@@ -112,7 +112,7 @@ def state_of(forge: Forge, status: Status) -> str:
 def call_of(target: Target, report: Report) -> Call:
     """The call that tells a forge of a status."""
     state = state_of(target.forge, report.status)
-    description = f"Pipeline {report.pipeline_id} {_WORDS[report.status]}"[:LONGEST_DESCRIPTION]
+    description = f"Pipeline {report.pipeline_id} {_WORDS[report.status]}"[:MAX_DESCRIPTION]
     document = {"state": state, "target_url": report.url, "description": description, "context": target.context}
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "perdure"}
     if target.forge is Forge.GITLAB:

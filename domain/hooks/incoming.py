@@ -20,8 +20,8 @@ TOLERANCE: Final = timedelta(minutes=5)
 """How old, or how early, a signed call with a time may be."""
 SIGNING: Final = "whsec_"
 """How a secret of Standard Webhooks begins; the key is what follows, in base64."""
-LONGEST_ID: Final = 200
-MOST_SIGNATURES: Final = 10
+MAX_ID: Final = 200
+MAX_SIGNATURES: Final = 10
 """Of one call: while a secret is exchanged there are two."""
 
 Headers = Mapping[str, str]
@@ -85,7 +85,7 @@ def _by_gitlab(secret: str, headers: Headers, body: bytes, now: datetime) -> boo
         return False
     signed = f"{identity}.{moment}.".encode() + body
     right = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    return any(_same(right, given) for given in headers["webhook-signature"].split(" ")[:MOST_SIGNATURES])
+    return any(_same(right, given) for given in headers["webhook-signature"].split(" ")[:MAX_SIGNATURES])
 
 
 def _signature(secret: str, body: bytes) -> str:
@@ -131,7 +131,7 @@ _ACTIONS: Final = frozenset({"opened", "reopened", "synchronize", "synchronized"
 def delivery_of(forge: Forge, headers: Headers, body: bytes) -> str:
     """Which call it is: the same for one that is sent again. Without a name of its own it is known by its body."""
     given = next((headers[name] for name in _DELIVERY[forge] if headers.get(name)), "")
-    return given if 0 < len(given) <= LONGEST_ID else hashlib.sha256(body).hexdigest()
+    return given if 0 < len(given) <= MAX_ID else hashlib.sha256(body).hexdigest()
 
 
 def event_of(forge: Forge, headers: Headers, document: Mapping[str, Any]) -> Event:

@@ -22,7 +22,7 @@ _VARIABLE: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_.-]*)\}")
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,253}[A-Za-z0-9])?")
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,254}")
 _OURS: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "trailer"})
-_LONGEST_VALUE: Final = 2048
+_MAX_VALUE: Final = 2048
 _NO_VALUE: Final = re.compile(r"[^\x20-\x7e]")
 
 
@@ -101,8 +101,8 @@ def check_header(name: str, value: str) -> None:
     """Raise `Invalid` for a header that cannot be sent, or that is the connection's business."""
     if not _HEADER_NAME.fullmatch(name) or name.lower() in _OURS:
         raise Invalid(f"custom_headers: {name[:100]!r} cannot be used; take letters, digits, - and _, and no {_NAMES}.")
-    if not value or len(value) > _LONGEST_VALUE or _NO_VALUE.search(value):
-        raise Invalid(f"custom_headers: the value of {name} must have 1 to {_LONGEST_VALUE} printable characters.")
+    if not value or len(value) > _MAX_VALUE or _NO_VALUE.search(value):
+        raise Invalid(f"custom_headers: the value of {name} must have 1 to {_MAX_VALUE} printable characters.")
 
 
 _NAMES: Final = ", ".join(sorted(_OURS))
@@ -112,5 +112,5 @@ def check_variable(name: str, value: str) -> None:
     """Raise `Invalid` for a variable of an address that cannot be used."""
     if not _KEY.fullmatch(name):
         raise Invalid(f"url_variables: {name[:100]!r} is no name; begin with a letter, go on with letters, digits, _.-")
-    if not value or len(value) > _LONGEST_VALUE or _NO_VALUE.search(value):
-        raise Invalid(f"url_variables: the value of {name} must have 1 to {_LONGEST_VALUE} printable characters.")
+    if not value or len(value) > _MAX_VALUE or _NO_VALUE.search(value):
+        raise Invalid(f"url_variables: the value of {name} must have 1 to {_MAX_VALUE} printable characters.")

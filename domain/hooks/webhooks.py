@@ -145,10 +145,10 @@ def _fits(parts: list[str], text: str) -> bool:
 
 GRACE: Final = 3
 """So many failures in a row change nothing; each further one switches the hook off for a while."""
-MOST_FAILURES: Final = 39
+MAX_FAILURES: Final = 39
 """One more failure in a row, and the hook stays off until somebody tests it with success."""
 FIRST_BACKOFF: Final = timedelta(minutes=1)
-LONGEST_BACKOFF: Final = timedelta(days=1)
+MAX_BACKOFF: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Health:
 
     def alert(self, now: datetime) -> str:
         """GitLab's `alert_status`."""
-        if self.failures > MOST_FAILURES:
+        if self.failures > MAX_FAILURES:
             return "disabled"
         waits = self.failures > GRACE and self.disabled_until is not None and self.disabled_until >= now
         return "temporarily_disabled" if waits else "executable"
@@ -169,15 +169,15 @@ class Health:
         """After a failure. What fails while the hook is switched off was begun before: it counts no more."""
         if self.alert(now) != "executable":
             return self
-        failures = min(self.failures + 1, MOST_FAILURES + 1)
+        failures = min(self.failures + 1, MAX_FAILURES + 1)
         if failures <= GRACE:
             return Health(failures)
-        pause = min(FIRST_BACKOFF * 2 ** (self.failures - GRACE), LONGEST_BACKOFF)
+        pause = min(FIRST_BACKOFF * 2 ** (self.failures - GRACE), MAX_BACKOFF)
         return Health(failures, now + pause)
 
 
 _OFF: Final = "The hook is disabled after {} failures in a row; test it to enable it again."
-OFF: Final = _OFF.format(MOST_FAILURES + 1)
+OFF: Final = _OFF.format(MAX_FAILURES + 1)
 """Why an event of a hook that is switched off for good is not delivered."""
 
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 REFS: Final = "refs/merge-requests/"
 """Refs below it are written by the server only."""
-MOST_TITLE: Final = 255
-MOST_DESCRIPTION: Final = 1_048_576
+MAX_TITLE: Final = 255
+MAX_DESCRIPTION: Final = 1_048_576
 CONFLICTS: Final = "Conflicts detected during merge"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-MOST_PARALLEL: Final = 20
+MAX_PARALLEL: Final = 20
 """So many cars of a train are tested at the same time."""
 PIPELINE_FAILED: Final = "its pipeline on the merge train ended as {status}"
 
@@ -91,7 +91,7 @@ class Merge:
 Step: TypeAlias = Build | Outdate | Drop | Merge
 
 
-def next_steps(train: Train, parallel: int = MOST_PARALLEL) -> tuple[Step, ...]:
+def next_steps(train: Train, parallel: int = MAX_PARALLEL) -> tuple[Step, ...]:
     """What is to be done with a train as it stands; nothing while all of it is right and is being tested.
 
     Each step holds by itself: those that cannot be carried out, since things have changed, are left out and asked for

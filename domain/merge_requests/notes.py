@@ -13,11 +13,11 @@ from typing import Any, Final
 from domain.merge_requests.merge_request import is_draft, with_draft
 from domain.merge_requests.news import News
 
-MOST_BODY: Final = 1_000_000
+MAX_BODY: Final = 1_000_000
 """Characters of a note, as in GitLab."""
-MOST_NOTES: Final = 5_000
+MAX_NOTES: Final = 5_000
 """Notes that people write on one merge request, as in GitLab (`MAX_NOTES_LIMIT`); the server's are not counted."""
-MOST_COMMITS: Final = 100
+MAX_COMMITS: Final = 100
 """Commits of one push that its note lists."""
 _SHORT: Final = 8
 
@@ -107,9 +107,9 @@ def mentioned(names: Sequence[str]) -> str:
 
 
 def of_commits(commits: Sequence[tuple[str, str]]) -> str:
-    """What is noted of new commits: sha and title of each, the oldest first; of more than `MOST_COMMITS` only those."""
-    shown = commits[:MOST_COMMITS]
-    number = f"more than {MOST_COMMITS} commits" if len(commits) > len(shown) else _counted(len(shown))
+    """What is noted of new commits: sha and title of each, the oldest first; of more than `MAX_COMMITS` only those."""
+    shown = commits[:MAX_COMMITS]
+    number = f"more than {MAX_COMMITS} commits" if len(commits) > len(shown) else _counted(len(shown))
     lines = "".join(f"<li>{sha[:_SHORT]} - {html.escape(title)}</li>" for sha, title in shown)
     return f"added {number}\n\n<ul>{lines}</ul>"
 

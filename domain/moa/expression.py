@@ -16,7 +16,7 @@ from domain.errors import Invalid
 from domain.moa.evaluation import Context, Expression, array, chain, constant, item, mapping, text, with_sign
 from domain.moa.values import FUNCTIONS, Value, item_of, number_of
 
-MOST_NESTED: Final = 32
+MAX_NESTED: Final = 32
 """So deep may an expression be nested."""
 
 Part = TypeVar("Part")
@@ -92,8 +92,8 @@ class _Reader:
 
     def _unary(self) -> Expression:
         self._depth += 1
-        if self._depth > MOST_NESTED:
-            raise Invalid(f"the expression is nested more than {MOST_NESTED} times")
+        if self._depth > MAX_NESTED:
+            raise Invalid(f"the expression is nested more than {MAX_NESTED} times")
         operator = self._next(_OPERATOR)
         if operator in _UNARY:
             self._expect(operator)

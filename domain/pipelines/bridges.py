@@ -21,11 +21,11 @@ DOWNSTREAM: Final = "pipeline"
 MIRROR: Final = "mirror"
 """The strategy of a bridge that only follows a pipeline which it did not make, too."""
 
-MOST_DEPTH: Final = 2
+MAX_DEPTH: Final = 2
 """A child pipeline may have children; those may have none."""
-MOST_PIPELINES: Final = 1_000
+MAX_PIPELINES: Final = 1_000
 """Pipelines of one hierarchy."""
-MOST_VISITS: Final = 2
+MAX_VISITS: Final = 2
 """So often may the same project, ref and source come up in the pipelines above a new one."""
 
 CREATION_FAILED: Final = "downstream_pipeline_creation_failed"
@@ -43,9 +43,9 @@ TEXT_OF: Final[Mapping[str, str]] = {
     NO_PROJECT: "The downstream project does not exist, or whoever runs this job may not see it",
     NO_PERMISSION: "Whoever runs this job may not start pipelines in the downstream project",
     INVALID_TRIGGER: "A pipeline of the same project is triggered with `trigger:include` only",
-    TOO_DEEP: f"Child pipelines may be at most {MOST_DEPTH} levels deep",
-    TOO_MANY: f"A hierarchy of pipelines may hold at most {MOST_PIPELINES:,}",
-    LOOP: f"The pipelines above hold the same project, ref and source more than {MOST_VISITS} times",
+    TOO_DEEP: f"Child pipelines may be at most {MAX_DEPTH} levels deep",
+    TOO_MANY: f"A hierarchy of pipelines may hold at most {MAX_PIPELINES:,}",
+    LOOP: f"The pipelines above hold the same project, ref and source more than {MAX_VISITS} times",
 }
 """What people read of a refusal; more may follow after a colon."""
 REFUSALS: Final = frozenset(TEXT_OF)
@@ -120,12 +120,12 @@ def refusal(*, child: bool, depth: int, pipelines: int, above: Sequence[Ancestor
     `depth` is that of the bridge's own pipeline, `pipelines` counts those of its hierarchy, `above` is its own pipeline
     with all that have led to it. Child pipelines are no part of a loop: they are bound by the depth.
     """
-    if child and depth >= MOST_DEPTH:
+    if child and depth >= MAX_DEPTH:
         return TOO_DEEP
-    if pipelines >= MOST_PIPELINES:
+    if pipelines >= MAX_PIPELINES:
         return TOO_MANY
     visits = Counter(ancestor for ancestor in above if ancestor.source != CHILD)
-    if not child and max(visits.values(), default=0) > MOST_VISITS:
+    if not child and max(visits.values(), default=0) > MAX_VISITS:
         return LOOP
     return ""
 

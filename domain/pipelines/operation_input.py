@@ -9,11 +9,11 @@ from typing import Any, Final
 from domain.errors import Invalid
 from domain.messages import Operation
 
-LONGEST_KEY: Final = 255
+MAX_KEY: Final = 255
 """Characters of a key; Temporal takes no longer update id."""
-LONGEST_REASON: Final = 1_000
+MAX_REASON: Final = 1_000
 """Characters of a reason."""
-MOST_VARIABLES: Final = 32 * 1024
+MAX_VARIABLES: Final = 32 * 1024
 """Characters of all variables together, names and values."""
 
 BY_PEOPLE: Final = ("cancel_pipeline", "retry_pipeline", "cancel_job", "retry_job", "play_job", "unschedule_job")
@@ -109,14 +109,14 @@ def _variables(name: str, value: Any) -> dict[str, str]:
         if not key or not isinstance(text, str):
             raise Invalid(f"{name}: variable {str(key)[:80]!r} needs a name and a text as its value. {example}")
     size = sum(len(key) + len(text) for key, text in value.items())
-    if size > MOST_VARIABLES:
-        raise Invalid(f"{name}: the variables have {size} characters; {MOST_VARIABLES} are permitted.")
+    if size > MAX_VARIABLES:
+        raise Invalid(f"{name}: the variables have {size} characters; {MAX_VARIABLES} are permitted.")
     return dict(value)
 
 
 _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
-    "key": _text("key", LONGEST_KEY),
+    "key": _text("key", MAX_KEY),
     "job_id": _job_id,
     "variables": _variables,
-    "reason": _text("reason", LONGEST_REASON),
+    "reason": _text("reason", MAX_REASON),
 }

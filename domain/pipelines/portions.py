@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from domain.messages import Decision
 
-MOST: Final = 300
+MAX_JOBS: Final = 300
 """So many verdicts, transitions, attempts and cancels are in one portion."""
 
 _PARTS: Final = ("verdicts", "transitions", "attempts", "takes", "cancel", "redundant")
@@ -15,7 +15,7 @@ _PARTS: Final = ("verdicts", "transitions", "attempts", "takes", "cancel", "redu
 T = TypeVar("T")
 
 
-def portions(decision: Decision, most: int = MOST) -> tuple[Decision, ...]:
+def portions(decision: Decision, most: int = MAX_JOBS) -> tuple[Decision, ...]:
     """The decision cut into pieces that are recorded one after another, in the order of its parts; at least one.
 
     What a portion holds never depends on a later one. The answers come with the last: a command whose recording is

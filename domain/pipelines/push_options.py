@@ -38,7 +38,7 @@ CARRIED_OUT: Final = OF_CI | _OF_MERGE_REQUESTS
 _KNOWN: Final = sorted({*CARRIED_OUT, *NO_EFFECT})
 _SHORT, _LONG = "mr.", "merge_request."
 """GitLab takes `mr.create` for `merge_request.create`."""
-_MOST_SHOWN: Final = 80
+_MAX_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def lines_on_ignored(options: Sequence[str]) -> list[str]:
     """One line for each option that changes nothing, with the nearest one that is known."""
     lines = []
     for name in dict.fromkeys(name for name, _ in map(_read, options)):
-        shown = f"The push option {name[:_MOST_SHOWN]!r}"
+        shown = f"The push option {name[:_MAX_SHOWN]!r}"
         if name in NO_EFFECT:
             lines.append(f"{shown} is not part of Perdure and changes nothing: {NO_EFFECT[name]}.")
         elif name not in CARRIED_OUT:

@@ -11,7 +11,7 @@ from typing import Any, Final
 Entry = Mapping[str, Any]
 
 _BAD: Final = frozenset({"failed", "error"})
-MOST_SHOWN: Final = 500
+MAX_SHOWN: Final = 500
 """Entries of one list; the counts tell of all."""
 
 

@@ -14,9 +14,9 @@ from domain.pipelines.status import Status
 UNSUCCESSFUL: Final = frozenset({Status.FAILED, Status.CANCELED})
 """Pipelines whose workflow stays open for the window. One that was skipped would be skipped again."""
 
-MOST_NAMED: Final = 20
+MAX_NAMED: Final = 20
 """A text names so many jobs and counts the rest."""
-_LONGEST_NAME: Final = 120
+_MAX_NAME: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ def _counts(job: Job) -> bool:
 
 
 def _listed(pipeline: Pipeline, jobs: Iterable[Job]) -> str:
-    every = [f"{pipeline.stages[job.stage][:_LONGEST_NAME]}: {job.name[:_LONGEST_NAME]} (job {job.id})" for job in jobs]
-    more = [f"{len(every) - MOST_NAMED} more"] if len(every) > MOST_NAMED else []
-    return ", ".join([*every[:MOST_NAMED], *more]) or "no job is to blame"
+    every = [f"{pipeline.stages[job.stage][:_MAX_NAME]}: {job.name[:_MAX_NAME]} (job {job.id})" for job in jobs]
+    more = [f"{len(every) - MAX_NAMED} more"] if len(every) > MAX_NAMED else []
+    return ", ".join([*every[:MAX_NAMED], *more]) or "no job is to blame"
 
 
 def _fits(pipeline: Pipeline, hint: _Hint) -> bool:
@@ -76,4 +76,4 @@ def _example(pipeline: Pipeline, hint: _Hint) -> str:
         return ", with no input"
     ordered = sorted(pipeline.jobs, key=lambda job: job.status not in UNSUCCESSFUL)
     job = next(job for job in ordered if hint.whom(job))
-    return f': `{{"job_id": {job.id}}}` is {job.name[:_LONGEST_NAME]}'
+    return f': `{{"job_id": {job.id}}}` is {job.name[:_MAX_NAME]}'

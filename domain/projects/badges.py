@@ -12,7 +12,7 @@ from urllib.parse import quote
 from domain.errors import Invalid
 from domain.pipelines.status import Status
 
-MOST_ADDRESS: Final = 2000
+MAX_ADDRESS: Final = 2000
 """Characters of an address."""
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"'\\\x00-\x1f]+", re.IGNORECASE)
 _PLACEHOLDER: Final = re.compile(r"%\{(\w+)\}")
@@ -48,8 +48,8 @@ _MEANINGS: Final[Mapping[str, Callable[[BadgeFacts], str | None]]] = {
 
 def checked_address(address: str, field: str) -> str:
     """The address, which may hold placeholders. Raises `Invalid` for one that is not of http or https."""
-    if len(address) > MOST_ADDRESS or not _ADDRESS.fullmatch(address):
-        raise Invalid(f"{field} is invalid: give an http or https address of at most {MOST_ADDRESS} characters.")
+    if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
+        raise Invalid(f"{field} is invalid: give an http or https address of at most {MAX_ADDRESS} characters.")
     return address
 
 

@@ -11,7 +11,7 @@ from domain.errors import Invalid
 
 DEFAULT_COLOR: Final = "#6699cc"
 """Of a label that comes to be because a merge request is given it, as in GitLab."""
-MOST_NAME: Final = 255
+MAX_NAME: Final = 255
 _NUMBER: Final = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _NAMED: Final[Mapping[str, str]] = {
     "black": "#000000",
@@ -54,6 +54,6 @@ def text_color(color: str) -> str:
 def checked_name(name: str) -> str:
     """A name without blanks around it. Raises `Invalid`: lists of labels have commas between them."""
     found = name.strip()
-    if not found or len(found) > MOST_NAME or "," in found:
-        raise Invalid(f"name is invalid: a label's has 1 to {MOST_NAME} characters and no comma.")
+    if not found or len(found) > MAX_NAME or "," in found:
+        raise Invalid(f"name is invalid: a label's has 1 to {MAX_NAME} characters and no comma.")
     return found

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from domain.errors import Invalid, NotFound
 
-MOST_LINKS: Final = 100
+MAX_LINKS: Final = 100
 LINK_SCHEMES: Final = frozenset({"http", "https", "ftp"})
 
 Link = Mapping[str, Any]
@@ -23,8 +23,8 @@ _UNIQUE: Final = ("name", "url", "filepath")
 
 def check_links(links: Sequence[Link]) -> None:
     """Raise `Invalid` for links that a release cannot have, alone or together."""
-    if len(links) > MOST_LINKS:
-        raise Invalid(f"assets has {len(links):,} links; at most {MOST_LINKS} are taken.")
+    if len(links) > MAX_LINKS:
+        raise Invalid(f"assets has {len(links):,} links; at most {MAX_LINKS} are taken.")
     for link in links:
         if not link["name"].strip():
             raise Invalid("assets has a link without a name.")

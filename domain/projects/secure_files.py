@@ -8,10 +8,10 @@ from typing import Final
 from domain.errors import Invalid
 from domain.size_limits import SizeLimit, fixed
 
-MOST_FILES: Final = 100
+MAX_FILES: Final = 100
 """Of one project."""
 LIMIT: Final[SizeLimit] = fixed("secure files", 5 * 1024 * 1024, "Keep what is larger in a store of your own.")
-_LONGEST_NAME: Final = 255
+_MAX_NAME: Final = 255
 _FORBIDDEN: Final = frozenset("/\\")
 
 
@@ -19,9 +19,9 @@ def checked_name(name: str) -> str:
     """The same name. Raises `Invalid` for one that a job could not give a file in a folder of its own."""
     if not name:
         raise Invalid("name is missing")
-    if name in {".", ".."} or _FORBIDDEN.intersection(name) or not name.isprintable() or len(name) > _LONGEST_NAME:
+    if name in {".", ".."} or _FORBIDDEN.intersection(name) or not name.isprintable() or len(name) > _MAX_NAME:
         raise Invalid(
-            f"name is invalid: it must be that of a file without a folder, of at most {_LONGEST_NAME} characters."
+            f"name is invalid: it must be that of a file without a folder, of at most {_MAX_NAME} characters."
         )
     return name
 
@@ -30,5 +30,5 @@ def check_room(name: str, count: int, *, is_taken: bool) -> None:
     """Raise `Invalid` where a project of `count` files may have no further one, or has one of this name."""
     if is_taken:
         raise Invalid(f"name is invalid: the project has a secure file {name}; remove that one first.")
-    if count >= MOST_FILES:
-        raise Invalid(f"A project has {MOST_FILES} secure files at most; remove one of them first.")
+    if count >= MAX_FILES:
+        raise Invalid(f"A project has {MAX_FILES} secure files at most; remove one of them first.")

@@ -6,8 +6,8 @@ from typing import Any, Final
 LEGACY_SYSTEM_ID: Final = "<legacy>"
 """What stands for the id of a process that names none."""
 _WORDS: Final = ("name", "version", "revision", "platform", "architecture", "executor", "shell")
-_LONGEST: Final = 255
-_MOST: Final = 200
+_MAX_LENGTH: Final = 255
+_MAX_FIELDS: Final = 200
 """Features and labels of one runner."""
 
 
@@ -22,7 +22,7 @@ def kept_info(info: Any) -> dict[str, Any]:
     for name, kind in (("features", bool), ("labels", str)):
         given = info.get(name)
         if isinstance(given, Mapping):
-            pairs = list(given.items())[:_MOST]
+            pairs = list(given.items())[:_MAX_FIELDS]
             kept[name] = {_word(key): _cleaned(value) for key, value in pairs if isinstance(value, kind)}
     return kept
 
@@ -33,4 +33,4 @@ def _cleaned(value: bool | str) -> bool | str:
 
 def _word(text: str) -> str:
     """A text that every database keeps."""
-    return text.replace("\0", "")[:_LONGEST]
+    return text.replace("\0", "")[:_MAX_LENGTH]

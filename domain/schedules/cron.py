@@ -23,7 +23,7 @@ NICKNAMES: Final[Mapping[str, str]] = {
     "@noon": "0 12 * * *",
     "@hourly": "0 * * * *",
 }
-LONGEST: Final = 512
+MAX_LENGTH: Final = 512
 """Characters of an expression."""
 _SHOWN: Final = 20
 """Characters of a wrong word that its fault repeats."""
@@ -88,8 +88,8 @@ _Values = frozenset[int | tuple[int, int]] | None
 
 def _words(text: str) -> list[str]:
     """The five fields of an expression."""
-    if len(text) > LONGEST:
-        raise _fault(f"it has more than {LONGEST} characters")
+    if len(text) > MAX_LENGTH:
+        raise _fault(f"it has more than {MAX_LENGTH} characters")
     name = text.strip().lower()
     if name.startswith("@") and name not in NICKNAMES:
         raise _fault(f"{name[:_SHOWN]!r} is none of {', '.join(NICKNAMES)}")

@@ -17,7 +17,7 @@ PUNCTUAL: Final = timedelta(minutes=1)
 """A tick that is no later than this has not been missed, whatever the catch-up window: cron knows nothing shorter."""
 CATCH_UP_WINDOW: Final = 3600
 """Seconds, unless the schedule says otherwise: a restart or an upgrade is caught up, a night is not."""
-LONGEST_WINDOW: Final = 31 * 24 * 3600
+MAX_WINDOW: Final = 31 * 24 * 3600
 
 RUNNING: Final = frozenset(Status) - COMPLETE - {Status.MANUAL}
 """States of a pipeline in which the next tick overlaps with it. One that waits for a person may wait for ever."""

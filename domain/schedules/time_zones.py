@@ -165,7 +165,7 @@ def iana_name(name: str) -> str:
     return IANA_NAMES.get(name, name)
 
 
-_LONGEST: Final = 60
+_MAX_LENGTH: Final = 60
 """Characters; no name is nearly as long."""
 _LIKENESS: Final = 0.8
 
@@ -177,7 +177,7 @@ def nearest_name(name: str, known: Collection[str]) -> str:
     are never told: `CEST` is not nearly `EST`, and `Etc/GMT+2` is two hours behind.
     """
     wanted = name.strip().lower().replace(" ", "_")
-    if len(wanted) > _LONGEST:
+    if len(wanted) > _MAX_LENGTH:
         return ""
     places = sorted(one for one in known if "/" in one and not one.startswith("Etc/"))
     names = {one.lower().replace(" ", "_"): one for one in (*IANA_NAMES, *places)}

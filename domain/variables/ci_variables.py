@@ -15,7 +15,7 @@ EVERYWHERE: Final = "*"
 """The scope of a variable that every job gets, also one without an environment."""
 
 KEY: Final = re.compile(r"[A-Za-z0-9_]{1,255}")
-LONGEST_VALUE: Final = 10_000
+MAX_VALUE: Final = 10_000
 """Characters of a value, as in GitLab."""
 SHORTEST_MASKED: Final = 8
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from domain.variables.job_variables import JobVariable
 
-LONGEST_SLUG: Final = 24
+MAX_SLUG: Final = 24
 """Characters of a slug: the shortest limit among the systems that take it as a name."""
 _KEPT: Final = 17
 """Characters that stay of a shortened slug, before a dash and the suffix."""
@@ -51,7 +51,7 @@ def environment_slug(name: str) -> str:
     if not re.match("[a-z]", slug):
         slug = f"env-{slug}"
     slug = re.sub("-+", "-", slug)
-    if slug == name and len(slug) <= LONGEST_SLUG:
+    if slug == name and len(slug) <= MAX_SLUG:
         return slug.removesuffix("-")
     return f"{slug[:_KEPT].removesuffix('-')}-{_suffix(name)}"
 

@@ -17,7 +17,7 @@ from domain.errors import Invalid
 from domain.variables.predefined import EventFacts, iso, pipeline_variables, slug
 from domain.variables.predefined_server import pages_url
 
-LARGEST_VALUES: Final = 1024 * 1024
+MAX_VALUES: Final = 1024 * 1024
 """Characters of all expanded values of a job together; references multiply what is written once."""
 
 RUNNER_PROVIDED: Final = frozenset(
@@ -192,7 +192,7 @@ class _Expanded:
 
     def __init__(self) -> None:
         self.known: dict[str, JobVariable] = {}
-        self._room = LARGEST_VALUES
+        self._room = MAX_VALUES
 
     def add(self, variable: JobVariable) -> None:
         """Expand one variable by those known so far, and know it from now on."""
@@ -204,7 +204,7 @@ class _Expanded:
         self._room -= len(text)
         if self._room < 0:
             raise Invalid(
-                f"The variables of the job grow to more than {LARGEST_VALUES:,} characters by references; "
+                f"The variables of the job grow to more than {MAX_VALUES:,} characters by references; "
                 "shorten them or have the script put them together."
             )
         return text

@@ -19,9 +19,9 @@ SHORT_SHA: Final = 8
 LONG_TITLE: Final = 100
 """A title of so many characters is repeated in the description."""
 MERGE_REQUEST_SOURCE: Final = "merge_request_event"
-MOST_OPEN_MERGE_REQUESTS: Final = 4
+MAX_OPEN_MERGE_REQUESTS: Final = 4
 """How many of them `CI_OPEN_MERGE_REQUESTS` names."""
-LONGEST_DESCRIPTION: Final = 2_700
+MAX_DESCRIPTION: Final = 2_700
 """Characters of a merge request's description that are told."""
 
 NOT_IN_INCLUDES: Final = frozenset(
@@ -195,7 +195,7 @@ def _pipeline(facts: EventFacts) -> dict[str, str]:
         **_known("CI_CONFIG_REF_URI", _config_ref_uri(facts)),
         **_known("CI_PIPELINE_NAME", facts.pipeline_name),
         **_known("CI_PIPELINE_SCHEDULE_DESCRIPTION", facts.schedule_description),
-        **_known("CI_OPEN_MERGE_REQUESTS", ",".join(facts.open_merge_requests[:MOST_OPEN_MERGE_REQUESTS])),
+        **_known("CI_OPEN_MERGE_REQUESTS", ",".join(facts.open_merge_requests[:MAX_OPEN_MERGE_REQUESTS])),
         **_known("CI_PIPELINE_TRIGGERED", word(True) if facts.pipeline_source == "trigger" else ""),
         **_known("CI_TRIGGER_SHORT_TOKEN", facts.trigger_token),
         **_known("CI_UPSTREAM_PROJECT_ID", facts.upstream_project_id),

@@ -32,7 +32,7 @@ _LOADED: Final = ("fleet.archives", "fleet.globs", "fleet.executors.files", "fle
 """Imported before the rights are given up: the job's user may not be able to read our modules."""
 _ENCODINGS: Final = ("cp437",)
 """Loaded before, too: that of names in archives."""
-_TRIES: Final = 2
+_MAX_ATTEMPTS: Final = 2
 """Processes for one piece of work: the job's user may end those that it has, with `kill -1` for instance."""
 
 
@@ -65,7 +65,7 @@ class Hands:
         if self._rights is None:
             return await asyncio.to_thread(work, *args, **kwargs)
         loop = asyncio.get_running_loop()
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             try:
                 return await loop.run_in_executor(self._process(self._rights), partial(work, *args, **kwargs))
             except BrokenProcessPool:

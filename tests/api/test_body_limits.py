@@ -9,7 +9,7 @@ from tests.api.v4.site import Site, open_site
 
 CHUNK = b"a" * 65536
 LARGE = 16 * 1024 * 1024
-MOST = 4 * 1024 * 1024
+MAX_SIZE = 4 * 1024 * 1024
 BEGINNINGS = {
     "application/x-www-form-urlencoded": b"username=",
     "application/json": b'{"name": "',
@@ -52,4 +52,4 @@ async def test_a_large_body_is_not_read_to_its_end(site: Site, method: str, rout
     async with site.client(site.root if known else None, headers={"Content-Type": kind}) as client:
         answer = await client.request(method, path, content=body())
     assert 400 <= answer.status_code < 500
-    assert taken <= MOST
+    assert taken <= MAX_SIZE

@@ -12,7 +12,7 @@ from api.exposing import exposition_of
 from api.measuring import TOLD, Measuring
 from metrics import names
 from metrics.labels import OTHER
-from metrics.server_metrics import MOST_TAG_SETS, ServerMetrics
+from metrics.server_metrics import MAX_TAG_SETS, ServerMetrics
 from models.session import Database
 from settings import Settings
 from tests.api.v4.site import open_site
@@ -82,8 +82,8 @@ async def test_a_thousand_lists_of_tags_in_the_queue_are_few_series(world: World
     await measuring.refresh()
     found = told(metrics)
     assert found.total(names.QUEUE_JOBS) == JOBS
-    assert len(found.labels(names.QUEUE_JOBS)) == MOST_TAG_SETS + 1 == len(found.labels(names.QUEUE_OLDEST))
-    assert found.total(names.QUEUE_JOBS, tags=OTHER) == JOBS - MOST_TAG_SETS
+    assert len(found.labels(names.QUEUE_JOBS)) == MAX_TAG_SETS + 1 == len(found.labels(names.QUEUE_OLDEST))
+    assert found.total(names.QUEUE_JOBS, tags=OTHER) == JOBS - MAX_TAG_SETS
 
 
 async def test_names_that_others_choose_leave_the_text_small(tmp_path: Path, sqlite_url: str) -> None:

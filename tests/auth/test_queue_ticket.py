@@ -6,7 +6,7 @@ from auth.queue_ticket import QueueTickets, Seen
 from tests.auth.rings import ring_of
 
 SEEN = Seen("0123abcd", 42)
-LONGEST = 200
+MAX_LENGTH = 200
 
 
 def test_a_ticket_says_what_its_runner_has_seen_in_any_process_of_the_pod() -> None:
@@ -18,7 +18,7 @@ def test_a_ticket_says_what_its_runner_has_seen_in_any_process_of_the_pod() -> N
 def test_a_ticket_is_short_and_names_its_pod_for_a_router() -> None:
     ticket = QueueTickets(ring_of(), 8191).issue(2**53, Seen("ffffffff", 10**15 - 1))
     assert ticket.split(".")[:2] == ["q1", "8191"]
-    assert len(ticket) < LONGEST
+    assert len(ticket) < MAX_LENGTH
     assert ticket.isascii()
 
 

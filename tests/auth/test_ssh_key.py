@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from auth.ssh_key import LONGEST, fingerprints, read_public_key
+from auth.ssh_key import MAX_LENGTH, fingerprints, read_public_key
 from domain.errors import Invalid
 
 KNOWN = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
@@ -55,7 +55,7 @@ def test_a_key_is_taken_with_its_comment_which_its_fingerprints_do_not_count(tex
         (text_of(rsa.generate_private_key(65537, 1024).public_key()), "it has 1024 bits"),
         ("ssh-dss AAAAB3NzaC1kc3MAAAAA", "its type must be"),
         (f"{KNOWN}\n{KNOWN}", "one line"),
-        (f"{KNOWN} {'x' * LONGEST}", f"at most {LONGEST} characters"),
+        (f"{KNOWN} {'x' * MAX_LENGTH}", f"at most {MAX_LENGTH} characters"),
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", "that is a private key"),
     ],
 )

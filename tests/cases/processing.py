@@ -16,7 +16,7 @@ from tests.compiling import plan_of
 
 ENGINES: Final[Mapping[str, OpenEngine]] = {"domain": core_engine, "temporal": temporal_engine}
 
-AT_ONCE: Final = 12
+MAX_CONCURRENT: Final = 12
 """So many scenarios are played side by side, where an engine waits for anything."""
 
 
@@ -35,7 +35,7 @@ def run_folder(folder: Path, open_engine: OpenEngine) -> Report:
 
 async def run_files(paths: Sequence[Path], open_engine: OpenEngine) -> Report:
     """Run the scenarios of these files, some of them side by side."""
-    places = asyncio.Semaphore(AT_ONCE)
+    places = asyncio.Semaphore(MAX_CONCURRENT)
     async with open_engine() as begin:
 
         async def play(path: Path) -> tuple[str, list[str]]:

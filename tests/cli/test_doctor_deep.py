@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from cli.check import Check, State
-from cli.doctor_deep import MOST_OF_A_RULE, deep_checks
+from cli.doctor_deep import MAX_OF_A_RULE, deep_checks
 from models.session import Database
 from settings import Settings
 from tests.models.database import migrated
@@ -42,9 +42,9 @@ async def test_each_fault_is_a_row_with_a_remedy(tmp_path: Path) -> None:
 
 
 async def test_many_faults_of_a_kind_are_counted(tmp_path: Path) -> None:
-    path = await stored(tmp_path, MOST_OF_A_RULE + 3, "DELETE FROM queue_entry")
+    path = await stored(tmp_path, MAX_OF_A_RULE + 3, "DELETE FROM queue_entry")
     checks = await _checks(path)
-    assert len(checks) == MOST_OF_A_RULE + 1
+    assert len(checks) == MAX_OF_A_RULE + 1
     assert checks[-1].detail == "3 more like these"
 
 

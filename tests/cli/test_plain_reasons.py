@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.plain_reasons import LONGEST, NOBODY, reason_of
+from cli.plain_reasons import MAX_LENGTH, NOBODY, reason_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from cli.plain_reasons import LONGEST, NOBODY, reason_of
         ('password authentication failed for user "u"', "it refuses who we say we are"),
         ("No module named 'MySQLdb'", "that is no kind of address we know"),
         ("(some.library.Error) the moon is full\nand more", "the moon is full"),
-        ("x" * 1_000, "x" * LONGEST),
+        ("x" * 1_000, "x" * MAX_LENGTH),
         ("", "it failed without a word"),
     ],
 )

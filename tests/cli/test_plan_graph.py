@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.graph_layout import HEIGHT, MOST_ROWS, ROW, WIDTH, layout
+from cli.graph_layout import HEIGHT, MAX_ROWS, ROW, WIDTH, layout
 from cli.graph_svg import svg
 from cli.plan_graph import mermaid, nodes
 from domain.config.plan import Plan, When
@@ -100,11 +100,11 @@ def test_nodes_that_need_each_other_through_instances_are_still_drawn() -> None:
     assert len(nodes(made)) == len(layout(nodes(made), made.stages).corners) == 2
 
 
-@pytest.mark.parametrize("count", [1, MOST_ROWS, MOST_ROWS + 1, 200])
+@pytest.mark.parametrize("count", [1, MAX_ROWS, MAX_ROWS + 1, 200])
 def test_a_tall_stage_is_folded(count: int) -> None:
     made = plan(*(job(f"j{at}") for at in range(count)))
     where = layout(nodes(made), made.stages)
-    assert where.height <= MOST_ROWS * ROW + 300
+    assert where.height <= MAX_ROWS * ROW + 300
     assert len(set(where.corners.values())) == count
 
 

@@ -33,7 +33,7 @@ HELD = [
     ("POST", "/group/project.git/git-upload-pack", b"0000"),
     ("POST", "/group/project.git/git-receive-pack", LARGE),
 ]
-AT_ONCE = [("POST", "/api/v4/jobs/request"), ("POST", "/api/v4/runners/verify"), ("GET", "/group/project")]
+IMMEDIATE = [("POST", "/api/v4/jobs/request"), ("POST", "/api/v4/runners/verify"), ("GET", "/group/project")]
 
 
 async def echo(request: web.Request) -> web.Response:
@@ -101,7 +101,7 @@ async def test_what_would_be_lost_is_held_until_an_api_is_back(site: Site, clien
                 assert (seen["client"], seen["proto"]) == (LOCAL, "http")
 
 
-@pytest.mark.parametrize(("method", "path"), AT_ONCE)
+@pytest.mark.parametrize(("method", "path"), IMMEDIATE)
 async def test_polls_and_people_get_their_503_at_once(
     site: Site, client: aiohttp.ClientSession, method: str, path: str
 ) -> None:

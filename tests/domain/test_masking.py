@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.masking import LONGEST_TOKEN, MaskedRange, Secrets, forms
+from domain.masking import MAX_TOKEN, MaskedRange, Secrets, forms
 
 SECRETS = ("correct horse", "horse battery", "p@ss/word+1", "aaaaaaaa", "first line of it\nshort\nanother long line")
 TOKENS = ("glpat-abc.01.xyz", "glcbt-" + "eyJhb.ciOi_J-9" * 40, "glrt-t1_x.y", "GR1348941abcdef")
@@ -139,14 +139,14 @@ def test_a_token_is_hidden_to_its_end(token: str) -> None:
 
 
 def test_a_word_without_end_is_hidden_as_far_as_a_token_may_reach() -> None:
-    masked = Secrets().masked(b"glpat-" + b"a" * 2 * LONGEST_TOKEN)
-    assert masked.count(b"*") == len("glpat-") + LONGEST_TOKEN
+    masked = Secrets().masked(b"glpat-" + b"a" * 2 * MAX_TOKEN)
+    assert masked.count(b"*") == len("glpat-") + MAX_TOKEN
 
 
 @given(st.lists(st.sampled_from(["glpat-", "glrt-", "GR1348941", "gl", "a", "=", " ", "a" * 4090]), max_size=12))
 def test_tokens_are_words_behind_their_prefixes(parts: list[str]) -> None:
     log = "".join(parts).encode()
-    words = re.compile(rb"(?=((?:glpat-|glrt-|GR1348941)[\w.=-]{1,%d}))" % LONGEST_TOKEN)
+    words = re.compile(rb"(?=((?:glpat-|glrt-|GR1348941)[\w.=-]{1,%d}))" % MAX_TOKEN)
     hidden = bytearray(log)
     for found in words.finditer(log):
         hidden[found.start(1) : found.end(1)] = b"*" * len(found[1])

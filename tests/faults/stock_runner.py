@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 _PATIENCE = 90.0
 """Seconds for which a call is repeated."""
-_TRIES = 40
+_MAX_ATTEMPTS = 40
 """So often one request is sent, which is longer than a restart takes; then comes a new one with an id of its own."""
 _AGAIN = 0.1
 _PIECE = 64 * 1024
@@ -67,7 +67,7 @@ class StockRunner:
         given, tries, request_id = options.pop("headers", {}), 0, uuid4().hex
         while True:
             tries += 1
-            if tries % _TRIES == 0:
+            if tries % _MAX_ATTEMPTS == 0:
                 request_id = uuid4().hex
             body = {"content": _pieces(parts)} if parts is not None else {}
             headers = {**given, "X-Request-Id": request_id}

@@ -25,7 +25,7 @@ from tests.waiting import eventually
 LOG = b"".join(b"line %d of a log\n" % number for number in range(8_000))
 ARCHIVE = bytes(range(256)) * 2_000
 REPORT = gzip.compress(b'<testsuite name="s"><testcase name="a" time="1.5"/></testsuite>')
-LONGEST_STORY = 120.0
+MAX_STORY = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ async def test_killed_on_postgresql(postgres_pod: KilledPod, point: KillPoint, t
 
 async def _killed(pod: KilledPod, point: KillPoint, folder: Path) -> None:
     said = Acknowledged()
-    async with pod.dying_at(point), asyncio.timeout(LONGEST_STORY):
+    async with pod.dying_at(point), asyncio.timeout(MAX_STORY):
         await STORIES[point.story](pod, said, uuid4().hex[:8], folder)
     await pod.over()
     await oracle.check(pod, said)

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 OUTAGES = [float(word) for word in os.environ.get("PERDURE_OUTAGES", "20").split(",")]
 RUNNERS: dict[str, ForeignRunner] = {"python": PythonRunner(), "rust": RustRunner(), "own": OwnRunner()}
-AT_ONCE = {"python": 2, "rust": 1, "own": 2}
+MAX_CONCURRENT = {"python": 2, "rust": 1, "own": 2}
 """So many processes take two jobs at a time."""
 MEASURED = "measured"
 BEFORE, AFTER = 120.0, 90.0
@@ -195,7 +195,7 @@ async def stand(tmp_path: Path) -> AsyncIterator[Stand]:
         wish = {"token": server.credentials["registration_token"], "tag_list": MEASURED, "run_untagged": False}
         made.runner_token = (await client.post("/api/v4/runners", json=wish)).json()["token"]
         for name, runner in RUNNERS.items():
-            for number in range(AT_ONCE[name]):
+            for number in range(MAX_CONCURRENT[name]):
                 folder = tmp_path / f"{name}-{number}"
                 folder.mkdir()
                 await opened.enter_async_context(runner.serving(made.site(name), folder))

@@ -30,7 +30,7 @@ SEED = int(os.environ.get("PERDURE_SEED", "20261121"))
 
 PAUSES = (2.0, 10.0)
 """Seconds between two kills."""
-LONGEST_JOB = 1.5
+MAX_JOB = 1.5
 PATIENCE = 300.0
 
 
@@ -48,7 +48,7 @@ async def test_it_ends_as_if_nothing_had_happened(pod: PlayedPod) -> None:
     assert sum(len(end.jobs) for end in expected) >= 200
     _nothing_was_applied_twice(pod.ledger, undisturbed, players.seen)
     for number in range(TIMES):
-        async with pod.playing(seed=SEED + number, longest=LONGEST_JOB) as players:
+        async with pod.playing(seed=SEED + number, longest=MAX_JOB) as players:
             pipeline = await pod.push()
             kills = await _kill_until_over(pod, pipeline, random.Random(SEED + number))
         print(f"seed {SEED + number}: {dict(kills)}, {players.seen.hand_outs.total()} hand-outs")

@@ -24,7 +24,7 @@ _REPLY_HEADERS: Final = ("Job-Status", "Range", "X-GitLab-Last-Update", "X-GitLa
 _FORM: Final = re.compile(rb'Content-Disposition: form-data; name="([^"]+)"', re.IGNORECASE)
 _REPOSITORY: Final = re.compile(r"/.+\.git/(.+)")
 _API: Final = "/api/v4"
-_LARGEST: Final = 1 << 30
+_MAX_SIZE: Final = 1 << 30
 
 
 @dataclass
@@ -109,7 +109,7 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
             passed = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP}
             return web.Response(status=answer.status, headers=passed, body=content)
 
-        app = web.Application(client_max_size=_LARGEST)
+        app = web.Application(client_max_size=_MAX_SIZE)
         app.router.add_route("*", "/{path:.*}", forward)
         runner = web.AppRunner(app, shutdown_timeout=0.1, keepalive_timeout=600)
         await runner.setup()

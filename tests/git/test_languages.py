@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git.languages import MOST, language_of, languages_of
+from git.languages import MAX_LANGUAGES, language_of, languages_of
 from git.repository import Repository
 from tests.git.serving import git
 
@@ -52,4 +52,4 @@ async def test_the_languages_of_most_bytes_are_told(tmp_path: Path) -> None:
     sha = await git("rev-parse", "HEAD", cwd=tree)
     assert await languages_of(Repository(bare), sha) == ("python", "go", "ruby", "javascript", "shell")
     assert await languages_of(Repository(bare), "0" * 40) == ()
-    assert MOST == 5
+    assert MAX_LANGUAGES == 5

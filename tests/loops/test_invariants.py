@@ -4,7 +4,7 @@ from prometheus_client import generate_latest
 from sqlalchemy import delete, insert
 
 from domain.pipelines.invariants import Rule
-from loops.invariants import AT_ONCE, TOLD, InvariantLoop
+from loops.invariants import MAX_BATCH, TOLD, InvariantLoop
 from metrics import names
 from metrics.server_metrics import ServerMetrics
 from models.repositories.queue import leases
@@ -57,7 +57,7 @@ async def test_what_is_broken_is_told_until_it_is_mended(world: World) -> None:
 async def test_more_pipelines_than_one_look_takes_are_looked_at_in_turn(world: World) -> None:
     """The broken one is the last, and is known from then on."""
     watched = Watched(world)
-    for _ in range(AT_ONCE):
+    for _ in range(MAX_BATCH):
         await world.create("build: {script: make}")
     await world.begin("last: {script: make}")
     await world.take()

@@ -6,7 +6,7 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.labels import LONGEST, OTHER, UNTAGGED, BoundedLabel, tag_set
+from metrics.labels import MAX_LENGTH, OTHER, UNTAGGED, BoundedLabel, tag_set
 
 
 def test_the_first_values_keep_their_names_and_later_ones_share_one() -> None:
@@ -16,7 +16,7 @@ def test_the_first_values_keep_their_names_and_later_ones_share_one() -> None:
 
 def test_a_value_that_is_too_long_is_other() -> None:
     label = BoundedLabel(2)
-    assert label.of("x" * (LONGEST + 1)) == OTHER
+    assert label.of("x" * (MAX_LENGTH + 1)) == OTHER
     assert label.of("y") == "y", "it took no place"
 
 

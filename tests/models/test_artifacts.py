@@ -34,7 +34,7 @@ async def expiring(world: World) -> dict[int, Any]:
 
 
 async def test_all_artifacts_of_a_project_expire_some_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(artifacts, "_AT_ONCE", 2)
+    monkeypatch.setattr(artifacts, "_MAX_BATCH", 2)
     monkeypatch.setattr(artifacts, "_LATER", artifacts._LATER.limit(2))
     later = [*await handed_in(world, 2), *await handed_in(world, 1, expire_at=SOON)]
     over = await handed_in(world, 2, expire_at=LONG_AGO)

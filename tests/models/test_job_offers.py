@@ -1,7 +1,7 @@
 """What is told of jobs fits into notifications, and says the same when it is read."""
 
 from models import job_offers
-from models.notifications import JOBS, MOST_TEXT, Notifications
+from models.notifications import JOBS, MAX_TEXT, Notifications
 from models.repositories.queue import queue_counts
 from tests.models.world import World
 
@@ -11,7 +11,7 @@ THREE = "one: {script: x, parallel: 2}\nother: {script: x, tags: [gpu]}\n"
 def test_many_demands_are_told_in_pieces() -> None:
     found = {2**53 - number: 100_000 for number in range(5_000)}
     pieces = list(job_offers.texts(found))
-    assert max(len(piece.encode()) for piece in pieces) <= MOST_TEXT
+    assert max(len(piece.encode()) for piece in pieces) <= MAX_TEXT
     read: dict[int, int] = {}
     for piece in pieces:
         read |= job_offers.read(piece)

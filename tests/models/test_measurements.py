@@ -6,7 +6,7 @@ from sqlalchemy import update
 from domain.pipelines.status import Status
 from models.columns import table_of
 from models.pipelines import QueueEntry
-from models.repositories.installation.measurements import MOST, Measurements, measure
+from models.repositories.installation.measurements import MAX_ROWS, Measurements, measure
 from models.repositories.queue import leases
 from tests.models.world import World
 
@@ -45,8 +45,8 @@ async def test_the_queue_is_counted_by_list_of_tags_with_the_age_of_the_oldest(w
 async def test_a_look_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         await world.begin(CONFIG)
-    monkeypatch.setitem(MOST, "sqlite", 2)
-    monkeypatch.setitem(MOST, "postgresql", 2)
+    monkeypatch.setitem(MAX_ROWS, "sqlite", 2)
+    monkeypatch.setitem(MAX_ROWS, "postgresql", 2)
     found = await measured(world)
     assert sum(waiting.number for waiting in found.queue.values()) == 2
     assert (found.jobs, found.pipelines, found.unsent["start"].number) == ({"pending": 2}, {("pending", "push"): 2}, 2)

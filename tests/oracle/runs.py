@@ -37,14 +37,14 @@ ENGINES: Final[Mapping[str, Callable[..., AbstractAsyncContextManager[Open]]]] =
     "domain": domain,
     "workflows": workflows,
 }
-AT_ONCE: Final[Mapping[str, int]] = {"domain": 1, "workflows": 8}
+CONCURRENT: Final[Mapping[str, int]] = {"domain": 1, "workflows": 8}
 """So many cases are played side by side, where an engine waits for anything."""
 
 
 async def run(engine: str, seeds: Iterable[str], *, shrink: bool = True, postgresql: bool = False) -> Report:
     """Play the cases of these seeds."""
     report = Report()
-    places = asyncio.Semaphore(AT_ONCE[engine])
+    places = asyncio.Semaphore(CONCURRENT[engine])
     async with ENGINES[engine](postgresql=postgresql) as open_project:
 
         async def play(seed: str) -> None:

@@ -9,11 +9,11 @@ from tests.oracle.case import Case, Fault
 from tests.oracle.plan import GLOBAL
 from tests.oracle.trial import Open, trial
 
-MOST_TRIALS = 600
+MAX_TRIALS = 600
 """After so many trials what was found must do."""
 
 
-async def shrunk(fault: Fault, open_project: Open, most: int = MOST_TRIALS) -> Fault:
+async def shrunk(fault: Fault, open_project: Open, most: int = MAX_TRIALS) -> Fault:
     """The fault of a smaller case; what comes after the fault goes first."""
     best = replace(fault, case=replace(fault.case, moments=fault.case.moments[: fault.moment]))
     left, found = most, True

@@ -21,7 +21,7 @@ HELD = [
     ("POST", "/group/project.git/git-upload-pack"),
     ("POST", "/group/project.git/git-receive-pack"),
 ]
-AT_ONCE = [("POST", "/api/v4/jobs/request"), ("GET", "/api/v4/projects"), ("POST", "/api/v4/projects")]
+IMMEDIATE = [("POST", "/api/v4/jobs/request"), ("GET", "/api/v4/projects"), ("POST", "/api/v4/projects")]
 AGAIN = ("PUT /api/v4/jobs/7", "PATCH /api/v4/jobs/7/trace", "POST /api/v4/jobs/7/artifacts")
 WITHIN = 5.0
 
@@ -62,7 +62,7 @@ async def test_what_would_be_lost_is_held_until_the_api_is_back(client, method, 
             assert (await answer.json())["body"] == ("" if method == "GET" else "0000")
 
 
-@pytest.mark.parametrize(("method", "path"), AT_ONCE)
+@pytest.mark.parametrize(("method", "path"), IMMEDIATE)
 async def test_polls_and_people_get_their_503_at_once(client, method, path):
     settings = front_settings()
     async with serving(settings), client.request(method, settings.url + path, data=b"{}") as answer:

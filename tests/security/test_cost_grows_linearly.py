@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import pytest
 
-from tests.growth import MOST, assert_linear
+from tests.growth import MAX_GROWTH, assert_linear
 from tests.security.hostile_rows import Hostile, told
 from tests.security.hostile_texts import HOSTILE
 from tests.security.test_regular_expressions import OURS, ROOT
 
 ENOUGH: Final = 0.01
 """Seconds that tell something."""
-LARGEST: Final = 4_096
+MAX_SIZE: Final = 4_096
 """The text is up to 32 times as large, and made of pieces. Beyond half a megabyte a linear reader may begin to take
 memory from the system each time, which costs several times as much at once."""
 READS: Final = frozenset({"find", "rfind", "index", "rindex", "splitlines", "decompress", "decompressobj"})
@@ -53,9 +53,9 @@ NO_READERS: Final = {
 def test_a_text_costs_what_its_length_does(name: str) -> None:
     row = HOSTILE[name]
     size = row.size
-    while (large := seconds(row, size << 3)) < ENOUGH and size < LARGEST and not row.is_bounded:
+    while (large := seconds(row, size << 3)) < ENOUGH and size < MAX_SIZE and not row.is_bounded:
         size <<= 2
-    if large > max(ENOUGH, seconds(row, size) * MOST**3):
+    if large > max(ENOUGH, seconds(row, size) * MAX_GROWTH**3):
         assert_linear(lambda size: work(row, size), size)
 
 

@@ -22,7 +22,7 @@ ANSWERS = {
 """What an attack must be answered, and what it may be."""
 GUESSES = 300
 """Of 10,000 that an attacker means to make while the attack lasts: 60 and one each second are answered at once."""
-LONGEST_LIFE = 15.0
+MAX_LIFE = 15.0
 """Seconds (docs/reference/reliability.md, "Slow and flooding clients")."""
 CUT = {"embedded": ("header", "body", "upload"), "nginx": ("header", "upload")}
 """Slow senders that a front lets go in that time. nginx has no clock for a body as a whole: no API hears of it."""
@@ -62,7 +62,7 @@ async def test_good_runners_are_served_as_ever(front: str, port: int, good: Good
     if kind == "trickling":
         lives = [life for cut in CUT[front] for life in found.lives[cut]]
         assert len(lives) >= 1_000
-        assert max(lives) <= LONGEST_LIFE
+        assert max(lives) <= MAX_LIFE
     else:
         must, may = ANSWERS[kind]
         assert must <= found.statuses.keys() <= may

@@ -11,7 +11,7 @@ from domain.pipelines.status import COMPLETE, Status
 from tests.stored import resource_groups
 from tests.stored.pipeline import StoredPipeline
 from tests.stored.rows import Row, Tables
-from tests.stored.workflow import MOST_TURNS, NOW, Workflow
+from tests.stored.workflow import MAX_TURNS, NOW, Workflow
 
 
 class StoredProject:
@@ -49,7 +49,7 @@ class StoredProject:
 
     def rest(self) -> None:
         """Go on until nothing follows any more. Raises `AssertionError` if that never comes."""
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             moved = [workflow.turns() for workflow in list(self.workflows.values())]
             if not (any(moved) or self._begin_bridges() or self._tell_followers() or self._choose()):
                 return

@@ -14,7 +14,7 @@ from tests.stored.rows import Tables
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Time stands still: a delayed job is due only when a test says so."""
 
-MOST_TURNS: Final = 1_000
+MAX_TURNS: Final = 1_000
 """Who goes on after so many turns will never come to rest."""
 
 
@@ -60,7 +60,7 @@ class Workflow:
         if is_closed or any(command.name == "mirror_downstream" for command in commands):
             self.load()  # what only SQL knows is read before such a command is obeyed
         moved = False
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             assert self.memory is not None
             self._hear()
             granted, self.granted = frozenset(self.granted), set()

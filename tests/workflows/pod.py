@@ -36,7 +36,7 @@ NUMBERS = count(1)
 
 ANSWERS_WITHIN = timedelta(seconds=60)
 """Longer than any update may take on a busy machine."""
-MOST_TRIES = 4
+MAX_ATTEMPTS = 4
 CLOSED = frozenset({RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND})
 """What an update is told whose run is closed."""
 SHORT = TimeLimits(reconcile_every=0.1, outbox_not_found=0.5, retry_window=0)
@@ -107,7 +107,7 @@ class Pod(PodParts):
     async def ask_again(self, pipeline_id: int, name: str, job_id: int | None = None) -> Answer:
         """As `ask`; where the run was closed under our hands, the next try finds another one."""
         key = str(uuid4())
-        for _ in range(MOST_TRIES - 1):
+        for _ in range(MAX_ATTEMPTS - 1):
             try:
                 return await self.ask(pipeline_id, name, job_id, key)
             except RPCError as error:

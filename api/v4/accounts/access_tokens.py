@@ -35,7 +35,7 @@ from models.repositories.accounts.access_tokens import TokenFilter
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 
-_LONGEST: Final = timedelta(days=400)
+_MAX_LIFETIME: Final = timedelta(days=400)
 """A token must end, if it is given an end, within this; as in GitLab."""
 
 
@@ -93,8 +93,8 @@ def checked_end(services: Services, expires_at: date | None) -> date | None:
     today = services.clock().date()
     if expires_at is not None and expires_at <= today:
         raise Invalid("expires_at is invalid: must be a future date")
-    if expires_at is not None and expires_at > today + _LONGEST:
-        raise Invalid(f"expires_at is invalid: must be before {(today + _LONGEST).isoformat()}")
+    if expires_at is not None and expires_at > today + _MAX_LIFETIME:
+        raise Invalid(f"expires_at is invalid: must be before {(today + _MAX_LIFETIME).isoformat()}")
     return expires_at
 
 

@@ -24,7 +24,7 @@ from application.access import ProjectAccess
 from application.audit import record
 from application.environments.deploying import require_deploy
 from auth.permissions import Action
-from domain.environments.places import LONGEST_NAME, Place, is_environment_name
+from domain.environments.places import MAX_NAME, Place, is_environment_name
 from domain.errors import FieldsInvalid, Forbidden, Invalid
 from domain.pipelines.status import Status
 from domain.variables.environment_variables import environment_slug, guessed_tier
@@ -46,7 +46,7 @@ Reported = Literal["running", "success", "failed", "canceled"]
 class NewDeployment(BaseModel):
     """Parameters of `POST /projects/:id/deployments`. The environment is made if there is none of this name."""
 
-    environment: str = Field(min_length=1, max_length=LONGEST_NAME)
+    environment: str = Field(min_length=1, max_length=MAX_NAME)
     sha: str = Field(min_length=1, max_length=255)
     ref: str = Field(min_length=1, max_length=255)
     tag: bool

@@ -15,7 +15,7 @@ from api.v4.parameters import given
 from api.v4.representation.environments import environment as shown
 from application.environments.deploying import require_deploy
 from auth.permissions import Action
-from domain.environments.places import LONGEST_NAME, LONGEST_URL, deployed_url, is_environment_name
+from domain.environments.places import MAX_NAME, MAX_URL, deployed_url, is_environment_name
 from domain.errors import Forbidden, Invalid
 from domain.variables.environment_variables import environment_slug, guessed_tier
 from models.notifications import OUTBOX
@@ -34,15 +34,15 @@ router = APIRouter(prefix="/projects/{project}/environments")
 class NewEnvironment(BaseModel):
     """Parameters of `POST /projects/:id/environments`."""
 
-    name: str = Field(max_length=LONGEST_NAME)
-    external_url: str | None = Field(default=None, max_length=LONGEST_URL)
+    name: str = Field(max_length=MAX_NAME)
+    external_url: str | None = Field(default=None, max_length=MAX_URL)
     tier: Tier | None = None
 
 
 class EnvironmentChanges(BaseModel):
     """Parameters of `PUT /projects/:id/environments/:environment_id`; what is not given stays as it is."""
 
-    external_url: str | None = Field(default=None, max_length=LONGEST_URL)
+    external_url: str | None = Field(default=None, max_length=MAX_URL)
     tier: Tier | None = None
 
 

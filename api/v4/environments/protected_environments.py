@@ -32,7 +32,7 @@ from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
 
-_MOST_LEVELS: Final = 100
+_MAX_LEVELS: Final = 100
 _NO_APPROVALS: Final = "approvals of deployments are not part of Perdure; leave it out, and use a manual job."
 Number = Annotated[int, Field(ge=1, le=2**53)]
 
@@ -54,9 +54,9 @@ class GivenLevel(Optionals):
 class Protection(Optionals):
     """Parameters of `PUT .../protected_environments/:name`. Approvals are refused."""
 
-    deploy_access_levels: list[GivenLevel] = Field(default=[], max_length=_MOST_LEVELS)
+    deploy_access_levels: list[GivenLevel] = Field(default=[], max_length=_MAX_LEVELS)
     required_approval_count: int = 0
-    approval_rules: list[dict[str, Any]] = Field(default=[], max_length=_MOST_LEVELS)
+    approval_rules: list[dict[str, Any]] = Field(default=[], max_length=_MAX_LEVELS)
 
     @field_validator("required_approval_count", "approval_rules")
     @classmethod
@@ -70,7 +70,7 @@ class NewProtection(Protection):
     """Parameters of `POST .../protected_environments`."""
 
     name: str = Field(min_length=1, max_length=255)
-    deploy_access_levels: list[GivenLevel] = Field(min_length=1, max_length=_MOST_LEVELS)
+    deploy_access_levels: list[GivenLevel] = Field(min_length=1, max_length=_MAX_LEVELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ async def _write_levels(
         else:
             await protected_environments.change_level(connection, rule_id, level.id, **values)
     found = await protected_environments.levels_of(connection, [rule_id])
-    if not 1 <= len(found.get(rule_id, ())) <= _MOST_LEVELS:
-        raise Invalid(f"deploy_access_levels is invalid: there must be 1 to {_MOST_LEVELS} entries.")
+    if not 1 <= len(found.get(rule_id, ())) <= _MAX_LEVELS:
+        raise Invalid(f"deploy_access_levels is invalid: there must be 1 to {_MAX_LEVELS} entries.")
 
 
 def _checked_name(holder: Holder, name: str) -> str:

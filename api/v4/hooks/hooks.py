@@ -16,7 +16,7 @@ from domain.hooks.webhooks import HookScope
 from models.repositories.hooks import hooks
 from models.repositories.paging import slice_of
 
-MOST_HOOKS: Final = {HookScope.PROJECT: 100, HookScope.GROUP: 50, HookScope.SYSTEM: 100}
+MAX_HOOKS: Final = {HookScope.PROJECT: 100, HookScope.GROUP: 50, HookScope.SYSTEM: 100}
 """Of one project or group: GitLab's limits. GitLab has none for system hooks."""
 
 _SECRET: Final = ("token", "signing_token", "custom_headers", "url_variables")
@@ -50,8 +50,8 @@ def routes_of(prefix: str, access: Access) -> APIRouter:
         values = columns(services, new, scope, AT_FIRST[scope])
         check_url(services, new.url, pairs(new.url_variables))
         async with services.database.write() as connection:
-            if await hooks.count(connection, holder.owner) >= MOST_HOOKS[scope]:
-                raise Invalid(f"Maximum number of {scope} hooks ({MOST_HOOKS[scope]}) exceeded; delete one first.")
+            if await hooks.count(connection, holder.owner) >= MAX_HOOKS[scope]:
+                raise Invalid(f"Maximum number of {scope} hooks ({MAX_HOOKS[scope]}) exceeded; delete one first.")
             made = await hooks.add(connection, holder.owner, services.clock(), **values)
             await note(connection, services, holder, made, "hook_created")
             row = await hooks.get(connection, made, holder.owner)

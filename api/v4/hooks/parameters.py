@@ -15,7 +15,7 @@ from domain.hooks.webhooks import BITS, Event, HookScope, check_branch_filter, f
 from outbound.addresses import public_or_within
 from outbound.post import address_fault
 
-MOST_PAIRS: Final = 20
+MAX_PAIRS: Final = 20
 """Custom headers, or variables of the address, of one hook; GitLab's limit."""
 
 
@@ -45,8 +45,8 @@ class Changes(BaseModel):
     push_events_branch_filter: str | None = Field(default=None, max_length=5000)
     branch_filter_strategy: Literal["wildcard", "regex", "all_branches"] | None = None
     enable_ssl_verification: bool | None = None
-    custom_headers: list[Pair] | None = Field(default=None, max_length=MOST_PAIRS)
-    url_variables: list[Pair] | None = Field(default=None, max_length=MOST_PAIRS)
+    custom_headers: list[Pair] | None = Field(default=None, max_length=MAX_PAIRS)
+    url_variables: list[Pair] | None = Field(default=None, max_length=MAX_PAIRS)
 
     def events(self, before: int, scope: HookScope) -> int:
         """The events as stored, from those that are stored now; what hooks of this scope do not hear is passed over."""

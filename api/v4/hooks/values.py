@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.hooks.holders import PLACES, Access, HookAccess, hook_of, note
-from api.v4.hooks.parameters import MOST_PAIRS, check_url
+from api.v4.hooks.parameters import MAX_PAIRS, check_url
 from api.v4.parameters import given
 from application.hooks.secrets import opened_map, sealed_map
 from domain.errors import Invalid, NotFound
@@ -68,8 +68,8 @@ def _without(known: dict[str, str], key: str) -> dict[str, str]:
 
 
 async def _write(services: Services, hook: HookAccess, column: str, values: dict[str, str]) -> Response:
-    if len(values) > MOST_PAIRS:
-        raise Invalid(f"{column} has {len(values)} entries; at most {MOST_PAIRS} are taken.")
+    if len(values) > MAX_PAIRS:
+        raise Invalid(f"{column} has {len(values)} entries; at most {MAX_PAIRS} are taken.")
     if column == "url_variables":
         check_url(services, hook.row.url, values)
     written: dict[str, Any] = {column: sealed_map(services, values)}

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 from pydantic import Field
 
 from api.deps import ServicesDep
-from api.markdown import MOST, rendered
+from api.markdown import MAX_LENGTH, rendered
 from api.v4.access import KnownCallerDep
 from api.v4.parameters import Optionals, given
 from application.configurations.compiling import COMPILATIONS, PATIENCE
@@ -19,7 +19,7 @@ router = APIRouter()
 class MarkdownText(Optionals):
     """Parameters of `POST /markdown`. `project` is taken and changes nothing: there are no references to resolve."""
 
-    text: str = Field(max_length=MOST)
+    text: str = Field(max_length=MAX_LENGTH)
     gfm: bool = False
     project: str = ""
 

@@ -38,7 +38,7 @@ from models.repositories.projects.listings import projects as listed_projects
 
 router = APIRouter(route_class=EndsWithCaller)
 
-MOST_TEXT: Final = 256
+MAX_TEXT: Final = 256
 """Characters of what is looked for."""
 
 
@@ -66,9 +66,9 @@ async def asked_of(
 ) -> Asked:
     """What a call looks for. Raises `Invalid`."""
     text = search.strip()
-    if not text or len(text) > MOST_TEXT or not text.isprintable():
+    if not text or len(text) > MAX_TEXT or not text.isprintable():
         fault = "invalid" if text else "missing"
-        raise Invalid(f"search is {fault}: give one line of 1 to {MOST_TEXT} printable characters.")
+        raise Invalid(f"search is {fault}: give one line of 1 to {MAX_TEXT} printable characters.")
     if state not in {"", "all", "opened", "closed", "merged", "locked"}:
         raise Invalid("state does not have a valid value")
     return Asked(scope, text, "" if state == "all" else state, ref, caller, services, paging)

@@ -15,8 +15,8 @@ from models.session import Database
 
 PART: Final = 64 * 1024
 """Bytes that are read at a time. A slow reader holds a few parts, and no connection."""
-_PARTS_AT_ONCE: Final = 4
-_HEADS_AT_ONCE: Final = 64
+_MAX_CONCURRENT_PARTS: Final = 4
+_MAX_CONCURRENT_HEADS: Final = 64
 
 
 class Part(NamedTuple):
@@ -34,9 +34,9 @@ class LogReads:
     def __init__(self, database: Database) -> None:
         """Ask this database."""
         self._database = database
-        self._heads = AskedTogether(self._read_heads, _HEADS_AT_ONCE)
-        self._parts = AskedTogether(self._read_parts, _PARTS_AT_ONCE)
-        self._looks = AskedTogether(self._note_looks, _HEADS_AT_ONCE)
+        self._heads = AskedTogether(self._read_heads, _MAX_CONCURRENT_HEADS)
+        self._parts = AskedTogether(self._read_parts, _MAX_CONCURRENT_PARTS)
+        self._looks = AskedTogether(self._note_looks, _MAX_CONCURRENT_HEADS)
 
     async def head(self, job_id: int) -> Head:
         """What is known of a log, as `traces.head` has it."""

@@ -22,7 +22,7 @@ from git.diffs import changed_files
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.projects import milestones, relations
 
-_MOST_COUNTED = 1_000
+_MAX_COUNTED = 1_000
 """More changed files are told as `1000+`, as in GitLab."""
 
 
@@ -122,8 +122,8 @@ async def changes_count(here: Surroundings) -> str:
     try:
         count = len(await changed_files(here.repository, here.row.base_sha, here.row.head_sha))
     except TooLarge:
-        count = _MOST_COUNTED + 1
-    return str(count) if count <= _MOST_COUNTED else f"{_MOST_COUNTED}+"
+        count = _MAX_COUNTED + 1
+    return str(count) if count <= _MAX_COUNTED else f"{_MAX_COUNTED}+"
 
 
 async def visible_projects(services: Services, rows: Sequence[Any], found: MergeRequestAccess) -> dict[int, Any]:

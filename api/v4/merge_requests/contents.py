@@ -25,7 +25,7 @@ from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)
 
-_MOST_COMMITS: Final = 10_000
+_MAX_COMMITS: Final = 10_000
 
 
 @router.get("/commits")
@@ -42,7 +42,7 @@ async def list_commits(found: MergeRequestDep, services: ServicesDep, paging: Pa
 
 
 async def _count(found: MergeRequestDep) -> int:
-    query = HistoryQuery([found.row.head_sha, f"^{found.row.start_sha}"], limit=_MOST_COMMITS)
+    query = HistoryQuery([found.row.head_sha, f"^{found.row.start_sha}"], limit=_MAX_COMMITS)
     return len(await commits(found.here.repository, query))
 
 

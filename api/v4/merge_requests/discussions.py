@@ -12,16 +12,16 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.merge_requests.notes import answer, begin_discussion, change_body, delete_note, resolve
 from domain.errors import Invalid, NotFound
-from domain.merge_requests.notes import MOST_BODY
+from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}/discussions")
 
-_MOST_LINE = 2**31 - 1
+_MAX_LINE = 2**31 - 1
 _SHA = Annotated[str, Field(pattern=r"^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")]
 _Path = Annotated[str, Field(min_length=1, max_length=4096)]
-_Line = Annotated[int, Field(ge=1, le=_MOST_LINE)]
+_Line = Annotated[int, Field(ge=1, le=_MAX_LINE)]
 
 
 class RangeEnd(Optionals):
@@ -52,10 +52,10 @@ class Position(Optionals):
     old_line: _Line | None = None
     new_line: _Line | None = None
     line_range: LineRange | None = None
-    width: int | None = Field(default=None, ge=0, le=_MOST_LINE)
-    height: int | None = Field(default=None, ge=0, le=_MOST_LINE)
-    x: float | None = Field(default=None, ge=0, le=_MOST_LINE)
-    y: float | None = Field(default=None, ge=0, le=_MOST_LINE)
+    width: int | None = Field(default=None, ge=0, le=_MAX_LINE)
+    height: int | None = Field(default=None, ge=0, le=_MAX_LINE)
+    x: float | None = Field(default=None, ge=0, le=_MAX_LINE)
+    y: float | None = Field(default=None, ge=0, le=_MAX_LINE)
 
     @model_validator(mode="after")
     def _is_a_place(self) -> "Position":
@@ -89,7 +89,7 @@ class Resolving(Optionals):
 class NoteChanges(Optionals):
     """Parameters of `PUT /:discussion_id/notes/:note_id`: one of both."""
 
-    body: str | None = Field(default=None, min_length=1, max_length=MOST_BODY)
+    body: str | None = Field(default=None, min_length=1, max_length=MAX_BODY)
     resolved: bool | None = None
 
 

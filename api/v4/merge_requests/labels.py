@@ -19,9 +19,9 @@ from models.columns import Record
 from models.repositories.paging import slice_of
 from models.repositories.projects import labels
 
-_MOST_DESCRIPTION: Final = 10_000
+_MAX_DESCRIPTION: Final = 10_000
 _Priority = Annotated[int | None, Field(default=None, ge=0, le=2**31 - 1)]
-_Description = Annotated[str | None, Field(default=None, max_length=_MOST_DESCRIPTION)]
+_Description = Annotated[str | None, Field(default=None, max_length=_MAX_DESCRIPTION)]
 
 
 class NewLabel(Optionals):

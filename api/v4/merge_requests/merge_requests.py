@@ -27,8 +27,8 @@ from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from domain.merge_requests.merge_request import (
-    MOST_DESCRIPTION,
-    MOST_TITLE,
+    MAX_DESCRIPTION,
+    MAX_TITLE,
     State,
     changed_labels,
     squashes,
@@ -43,7 +43,7 @@ from models.repositories.projects.listings import readable_ids
 
 router = APIRouter()
 
-_MOST_NUMBER: Final = 2**53
+_MAX_NUMBER: Final = 2**53
 _IID_DIGITS: Final = 9
 
 
@@ -55,10 +55,10 @@ def _words(value: Any) -> Any:
 class _Written(Optionals):
     """What people write about a merge request."""
 
-    description: str | None = Field(default=None, max_length=MOST_DESCRIPTION)
+    description: str | None = Field(default=None, max_length=MAX_DESCRIPTION)
     labels: list[str] | None = None
-    milestone_id: int | None = Field(default=None, ge=0, le=_MOST_NUMBER)
-    assignee_id: int | None = Field(default=None, ge=0, le=_MOST_NUMBER)
+    milestone_id: int | None = Field(default=None, ge=0, le=_MAX_NUMBER)
+    assignee_id: int | None = Field(default=None, ge=0, le=_MAX_NUMBER)
     assignee_ids: list[int] | None = None
     reviewer_ids: list[int] | None = None
     squash: bool | None = None
@@ -78,14 +78,14 @@ class NewRequest(_Written):
 
     source_branch: str
     target_branch: str
-    title: str = Field(min_length=1, max_length=MOST_TITLE)
-    target_project_id: int | None = Field(default=None, ge=1, le=_MOST_NUMBER)
+    title: str = Field(min_length=1, max_length=MAX_TITLE)
+    target_project_id: int | None = Field(default=None, ge=1, le=_MAX_NUMBER)
 
 
 class RequestChanges(_Written):
     """Parameters of `PUT /projects/:id/merge_requests/:iid`; what is not given stays as it is."""
 
-    title: str | None = Field(default=None, min_length=1, max_length=MOST_TITLE)
+    title: str | None = Field(default=None, min_length=1, max_length=MAX_TITLE)
     target_branch: str | None = Field(default=None, min_length=1)
     state_event: Literal["close", "reopen"] | None = None
     add_labels: list[str] | None = None

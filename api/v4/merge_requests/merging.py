@@ -38,7 +38,7 @@ from models.repositories.merge_requests import merge_request_notes, merge_reques
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 
-_MOST_MESSAGE: Final = 100_000
+_MAX_MESSAGE: Final = 100_000
 _WAITED_FOR: Final = OF_CI | {Blocker.DRAFT, Blocker.NOT_APPROVED, Blocker.NOT_RESOLVED}
 """What a merge by itself waits for."""
 
@@ -51,8 +51,8 @@ class Merging(Optionals):
     should_remove_source_branch: bool | None = None
     merge_when_pipeline_succeeds: bool = False
     auto_merge: bool = False
-    merge_commit_message: str = Field(default="", max_length=_MOST_MESSAGE)
-    squash_commit_message: str = Field(default="", max_length=_MOST_MESSAGE)
+    merge_commit_message: str = Field(default="", max_length=_MAX_MESSAGE)
+    squash_commit_message: str = Field(default="", max_length=_MAX_MESSAGE)
 
     @property
     def later(self) -> bool:

@@ -27,14 +27,14 @@ from models.repositories.paging import slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import readable_ids
 
-_MOST_DESCRIPTION: Final = 1_048_576
+_MAX_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}
 
 
 class _Written(Optionals):
     """What people say of a milestone."""
 
-    description: str | None = Field(default=None, max_length=_MOST_DESCRIPTION)
+    description: str | None = Field(default=None, max_length=_MAX_DESCRIPTION)
     start_date: date | None = None
     due_date: date | None = None
 

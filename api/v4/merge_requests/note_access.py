@@ -19,7 +19,7 @@ from api.v4.representation.notes import note as shown_note
 from application.merge_requests.notes import NewNote
 from auth.permissions import LEVEL_FOR, Action, NoteAction, may_note, require_known, require_note
 from domain.errors import Forbidden
-from domain.merge_requests.notes import MOST_BODY
+from domain.merge_requests.notes import MAX_BODY
 from models.columns import Record
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.merge_requests.merge_request_notes import NoteFilter
@@ -29,7 +29,7 @@ from models.repositories.projects import relations
 class Written(Optionals):
     """What everybody may say of a note that he writes; `created_at` is heeded of owners only."""
 
-    body: str = Field(min_length=1, max_length=MOST_BODY)
+    body: str = Field(min_length=1, max_length=MAX_BODY)
     created_at: datetime | None = None
 
 

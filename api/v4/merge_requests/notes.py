@@ -11,7 +11,7 @@ from api.v4.merge_requests.note_access import NoteDep, NotesDep, Written, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.merge_requests.notes import change_body, delete_note, write_note
-from domain.merge_requests.notes import MOST_BODY
+from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 
@@ -28,7 +28,7 @@ class NewNote(Written):
 class NoteChanges(Optionals):
     """Parameters of `PUT`."""
 
-    body: str = Field(min_length=1, max_length=MOST_BODY)
+    body: str = Field(min_length=1, max_length=MAX_BODY)
 
 
 _SYSTEM = {"all_notes": None, "only_comments": False, "only_activity": True}

@@ -9,7 +9,7 @@ from api.deps import ServicesDep
 from api.v4.merge_requests.access import MergeRequestDep, pipeline_project
 from api.v4.representation.pipelines import brief
 from application.merge_requests.reports import Comparison, compared
-from domain.pipelines.report_comparison import MOST_SHOWN, FindingComparison, TestComparison
+from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, TestComparison
 from domain.pipelines.status import COMPLETE
 from models.repositories.merge_requests import merge_requests
 
@@ -51,7 +51,7 @@ def _shown(comparison: Comparison) -> dict[str, Any]:
 def _tests(found: TestComparison) -> dict[str, Any]:
     lists = {"new_failures": found.new, "fixed": found.fixed, "existing_failures": found.existing}
     summary = {"total": found.total, "failed": len(found.new) + len(found.existing), "fixed": len(found.fixed)}
-    shown = {name: [_case(case) for case in cases[:MOST_SHOWN]] for name, cases in lists.items()}
+    shown = {name: [_case(case) for case in cases[:MAX_SHOWN]] for name, cases in lists.items()}
     return {"summary": {**summary, "new_failures": len(found.new)}, **shown}
 
 
@@ -71,6 +71,6 @@ def _findings(found: FindingComparison) -> dict[str, Any]:
     summary = {"new": len(found.new), "fixed": len(found.fixed), "existing": found.existing}
     return {
         "summary": summary,
-        "new": [dict(entry) for entry in found.new[:MOST_SHOWN]],
-        "fixed": [dict(entry) for entry in found.fixed[:MOST_SHOWN]],
+        "new": [dict(entry) for entry in found.new[:MAX_SHOWN]],
+        "fixed": [dict(entry) for entry in found.fixed[:MAX_SHOWN]],
     }

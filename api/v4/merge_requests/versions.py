@@ -22,7 +22,7 @@ from models.repositories.paging import slice_of
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)
 
-_MOST_COMMITS: Final = 100
+_MAX_COMMITS: Final = 100
 """Of one version; `commits` of the merge request lists all of the newest one in pages."""
 
 
@@ -62,7 +62,7 @@ async def get_version(
     files = await changed_files(repository, row.base_sha, row.head_sha) if row.base_sha else []
     patches = await with_patches(repository, row.base_sha, row.head_sha, files)
     revisions = [row.head_sha, *([f"^{row.start_sha}"] if row.start_sha else [])]
-    newest = await commits(repository, HistoryQuery(revisions, limit=_MOST_COMMITS))
+    newest = await commits(repository, HistoryQuery(revisions, limit=_MAX_COMMITS))
     path, url = found.project.row.full_path, services.settings.url
     return {
         **known,

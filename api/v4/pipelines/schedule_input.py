@@ -11,14 +11,14 @@ from domain.errors import FieldsInvalid, Invalid, NotFound
 from domain.projects.ref_names import full_ref
 from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import next_tick
-from domain.schedules.ticks import LONGEST_WINDOW, CatchUp, Overlap
+from domain.schedules.ticks import MAX_WINDOW, CatchUp, Overlap
 from git.repository import Repositories
 from models.time_zones import zone_of
 
 Value = TypeVar("Value")
 
 _NEVER: Final = "is invalid syntax: none of its months has such a day, so it would never run."
-_MOST_INPUTS: Final = 20
+_MAX_INPUTS: Final = 20
 """Of one pipeline (GitLab's limit)."""
 
 
@@ -41,7 +41,7 @@ class ScheduleFields(BaseModel):
     inputs: list[Input] | None = None
     overlap_policy: Overlap | None = None
     catch_up: CatchUp | None = None
-    catch_up_window: int | None = Field(default=None, ge=0, le=LONGEST_WINDOW)
+    catch_up_window: int | None = Field(default=None, ge=0, le=MAX_WINDOW)
 
 
 class NewSchedule(ScheduleFields):
@@ -137,6 +137,6 @@ def _merged(given: list[Input], known: Mapping[str, Any]) -> dict[str, Any]:
             merged.pop(item.name, None)
         else:
             merged[item.name] = item.value
-    if len(merged) > _MOST_INPUTS:
-        raise FieldsInvalid(inputs=f"exceeds the limit of {_MOST_INPUTS}.")
+    if len(merged) > _MAX_INPUTS:
+        raise FieldsInvalid(inputs=f"exceeds the limit of {_MAX_INPUTS}.")
     return merged

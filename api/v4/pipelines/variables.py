@@ -17,7 +17,7 @@ from api.v4.parameters import given
 from application.audit import record
 from auth.permissions import Action, Caller, GroupAction, require_admin
 from domain.errors import Invalid
-from domain.variables.ci_variables import EVERYWHERE, KEY, LONGEST_VALUE, cannot_be_masked
+from domain.variables.ci_variables import EVERYWHERE, KEY, MAX_VALUE, cannot_be_masked
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import ci_variables
@@ -31,7 +31,7 @@ class NewCiVariable(BaseModel):
     """Parameters of `POST .../variables`. A hidden one is masked, and never shown again."""
 
     key: str
-    value: str = Field(max_length=LONGEST_VALUE)
+    value: str = Field(max_length=MAX_VALUE)
     variable_type: Kind = "env_var"
     protected: bool = False
     masked: bool = False
@@ -58,7 +58,7 @@ class NewCiVariable(BaseModel):
 class VariableChanges(BaseModel):
     """Parameters of `PUT .../variables/:key`; what is not given stays as it is."""
 
-    value: str | None = Field(default=None, max_length=LONGEST_VALUE)
+    value: str | None = Field(default=None, max_length=MAX_VALUE)
     variable_type: Kind | None = None
     protected: bool | None = None
     masked: bool | None = None

@@ -16,8 +16,8 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.releases import release as shown
 from application.releases.releasing import (
-    LONGEST_DESCRIPTION,
-    LONGEST_NAME,
+    MAX_DESCRIPTION,
+    MAX_NAME,
     NewRelease,
     check_text,
     moment_of,
@@ -33,7 +33,7 @@ from models.repositories.projects import relations
 
 router = APIRouter(prefix="/projects/{project}/releases")
 
-_TEXT: Final = LONGEST_DESCRIPTION
+_TEXT: Final = MAX_DESCRIPTION
 
 LinkType: TypeAlias = Literal["runbook", "package", "image", "other"]
 
@@ -89,7 +89,7 @@ class Release(BaseModel):
 class ReleaseChanges(Optionals):
     """Parameters of `PUT /projects/:id/releases/:tag_name`."""
 
-    name: str | None = Field(default=None, max_length=LONGEST_NAME)
+    name: str | None = Field(default=None, max_length=MAX_NAME)
     description: str | None = Field(default=None, max_length=_TEXT)
     released_at: str = ""
     milestones: list[str] | None = Field(default=None, max_length=100)

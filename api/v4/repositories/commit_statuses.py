@@ -27,7 +27,7 @@ from models.repositories.projects.listings import PipelineFilter, latest_pipelin
 
 router = APIRouter(prefix="/projects/{project}")
 
-_LONGEST: Final = 255
+_MAX_LENGTH: Final = 255
 _DEFAULT_NAME: Final = "default"
 
 
@@ -35,11 +35,11 @@ class StatusGiven(Optionals):
     """Parameters of `POST /projects/:id/statuses/:sha`; `context` is another word for `name`."""
 
     state: State
-    ref: str = Field(default="", max_length=_LONGEST)
-    name: str = Field(default="", max_length=_LONGEST)
-    context: str = Field(default="", max_length=_LONGEST)
-    target_url: str | None = Field(default=None, max_length=_LONGEST, pattern=r"^https?://")
-    description: str | None = Field(default=None, max_length=_LONGEST)
+    ref: str = Field(default="", max_length=_MAX_LENGTH)
+    name: str = Field(default="", max_length=_MAX_LENGTH)
+    context: str = Field(default="", max_length=_MAX_LENGTH)
+    target_url: str | None = Field(default=None, max_length=_MAX_LENGTH, pattern=r"^https?://")
+    description: str | None = Field(default=None, max_length=_MAX_LENGTH)
     coverage: float | None = Field(default=None, ge=0, le=100)
     pipeline_id: int | None = Field(default=None, ge=1, le=2**53)
 

@@ -33,7 +33,7 @@ from models.repositories.projects.listings import PipelineFilter, latest_pipelin
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 
-_MOST_COMPARED: Final = 10_000
+_MAX_COMPARED: Final = 10_000
 """Commits of one comparison."""
 _FOLDERS: Final = {"branch": "refs/heads", "tag": "refs/tags"}
 
@@ -186,7 +186,7 @@ async def compare(
 ) -> dict[str, Any]:
     """What `to` has that `from` has not; `straight` compares the two, else from their last common commit on."""
     old, new = await repository.commit(base, "404 Ref Not Found"), await repository.commit(head, "404 Ref Not Found")
-    query = HistoryQuery([new, f"^{old}"], oldest_first=True, limit=_MOST_COMPARED)
+    query = HistoryQuery([new, f"^{old}"], oldest_first=True, limit=_MAX_COMPARED)
     between = await commits(repository.git, query)
     begin = old if straight else await merge_base(repository.git, old, new) or old
     files = await changed_files(repository.git, begin, new)

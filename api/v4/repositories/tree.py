@@ -25,7 +25,7 @@ from git.tree_reading import merge_base
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 
-_MOST_REFS: Final = 20
+_MAX_REFS: Final = 20
 """Of which the common commit is asked for."""
 _SAFE_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
@@ -135,8 +135,8 @@ async def get_merge_base(repository: RepositoryDep, request: Request) -> dict[st
     """The last commit that all refs have in common."""
     query = request.query_params
     refs = list(dict.fromkeys([*query.getlist("refs[]"), *query.getlist("refs")]))
-    if not 2 <= len(refs) <= _MOST_REFS:
-        raise Invalid(f"Provide at least 2 refs, and at most {_MOST_REFS}")
+    if not 2 <= len(refs) <= _MAX_REFS:
+        raise Invalid(f"Provide at least 2 refs, and at most {_MAX_REFS}")
     shas = [await commit_named(repository.git, ref) for ref in refs]
     if unknown := [ref for ref, sha in zip(refs, shas, strict=True) if sha is None]:
         raise Invalid(f"Could not find ref{'s' * (len(unknown) > 1)}: {', '.join(unknown)}")

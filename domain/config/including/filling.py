@@ -8,7 +8,7 @@ from domain.config.inputs.header import Header, read_header, read_shared_inputs,
 from domain.config.inputs.inputs import input_values
 from domain.config.inputs.interpolation import interpolate
 from domain.config.reading.filled import Filled, FilledKey, exact, size_of_filled
-from domain.config.reading.issues import MOST_ISSUES, Issues
+from domain.config.reading.issues import MAX_ISSUES, Issues
 from domain.config.reading.parsed_files import ParsedFiles
 from domain.config.reading.source import Source
 from domain.config.reading.tree import Map, Place, size_of
@@ -77,7 +77,7 @@ class Filling:
         try:
             root = interpolate(source.root, values, facts, self._issues, get=get, masked=self._masked)
         except ConfigInvalid:
-            if len(self._issues) >= MOST_ISSUES:
+            if len(self._issues) >= MAX_ISSUES:
                 raise
             return None
         return root

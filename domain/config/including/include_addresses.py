@@ -9,9 +9,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from domain.config.context import Context
-from domain.config.including.include_files import MOST_INCLUDES, TOO_MANY, IncludeFile, Surroundings
+from domain.config.including.include_files import MAX_INCLUDES, TOO_MANY, IncludeFile, Surroundings
 from domain.config.including.include_items import IncludeItem, IncludeKind
-from domain.config.including.wildcards import LONGEST_WILDCARD, MOST_STARS, has_wildcard, is_too_long, matching
+from domain.config.including.wildcards import MAX_STARS, MAX_WILDCARD, has_wildcard, is_too_long, matching
 from domain.config.reading.issues import Issues
 from domain.config.rules.globs import PathText
 from domain.config.rules.scope import Scope, names_in
@@ -32,7 +32,7 @@ from domain.config.sources import (
 )
 from domain.config.why import HIDDEN
 
-LONGEST_ADDRESS: Final = 2_048
+MAX_ADDRESS: Final = 2_048
 """Characters of an address after expansion; it is repeated in the places of everything in that file."""
 TEMPLATE_SUFFIX: Final = ".gitlab-ci.yml"
 """How names of templates end."""
@@ -100,11 +100,11 @@ class Addresses:
         if not self._has_project(item, pattern, around):
             return
         if is_too_long(pattern.real):
-            limits = f"{LONGEST_WILDCARD:,} characters and {MOST_STARS} `*`"
+            limits = f"{MAX_WILDCARD:,} characters and {MAX_STARS} `*`"
             self._note(item, f"Local file `{pattern.shown}` is too long: with wildcards it has at most {limits}")
             return
         self._wildcards += 1
-        if self._wildcards > MOST_INCLUDES:
+        if self._wildcards > MAX_INCLUDES:
             self._issues.fail(TOO_MANY, item.field.path, item.field.place)
         tree = self._tree(item, pattern, around.origin)
         if tree is None:
@@ -210,8 +210,8 @@ class Addresses:
         fault = ""
         if not text.real.strip():
             fault = f"`{written}` can't be blank; its variables are empty here"
-        elif len(text.real) > LONGEST_ADDRESS:
-            fault = f"is too long (maximum is {LONGEST_ADDRESS:,} characters)"
+        elif len(text.real) > MAX_ADDRESS:
+            fault = f"is too long (maximum is {MAX_ADDRESS:,} characters)"
         elif not text.real.isprintable():
             fault = "contains line breaks or other control characters"
         if fault:

@@ -8,12 +8,12 @@ from domain.config.including.include_items import IncludeItem, IncludeKind
 from domain.config.reading.tree import Map, Place
 from domain.config.sources import HERE, Origin, Request
 
-MOST_INCLUDES: Final = 150
+MAX_INCLUDES: Final = 150
 """Files that may be included, repeated ones too (docs/reference/ci-yaml.md, "Limits")."""
-TOO_MANY: Final = f"Maximum of {MOST_INCLUDES} nested includes are allowed!"
+TOO_MANY: Final = f"Maximum of {MAX_INCLUDES} nested includes are allowed!"
 """What is said about more."""
 
-_LONGEST_CHAIN: Final = 5
+_MAX_CHAIN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Surroundings:
     def included_by(self, place: Place, main: str) -> str:
         """The end of a message about a file that is included at a place; `main` is the name of the main file."""
         chain = (place, *self.by)
-        shown = [f"{at.file or main}:{at.line}" for at in chain[:_LONGEST_CHAIN]]
-        return f" (included by {', '.join(shown)}{', ...' if len(chain) > _LONGEST_CHAIN else ''})"
+        shown = [f"{at.file or main}:{at.line}" for at in chain[:_MAX_CHAIN]]
+        return f" (included by {', '.join(shown)}{', ...' if len(chain) > _MAX_CHAIN else ''})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from domain.config.including.include_files import MOST_INCLUDES, TOO_MANY, IncludeFile, Surroundings
+from domain.config.including.include_files import MAX_INCLUDES, TOO_MANY, IncludeFile, Surroundings
 from domain.config.including.include_items import IncludeKind
 from domain.config.including.integrity import integrity_of
 from domain.config.reading.budget import NODES
@@ -17,7 +17,7 @@ from domain.config.reading.tree import Place
 from domain.config.sources import Absent, Fetched, Origin, Request, Sources
 from domain.errors import ConfigInvalid
 
-MOST_VALUES: Final = NODES
+MAX_VALUES: Final = NODES
 """Values in all included files together, counted again when inputs make another file of the same text."""
 TOTAL_BYTES: Final = 300 * 1024 * 1024
 """All included texts together (docs/reference/ci-yaml.md, "Limits")."""
@@ -52,14 +52,14 @@ class IncludeLoader:
     def count(self, place: Place) -> None:
         """Take one more file into account; raises `ConfigInvalid` when there are too many."""
         self._count += 1
-        if self._count > MOST_INCLUDES:
+        if self._count > MAX_INCLUDES:
             self._issues.fail(TOO_MANY, "include", place)
 
     def weigh(self, values: int, place: Place) -> None:
         """Take the values of a file into account; raises `ConfigInvalid` when there are too many."""
         self._values += values
-        if self._values > MOST_VALUES:
-            said = f"The included files hold more than {MOST_VALUES:,} values together; include fewer or smaller ones"
+        if self._values > MAX_VALUES:
+            said = f"The included files hold more than {MAX_VALUES:,} values together; include fewer or smaller ones"
             self._issues.fail(said, "include", place)
 
     def open(self, file: IncludeFile, around: Surroundings) -> Opened | None:

@@ -9,9 +9,9 @@ from typing import Final
 from domain.config.rules.globs import PathText
 from domain.config.rules.patterns import pattern_of
 
-LONGEST_WILDCARD: Final = 1_024
+MAX_WILDCARD: Final = 1_024
 """Characters of a path with wildcards."""
-MOST_STARS: Final = 32
+MAX_STARS: Final = 32
 """Stars in one path."""
 
 _GAPS: Final = (("**", r"[^\x00]*"), ("*", r"[^/\x00]*"))
@@ -25,7 +25,7 @@ def has_wildcard(path: str) -> bool:
 
 def is_too_long(wildcard: str) -> bool:
     """Whether a path with wildcards exceeds a limit."""
-    return len(wildcard) > LONGEST_WILDCARD or wildcard.count("*") > MOST_STARS
+    return len(wildcard) > MAX_WILDCARD or wildcard.count("*") > MAX_STARS
 
 
 def matching(wildcard: str, paths: PathText) -> list[str]:

@@ -9,7 +9,7 @@ from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Value
 from domain.errors import Invalid
 
-LONGEST_TEXT: Final = 1024 * 1024
+MAX_TEXT: Final = 1024 * 1024
 """Bytes of a value with blocks, before and after (docs/reference/ci-yaml.md, "Inputs")."""
 
 _NAMES: Final = ("expand_vars", "posix_escape", "truncate")
@@ -57,8 +57,8 @@ class Functions:
                 parts += text[done : match.start()], value
                 length += match.start() - done + len(value)
                 done = match.end()
-            if length > LONGEST_TEXT:
-                raise Invalid(f"error in `expand_vars` function: the result has more than {LONGEST_TEXT:,} bytes")
+            if length > MAX_TEXT:
+                raise Invalid(f"error in `expand_vars` function: the result has more than {MAX_TEXT:,} bytes")
         return "".join((*parts, text[done:]))
 
 

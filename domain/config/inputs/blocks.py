@@ -19,11 +19,11 @@ LATER: Final = "matrix"
 
 EXPRESSION_BYTES: Final = 1_024
 """Longest expression in a block."""
-MOST_FUNCTIONS: Final = 3
+MAX_FUNCTIONS: Final = 3
 """Functions in one block."""
-MOST_KEYS: Final = 5
+MAX_KEYS: Final = 5
 """Keys in one access, its context included; dots after the last belong to that key."""
-MOST_INDICES: Final = 5
+MAX_INDICES: Final = 5
 """Indices after one key."""
 
 _BLANK: Final = " \t\n\r\f\v"
@@ -72,14 +72,14 @@ class Known:
             raise Invalid(f"maximum interpolation expression size exceeded; the limit is {EXPRESSION_BYTES:,} bytes")
         access, *calls = (part.strip(_BLANK) for part in expression.split("|"))
         value = self._accessed(access)
-        if len(calls) > MOST_FUNCTIONS:
-            raise Invalid(f"too many functions in interpolation block; the limit is {MOST_FUNCTIONS}")
+        if len(calls) > MAX_FUNCTIONS:
+            raise Invalid(f"too many functions in interpolation block; the limit is {MAX_FUNCTIONS}")
         for call in calls:
             value = self.functions.apply(call, value)
         return value
 
     def _accessed(self, access: str) -> Value:
-        context, *keys = access.split(".", MOST_KEYS - 1)
+        context, *keys = access.split(".", MAX_KEYS - 1)
         if not keys:
             raise Invalid("invalid pattern used for interpolation. Valid pattern is $[[ inputs.input ]]")
         known: object = _found(self.contexts, context, access)
@@ -117,8 +117,8 @@ def _indexed(segment: str, access: str) -> tuple[str, list[int]]:
     wrong = [index for index in indices if not (index.isascii() and index.isdigit())]
     if wrong:
         raise Invalid(f"invalid array index in `{access}`: `{wrong[0]}` is not a valid index")
-    if len(indices) > MOST_INDICES:
-        raise Invalid(f"too many array indices in `{access}` (maximum depth: {MOST_INDICES})")
+    if len(indices) > MAX_INDICES:
+        raise Invalid(f"too many array indices in `{access}` (maximum depth: {MAX_INDICES})")
     return key, [int(index) for index in indices]
 
 

@@ -25,12 +25,12 @@ SHARED: Final = frozenset({"inputs"})
 """Keys of a file that `spec:include` names."""
 COMPONENT: Final = frozenset({"name", "reference", "sha", "version"})
 """What `spec:component` may list."""
-LONGEST_DESCRIPTION: Final = 256
+MAX_DESCRIPTION: Final = 256
 """Characters of `spec:description`."""
 
-MOST_INPUTS: Final = 1_000
+MAX_INPUTS: Final = 1_000
 """Inputs that one file may declare; a limit of our own, since all that a file declares is read for each include."""
-MOST_RULES: Final = 1_000
+MAX_RULES: Final = 1_000
 """Rules of all inputs of one file; each is parsed and evaluated for each include."""
 
 
@@ -113,8 +113,8 @@ def _inputs(field: Field, patterns: Patterns) -> Mapping[str, InputSpec]:
         field.fault("should be a hash")
         return {}
     rules = (config.get("rules") for config in field.value.values() if isinstance(config, Map))
-    if len(field.value) > MOST_INPUTS or sum(len(listed) for listed in rules if isinstance(listed, Items)) > MOST_RULES:
-        field.fault(f"has too many entries; there may be {MOST_INPUTS:,} inputs and {MOST_RULES:,} rules of inputs")
+    if len(field.value) > MAX_INPUTS or sum(len(listed) for listed in rules if isinstance(listed, Items)) > MAX_RULES:
+        field.fault(f"has too many entries; there may be {MAX_INPUTS:,} inputs and {MAX_RULES:,} rules of inputs")
         return {}
     return {name: read_input(field.entry(name), name, INPUT, f"`{name}` input:", patterns) for name in field.value}
 
@@ -131,8 +131,8 @@ def _component(field: Field) -> tuple[str, ...]:
 def _description(spec: Field) -> str:
     description = spec.attribute("description")
     text = checks.text(description) or ""
-    if len(text) > LONGEST_DESCRIPTION:
-        description.fault(f"is too long (maximum is {LONGEST_DESCRIPTION} characters)")
+    if len(text) > MAX_DESCRIPTION:
+        description.fault(f"is too long (maximum is {MAX_DESCRIPTION} characters)")
     return text
 
 

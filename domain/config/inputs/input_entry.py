@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from domain.config.inputs.input_condition import Condition
-from domain.config.inputs.input_spec import INPUT_RULE, MOST_OPTIONS, InputRule, InputSpec, listing, shown
+from domain.config.inputs.input_spec import INPUT_RULE, MAX_OPTIONS, InputRule, InputSpec, listing, shown
 from domain.config.inputs.input_types import InputType, same, scalar_text
 from domain.config.keywords import Vocabulary
 from domain.config.reading import checks
@@ -158,8 +158,8 @@ class _Values:
         if not isinstance(field.value, Items):
             field.fault("should be an array")
             return None
-        if len(field.value) > MOST_OPTIONS:
-            self._field.fault(f"cannot define more than {MOST_OPTIONS} options")
+        if len(field.value) > MAX_OPTIONS:
+            self._field.fault(f"cannot define more than {MAX_OPTIONS} options")
         if None in field.value:
             self._field.fault("options array cannot contain null values")
         if any(isinstance(option, Map | Items) for option in field.value):

@@ -17,9 +17,9 @@ INPUT: Final = JOB_INPUT | {"rules"}
 INPUT_RULE: Final = frozenset({"default", "if", "options"})
 """Keys of an item of `spec:inputs:rules`."""
 
-LONGEST_SHOWN: Final = 100
+MAX_SHOWN: Final = 100
 """Characters of a value in a message."""
-MOST_OPTIONS: Final = 50
+MAX_OPTIONS: Final = 50
 """Values that `options` may list (docs/reference/ci-yaml.md, "Limits")."""
 
 
@@ -74,11 +74,7 @@ class InputSpec:
 
 def shown(value: Value) -> str:
     """A value as messages quote it: its beginning."""
-    return (
-        (text_of(value, LONGEST_SHOWN) or "...")
-        if isinstance(value, Map | Items)
-        else scalar_text(value)[:LONGEST_SHOWN]
-    )
+    return (text_of(value, MAX_SHOWN) or "...") if isinstance(value, Map | Items) else scalar_text(value)[:MAX_SHOWN]
 
 
 def listing(options: tuple[Value, ...]) -> str:

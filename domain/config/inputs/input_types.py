@@ -9,7 +9,7 @@ from domain.config.reading.budget import DEPTH, NODES
 from domain.config.reading.tree import Items, Map, Place, Value
 from domain.errors import Invalid
 
-LARGEST_NUMBER: Final = 10**100
+MAX_NUMBER: Final = 10**100
 """Whole numbers stay below it, as those that are written in YAML do."""
 
 
@@ -136,7 +136,7 @@ def _checked(value: Any) -> Value:
         return value
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int) and abs(value) < LARGEST_NUMBER:
+    if isinstance(value, int) and abs(value) < MAX_NUMBER:
         return value
     if isinstance(value, float):
         return value

@@ -13,15 +13,15 @@ from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Map, Place, Value
 from domain.errors import Invalid
 
-MOST_PIPELINE_INPUTS: Final = 20
+MAX_PIPELINE_INPUTS: Final = 20
 """Values that may be given when a pipeline is started."""
 
 
 def check_pipeline_inputs(given: Mapping[str, Any], issues: Issues) -> None:
     """Note it if a pipeline is given too many values for the inputs of its main file."""
-    if len(given) > MOST_PIPELINE_INPUTS:
+    if len(given) > MAX_PIPELINE_INPUTS:
         issues.add(
-            f"too many inputs: a pipeline takes at most {MOST_PIPELINE_INPUTS}, and {len(given)} were given",
+            f"too many inputs: a pipeline takes at most {MAX_PIPELINE_INPUTS}, and {len(given)} were given",
             "inputs",
             Place(1, 1),
         )

@@ -7,7 +7,7 @@ docs/reference/ci-yaml.md, "Inputs".
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, NoReturn
 
-from domain.config.inputs.block_functions import LONGEST_TEXT, Functions
+from domain.config.inputs.block_functions import MAX_TEXT, Functions
 from domain.config.inputs.blocks import OPENING, Block, Known, blocks_of, is_later
 from domain.config.inputs.input_types import text_of
 from domain.config.reading.budget import DEPTH, NODES
@@ -15,7 +15,7 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.tree import Items, Map, Place, Reference, Value
 from domain.errors import Invalid
 
-MOST_BLOCKS: Final = 10_000
+MAX_BLOCKS: Final = 10_000
 """Different blocks in one file."""
 MADE_CHARACTERS: Final = 8 * 1024 * 1024
 """Characters that interpolation may write in one file: a long value may stand in many places."""
@@ -77,7 +77,7 @@ class _Walk:
     def value(self, value: Value, place: Place) -> _Done:
         """A value with its blocks replaced. Recursion goes as deep as the tree, which has `DEPTH` levels at most."""
         if isinstance(value, str):
-            if len(value) * 4 > LONGEST_TEXT:
+            if len(value) * 4 > MAX_TEXT:
                 self._check_text(value, place)
             return self._measure(self._replaced(value, place), place) if OPENING in value else _Done(value)
         if not isinstance(value, Map | Items):
@@ -127,7 +127,7 @@ class _Walk:
         if isinstance(value, Map | Items):
             self._issues.add(f"the key `{key}` becomes a list or a mapping; a key must be plain text", place=place)
             return key
-        return text_of(value, LONGEST_TEXT) or ""
+        return text_of(value, MAX_TEXT) or ""
 
     def _replaced(self, text: str, place: Place) -> Value:
         """The typed value of a text that is one block; else the text with its blocks replaced."""
@@ -150,8 +150,8 @@ class _Walk:
     def _evaluated(self, expression: str, place: Place) -> Value | Invalid:
         """The value of a block or what is wrong with it, found once for all equal ones."""
         if expression not in self._blocks:
-            if len(self._blocks) == MOST_BLOCKS:
-                self._issues.fail(f"too many interpolation blocks; the limit is {MOST_BLOCKS:,}", place=place)
+            if len(self._blocks) == MAX_BLOCKS:
+                self._issues.fail(f"too many interpolation blocks; the limit is {MAX_BLOCKS:,}", place=place)
             try:
                 value: Value | Invalid = self._known.value(expression)
             except Invalid as error:
@@ -170,7 +170,7 @@ class _Walk:
             parts += text[position : block.start], part
             length += block.start - position + len(part)
             position = block.end
-            if length > LONGEST_TEXT:
+            if length > MAX_TEXT:
                 self._text_too_large(place)
         self._count(length + len(text) - position, place)
         joined = "".join((*parts, text[position:]))
@@ -181,7 +181,7 @@ class _Walk:
         """The value of a block as text."""
         if expression not in self._texts:
             value = self._blocks[expression]
-            self._texts[expression] = None if isinstance(value, Invalid) else text_of(value, LONGEST_TEXT)
+            self._texts[expression] = None if isinstance(value, Invalid) else text_of(value, MAX_TEXT)
         text = self._texts[expression]
         if text is None:
             self._text_too_large(place)
@@ -215,11 +215,11 @@ class _Walk:
             self._issues.fail(f"The configuration is nested too deep; the limit is {DEPTH} levels", place=place)
 
     def _check_text(self, text: str, place: Place) -> None:
-        if len(text) * 4 > LONGEST_TEXT and len(text.encode()) > LONGEST_TEXT:
+        if len(text) * 4 > MAX_TEXT and len(text.encode()) > MAX_TEXT:
             self._text_too_large(place)
 
     def _too_large(self, place: Place) -> NoReturn:
         self._issues.fail(f"config too large: inputs make it grow to more than {NODES:,} values", place=place)
 
     def _text_too_large(self, place: Place) -> NoReturn:
-        self._issues.fail(f"config node too large: this text has more than {LONGEST_TEXT:,} bytes", place=place)
+        self._issues.fail(f"config node too large: this text has more than {MAX_TEXT:,} bytes", place=place)

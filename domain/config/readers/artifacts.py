@@ -17,7 +17,7 @@ COVERAGE_REPORT: Final[Vocabulary] = frozenset({"coverage_format", "path"})
 """Keys of `artifacts:reports:coverage_report`."""
 COVERAGE_FORMATS: Final = ("cobertura", "jacoco")
 """Values of its `coverage_format`."""
-LONGEST_EXPOSE_AS: Final = 100
+MAX_EXPOSE_AS: Final = 100
 
 _EXPOSE_AS: Final = re.compile(r"\w[-\w ]*", re.ASCII)
 
@@ -58,7 +58,7 @@ def _access(field: Field) -> str:
 def _expose_as(field: Field) -> str:
     """A name under which the paths are shown; so there must be some, and each must be a plain one."""
     entry = field.attribute("expose_as")
-    name = checks.short_text(entry, LONGEST_EXPOSE_AS)
+    name = checks.short_text(entry, MAX_EXPOSE_AS)
     if name is not None and not _EXPOSE_AS.fullmatch(name):
         entry.fault("can contain only letters, digits, '-', '_' and spaces")
     paths = field.attribute("paths") if field.given("paths") else None

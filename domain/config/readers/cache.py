@@ -10,11 +10,11 @@ from domain.config.reading import checks
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map
 
-MOST_CACHES: Final = 4
+MAX_CACHES: Final = 4
 """Caches of one job."""
-MOST_FALLBACK_KEYS: Final = 5
+MAX_FALLBACK_KEYS: Final = 5
 """Fallback keys of one cache."""
-MOST_KEY_FILES: Final = 10
+MAX_KEY_FILES: Final = 10
 """Files from which one key is made."""
 POLICIES: Final = ("pull-push", "push", "pull")
 """Values of `cache:policy` beside a variable."""
@@ -32,8 +32,8 @@ def read_caches(field: Field) -> tuple[Cache, ...] | None:
     elements = checks.flattened_elements(field)
     if elements is None:
         return None
-    if len(elements) > MOST_CACHES:
-        field.fault(f"no more than {MOST_CACHES} caches can be created")
+    if len(elements) > MAX_CACHES:
+        field.fault(f"no more than {MAX_CACHES} caches can be created")
         return None
     caches = [_cache(element) for element in elements if element.value != Map()]
     return tuple(cache for cache in caches if cache is not None)
@@ -66,8 +66,8 @@ def _policy(field: Field) -> str:
 
 def _fallback_keys(field: Field) -> tuple[str, ...]:
     keys = checks.strings(field.entry("fallback_keys")) or ()
-    if len(keys) > MOST_FALLBACK_KEYS:
-        text = f"has to many entries (maximum {MOST_FALLBACK_KEYS})"  # the spelling is GitLab's
+    if len(keys) > MAX_FALLBACK_KEYS:
+        text = f"has to many entries (maximum {MAX_FALLBACK_KEYS})"  # the spelling is GitLab's
         field.attribute("fallback_keys").fault(text)
     return keys
 
@@ -113,6 +113,6 @@ def _files(field: Field, key: str) -> tuple[str, ...]:
     files = checks.strings(entry)
     if files == ():
         entry.fault("requires at least 1 item")
-    elif files and len(files) > MOST_KEY_FILES:
-        entry.fault(f"has too many items (maximum is {MOST_KEY_FILES})")
+    elif files and len(files) > MAX_KEY_FILES:
+        entry.fault(f"has too many items (maximum is {MAX_KEY_FILES})")
     return files or ()

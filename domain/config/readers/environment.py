@@ -19,7 +19,7 @@ ACTIONS: Final = ("start", "stop", "prepare", "verify", "access")
 """Values of `environment:action`."""
 TIERS: Final = ("production", "staging", "testing", "development", "other")
 """Values of `environment:deployment_tier`."""
-LONGEST_URL: Final = 255
+MAX_URL: Final = 255
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_/${}. -]+")
 
@@ -53,7 +53,7 @@ def read_environment(field: Field) -> Environment | None:
         checks.lacks(field, "name")
     return Environment(
         name=_name(field.attribute("name")) if field.given("name") else "",
-        url=(checks.short_text(field.attribute("url"), LONGEST_URL) if field.given("url") else None) or "",
+        url=(checks.short_text(field.attribute("url"), MAX_URL) if field.given("url") else None) or "",
         action=_action(field.attribute("action")) if field.given("action") else ACTIONS[0],
         on_stop=checks.optional_text(field, "on_stop"),
         auto_stop_in=_auto_stop_in(field.attribute("auto_stop_in")) if field.given("auto_stop_in") else "",

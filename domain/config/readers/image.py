@@ -10,7 +10,7 @@ from domain.config.reading import checks
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map
 
-LONGEST_OPTION: Final = {"platform": 64, "user": 255}
+MAX_OPTION: Final = {"platform": 64, "user": 255}
 """Characters of the options for executors."""
 
 
@@ -59,8 +59,8 @@ def _options(field: Field, vocabulary: Vocabulary) -> Mapping[str, str]:
             found[key] = text
             if not text:
                 field.attribute(key).fault("can't be blank")
-            if len(text) > LONGEST_OPTION[key]:
-                field.attribute(key).fault(f"is too long (maximum is {LONGEST_OPTION[key]} characters)")
+            if len(text) > MAX_OPTION[key]:
+                field.attribute(key).fault(f"is too long (maximum is {MAX_OPTION[key]} characters)")
         elif field.given(key):
             field.attribute(key).fault("should be a string")
     return found

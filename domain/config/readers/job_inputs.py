@@ -15,7 +15,7 @@ from domain.config.reading.field import Field
 from domain.config.reading.tree import Map
 from domain.config.rules.patterns import Patterns
 
-MOST_INPUTS: Final = 50
+MAX_INPUTS: Final = 50
 """Inputs of one job."""
 
 
@@ -28,8 +28,8 @@ def read_job_inputs(field: Field, patterns: Patterns | None = None) -> Mapping[s
         field.fault("should be a hash")
         return None
     job = field.path.removesuffix(":inputs")
-    if len(field.value) > MOST_INPUTS:
-        text = f"{job} inputs has too many entries (maximum {MOST_INPUTS})"
+    if len(field.value) > MAX_INPUTS:
+        text = f"{job} inputs has too many entries (maximum {MAX_INPUTS})"
         field.issues.add(text, field.path, field.place)
         return None
     before = len(field.issues)

@@ -15,9 +15,9 @@ from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map, Place
 from domain.errors import Invalid
 
-LONGEST_NAME: Final = 255
+MAX_NAME: Final = 255
 """Characters of a job's name (docs/reference/ci-yaml.md, "Limits")."""
-MOST_FOREIGN: Final = 5
+MAX_FOREIGN: Final = 5
 """Jobs of other pipelines, and as many of other projects, that one job can need.
 
 Source: docs/reference/ci-yaml.md, "Limits".
@@ -30,7 +30,7 @@ OF_PROJECT: Final[Vocabulary] = frozenset({"project", "ref", "job", "artifacts",
 MIRROR: Final[Vocabulary] = frozenset({"pipeline"})
 """Keys of a need that mirrors another pipeline."""
 
-_TOO_MANY: Final = f"must be less than or equal to {MOST_FOREIGN}, the most jobs of other pipelines that can be needed"
+_TOO_MANY: Final = f"must be less than or equal to {MAX_FOREIGN}, the most jobs of other pipelines that can be needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def read_needs(field: Field) -> Needs | None:
     for value, place in elements:
         if value is None:
             continue
-        if isinstance(value, str) and value.strip() and len(value) <= LONGEST_NAME:
+        if isinstance(value, str) and value.strip() and len(value) <= MAX_NAME:
             entries.append(NeedEntry(value, artifacts=True, optional=False, place=place))
         else:
             entries += _need(Field(value, path, f"{path} config", place, field.issues))
     foreign = tuple(entry for entry in entries if isinstance(entry, ForeignNeedEntry))
     of_projects = sum(bool(entry.need.project) for entry in foreign)
-    if max(of_projects, len(foreign) - of_projects) > MOST_FOREIGN:
+    if max(of_projects, len(foreign) - of_projects) > MAX_FOREIGN:
         field.fault(_TOO_MANY)
     return Needs(tuple(entry for entry in entries if isinstance(entry, NeedEntry)), foreign)
 
@@ -182,7 +182,7 @@ def _foreign(field: Field, source: ForeignNeed) -> Iterator[Entry]:
         checks.lacks(field, "job")
         return
     job = _name(field.attribute("job"))
-    if matrix is not None and count_rows(matrix) > MOST_FOREIGN:
+    if matrix is not None and count_rows(matrix) > MAX_FOREIGN:
         field.entry("parallel").fault(_TOO_MANY)
     elif job is not None:
         names = (job,) if matrix is None else tuple(instance.name for instance in instances(job, matrix))
@@ -193,4 +193,4 @@ def _foreign(field: Field, source: ForeignNeed) -> Iterator[Entry]:
 def _name(field: Field) -> str | None:
     """The name of a job."""
     name = checks.filled_text(field)
-    return None if name is None else checks.short_text(field, LONGEST_NAME)
+    return None if name is None else checks.short_text(field, MAX_NAME)

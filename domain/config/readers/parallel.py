@@ -12,7 +12,7 @@ from domain.config.reading import checks
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map, Value
 
-MOST_INSTANCES: Final = 200
+MAX_INSTANCES: Final = 200
 """Instances of one job (docs/reference/ci-yaml.md, "Limits")."""
 
 Matrix: TypeAlias = tuple[Mapping[str, tuple[str, ...]], ...]
@@ -36,7 +36,7 @@ def read_parallel(field: Field) -> int | Matrix | None:
     if isinstance(field.value, Map):
         return _read_matrix(field) if field.has_keys_of(PARALLEL) else None
     if isinstance(field.value, int | float) and not isinstance(field.value, bool):
-        return checks.whole_number(field, 1, MOST_INSTANCES)
+        return checks.whole_number(field, 1, MAX_INSTANCES)
     field.fault("should be an integer or a hash")
     return None
 
@@ -71,7 +71,7 @@ def count_rows(matrix: Matrix) -> int:
     for mapping in matrix:
         rows = 1
         for values in mapping.values():
-            rows = min(rows * len(values), MOST_INSTANCES + 1)
+            rows = min(rows * len(values), MAX_INSTANCES + 1)
         total += rows
     return total
 
@@ -105,13 +105,13 @@ def _read_matrix(field: Field) -> Matrix | None:
     if not isinstance(entry.value, Items) or not all(isinstance(mapping, Map) for mapping in entry.value):
         entry.fault("should be an array of hashes")
         return None
-    if len(entry.value) > MOST_INSTANCES:
-        entry.fault(f"generates too many jobs (maximum is {MOST_INSTANCES})")
+    if len(entry.value) > MAX_INSTANCES:
+        entry.fault(f"generates too many jobs (maximum is {MAX_INSTANCES})")
         return None
     before = len(field.issues)
     matrix = tuple(_read_mapping(element) for element in entry.elements())
-    if count_rows(matrix) > MOST_INSTANCES:
-        entry.fault(f"generates too many jobs (maximum is {MOST_INSTANCES})")
+    if count_rows(matrix) > MAX_INSTANCES:
+        entry.fault(f"generates too many jobs (maximum is {MAX_INSTANCES})")
     return matrix if len(field.issues) == before else None
 
 

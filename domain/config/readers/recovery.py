@@ -9,7 +9,7 @@ from domain.config.reading import checks
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Map
 
-MOST_RETRIES: Final = 2
+MAX_RETRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,13 @@ class AllowFailure:
 def read_retry(field: Field) -> RetryPolicy | None:
     """How often, or a mapping that also says after what."""
     if isinstance(field.value, int) and not isinstance(field.value, bool):
-        attempts = checks.whole_number(field, 0, MOST_RETRIES)
+        attempts = checks.whole_number(field, 0, MAX_RETRIES)
         return None if attempts is None else RetryPolicy(attempts)
     if not isinstance(field.value, Map):
         field.fault("has to be either an integer or a hash")
         return None
     field.has_keys_of(RETRY)
-    most = checks.whole_number(_number(field.attribute("max")), 0, MOST_RETRIES) if field.given("max") else 0
+    most = checks.whole_number(_number(field.attribute("max")), 0, MAX_RETRIES) if field.given("max") else 0
     codes = checks.exit_codes(field.attribute("exit_codes")) if field.given("exit_codes") else ()
     return RetryPolicy(
         max=most or 0,

@@ -15,7 +15,7 @@ from domain.config.reading.tree import Items, Map
 
 STRATEGIES: Final = ("depend", "mirror")
 """Values of `trigger:strategy`."""
-MOST_INCLUDES: Final = 3
+MAX_INCLUDES: Final = 3
 """Files of one child pipeline."""
 OF_PROJECT: Final = ("project", "branch")
 """Keys of `trigger` that name another project, which a child pipeline has not."""
@@ -79,8 +79,8 @@ def _includes(field: Field) -> Iterator[Document]:
     if not isinstance(field.value, str | Items):
         field.fault("should be an array or a string")
         return
-    if isinstance(field.value, Items) and len(field.value) > MOST_INCLUDES:
-        field.fault(f"is too long (maximum is {MOST_INCLUDES})")
+    if isinstance(field.value, Items) and len(field.value) > MAX_INCLUDES:
+        field.fault(f"is too long (maximum is {MAX_INCLUDES})")
     if not field.value:
         field.fault("can't be blank")
         return

@@ -15,7 +15,7 @@ from domain.errors import Invalid
 
 NESTING: Final = 10
 """Levels of lists within lists (docs/reference/ci-yaml.md, "Limits")."""
-LARGEST_EXIT_CODE: Final = 2**32 - 1
+MAX_EXIT_CODE: Final = 2**32 - 1
 """No system has exit codes of more than 32 bits."""
 
 
@@ -146,7 +146,7 @@ def exit_codes(field: Field) -> tuple[int, ...] | None:
     found = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     if len(found) < len(values):
         field.fault("should be an array of integers or an integer")
-    elif any(abs(code) > LARGEST_EXIT_CODE for code in found):
+    elif any(abs(code) > MAX_EXIT_CODE for code in found):
         field.fault("should be an array of integers or an integer; exit codes have at most 32 bits")
     else:
         return found

@@ -9,7 +9,7 @@ from domain.config.reading import checks
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map, Place, Value
 
-LARGEST_NUMBER: Final = 2**63 - 1
+MAX_NUMBER: Final = 2**63 - 1
 """Integers beyond 64 bits cannot be stored or sent."""
 
 
@@ -59,7 +59,7 @@ def _plain(value: Value, place: Place, field: Field) -> Any:
         return {key: _plain(inner, value.places[key], field) for key, inner in value.items()}
     if isinstance(value, Items):
         return [_plain(inner, at, field) for inner, at in zip(value, value.places, strict=True)]
-    if isinstance(value, int | float) and not (isfinite(value) and abs(value) <= LARGEST_NUMBER):
+    if isinstance(value, int | float) and not (isfinite(value) and abs(value) <= MAX_NUMBER):
         message = f"{field.label} contains a number that is not finite or too large; put quotes around it"
         field.issues.add(message, field.path, place)
     return value

@@ -44,7 +44,7 @@ CLOCK_UNITS: Final = (1, MINUTE, HOUR, DAY)
 NEVER: Final = "never"
 """What `artifacts:expire_in` says for artifacts that stay."""
 
-_LONGEST_TEXT: Final = 100
+_MAX_TEXT: Final = 100
 _WORD: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|\S")
 _FILLERS: Final = frozenset({"and", "in", "with", "plus", ","})
 _CLOCK: Final = re.compile(r"\d+(?::\d+){1,3}", re.ASCII)
@@ -52,9 +52,9 @@ _CLOCK: Final = re.compile(r"\d+(?::\d+){1,3}", re.ASCII)
 
 def parse_duration(text: str) -> int:
     """Whole seconds, more than 0; a number without a unit at the end is seconds. Raises `Invalid` for other text."""
-    if len(text) <= _LONGEST_TEXT and _CLOCK.fullmatch(text.strip()):
+    if len(text) <= _MAX_TEXT and _CLOCK.fullmatch(text.strip()):
         text = f"{sum(int(part) * unit for part, unit in zip(reversed(text.split(':')), CLOCK_UNITS, strict=False))} s"
-    words = [word for word in _WORD.findall(text.lower()) if word not in _FILLERS] if len(text) <= _LONGEST_TEXT else []
+    words = [word for word in _WORD.findall(text.lower()) if word not in _FILLERS] if len(text) <= _MAX_TEXT else []
     total = 0.0
     for position in range(0, len(words), 2):
         number = _number(words[position])
@@ -63,7 +63,7 @@ def parse_duration(text: str) -> int:
             raise Invalid(f"{text!r} is not a duration; write it like `1h 30m` or `10 minutes`.")
         total += number * unit
     if int(total) < 1:
-        raise Invalid(f"{text[:_LONGEST_TEXT]!r} is not a duration; write it like `1h 30m` or `10 minutes`.")
+        raise Invalid(f"{text[:_MAX_TEXT]!r} is not a duration; write it like `1h 30m` or `10 minutes`.")
     return int(total)
 
 

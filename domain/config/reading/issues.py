@@ -8,11 +8,11 @@ from domain.config.issue import ConfigIssue
 from domain.config.reading.tree import NOWHERE, Place
 from domain.errors import ConfigInvalid
 
-LONGEST_MESSAGE: Final = 1_000
+MAX_MESSAGE: Final = 1_000
 """Characters; a message quotes the text, and an alias may put one long text into many messages."""
 
 
-MOST_ISSUES: Final = 1_000
+MAX_ISSUES: Final = 1_000
 """Issues that are told; after so many the rest is not looked for."""
 
 
@@ -39,7 +39,7 @@ class Issues:
     def warn(self, message: str, path: str = "", place: Place = NOWHERE) -> None:
         """Note something that works but is deprecated or rarely meant; the same is noted once."""
         warning = self._issue(message, path, place)
-        if len(self._warnings) < MOST_ISSUES:
+        if len(self._warnings) < MAX_ISSUES:
             self._warnings[warning] = None
 
     @property
@@ -50,7 +50,7 @@ class Issues:
     def adopt(self, issue: ConfigIssue) -> None:
         """Note an issue that was found apart, or raise `ConfigInvalid` if it is the last that is told."""
         self._found.append(issue)
-        if len(self._found) == MOST_ISSUES:
+        if len(self._found) == MAX_ISSUES:
             raise self._error()
 
     def take(self, other: "Issues") -> None:
@@ -85,8 +85,8 @@ class Issues:
         return ConfigInvalid(_in_order(self._found))
 
     def _issue(self, message: str, path: str, place: Place) -> ConfigIssue:
-        if len(message) > LONGEST_MESSAGE:
-            message = message[:LONGEST_MESSAGE] + "..."
+        if len(message) > MAX_MESSAGE:
+            message = message[:MAX_MESSAGE] + "..."
         return ConfigIssue(message, path, place.file or self.file, place.line, place.column)
 
 

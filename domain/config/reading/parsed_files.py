@@ -13,11 +13,11 @@ from domain.config.reading.source import Source, Written, read
 from domain.config.reading.tree import size_of
 from domain.errors import ConfigInvalid
 
-MOST_BYTES: Final = 160 * 1024 * 1024
+MAX_BYTES: Final = 160 * 1024 * 1024
 """What a configuration of the most values that there may be (`NODES`) takes, about, whether it is kept or not."""
 LASTING_BYTES: Final = 16 * 1024 * 1024
 """What is kept when a configuration was compiled: enough for 5,000 jobs, or for what many projects include."""
-MOST_FILES: Final = 512
+MAX_FILES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ParsedFiles:
             parsed = _parsed(key)
         self._kept[parsed.written] = parsed  # the newest is the last
         if is_new:
-            self.keep(MOST_BYTES)
+            self.keep(MAX_BYTES)
         issues.take(parsed.issues)
         if parsed.source is None:
             issues.give_up()
@@ -66,13 +66,13 @@ class ParsedFiles:
         """Keep what was made; nothing was wrong with it."""
         self._kept.pop(key, None)
         self._kept[key] = filled
-        self.keep(MOST_BYTES)
+        self.keep(MAX_BYTES)
 
     def keep(self, most: int) -> None:
         """Forget what was asked for longest ago, until the rest takes `most` bytes at most."""
         size = self.size
         for key in list(self._kept):
-            if size <= most and len(self._kept) <= MOST_FILES:
+            if size <= most and len(self._kept) <= MAX_FILES:
                 break
             size -= self._kept.pop(key).size
 

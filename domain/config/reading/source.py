@@ -8,7 +8,7 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.tree import Items, Map, Place, Value, size_of
 from domain.config.reading.yaml_text import parse
 
-MOST_DOCUMENTS: Final = 2
+MAX_DOCUMENTS: Final = 2
 """Documents of one file."""
 
 
@@ -52,7 +52,7 @@ def read(text: str, issues: Issues, file: str = "") -> Source:
     documents = Items(written.place, filled)
     if not documents:
         issues.fail("Invalid configuration format: the file is empty!", place=Place(1, 1, file))
-    if len(documents) > MOST_DOCUMENTS:
+    if len(documents) > MAX_DOCUMENTS:
         _say_too_many(documents, issues, is_included=bool(file))
     header, root = _parts(documents, issues)
     if not isinstance(root, Map):
@@ -66,7 +66,7 @@ def _say_too_many(documents: Items, issues: Issues, *, is_included: bool) -> Non
     """GitLab refuses such a main file, and reads the first two documents of an included one."""
     if not is_included:
         issues.fail(
-            f"Invalid configuration format: there are {len(documents)} documents; the most are {MOST_DOCUMENTS}, "
+            f"Invalid configuration format: there are {len(documents)} documents; the most are {MAX_DOCUMENTS}, "
             "a header with `spec` and the configuration. Remove the line `---` between them",
             place=documents.places[-1],
         )
@@ -74,13 +74,13 @@ def _say_too_many(documents: Items, issues: Issues, *, is_included: bool) -> Non
         "this third document and what follows it are not read: a file has a header with `spec` and the configuration; "
         "remove the line `---` above it"
     )
-    issues.warn(message, place=documents.places[MOST_DOCUMENTS])
+    issues.warn(message, place=documents.places[MAX_DOCUMENTS])
 
 
 def _parts(documents: Items, issues: Issues) -> tuple[Map | None, Value]:
     """A document with `spec` before the configuration is a header; behind one that is none, nothing is read."""
     first = documents[0]
-    if len(documents) < MOST_DOCUMENTS:
+    if len(documents) < MAX_DOCUMENTS:
         return None, first
     if isinstance(first, Map) and "spec" in first:
         return first, documents[1]

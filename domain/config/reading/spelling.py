@@ -5,10 +5,10 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-_LONGEST_WORD: Final = 60
-_MOST_WORDS: Final = 3
-_MOST_CANDIDATES: Final = 500
-_MOST_COMPARED: Final = 10
+_MAX_WORD: Final = 60
+_MAX_WORDS: Final = 3
+_MAX_CANDIDATES: Final = 500
+_MAX_COMPARED: Final = 10
 _LIKENESS: Final = 0.75
 
 
@@ -18,12 +18,12 @@ def nearest(unknown: Sequence[str], known: Collection[str]) -> str:
     Only the first few words are looked up, no long ones, and not in large sets: a text with a thousand mistakes must
     not cost much.
     """
-    if len(known) > _MOST_CANDIDATES:
+    if len(known) > _MAX_CANDIDATES:
         return ""
     found: dict[str, None] = {}
-    for word in unknown[:_MOST_WORDS]:
-        if len(word) <= _LONGEST_WORD:
-            candidates = list(islice(_alike(word, known), _MOST_COMPARED))
+    for word in unknown[:_MAX_WORDS]:
+        if len(word) <= _MAX_WORD:
+            candidates = list(islice(_alike(word, known), _MAX_COMPARED))
             found.update(dict.fromkeys(get_close_matches(word, candidates, n=1, cutoff=_LIKENESS)))
     return f"; did you mean {', '.join(f'`{word}`' for word in found)}?" if found else ""
 

@@ -28,7 +28,7 @@ _BREAK: Final = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _CORE: Final = "tag:yaml.org,2002:"
 _TEXT_TAGS: Final = frozenset({_CORE + "str", _CORE + "value", _CORE + "merge", "!"})
 _NUMBER_AND_WORD_TAGS: Final = frozenset({_CORE + "int", _CORE + "float", _CORE + "bool", _CORE + "null"})
-_LONGEST_NUMBER: Final = 100
+_MAX_NUMBER: Final = 100
 """Characters; longer numbers stay text, since Python refuses to print very long ones."""
 _TOUCHY: Final = frozenset("+-.0123456789~fFnNoOtTyY")
 """What a plain text may begin with that is something else."""
@@ -231,7 +231,7 @@ class _Composer:
         if event.tag is not None:
             return self._tagged(event.tag, text, place)
         if text not in self._plain:
-            number = number_of_ruby(text) if (":" in text or "," in text) and len(text) <= _LONGEST_NUMBER else None
+            number = number_of_ruby(text) if (":" in text or "," in text) and len(text) <= _MAX_NUMBER else None
             self._plain[text] = self._tagged(self._resolved(text), text, place) if number is None else number
         return self._plain[text]
 
@@ -245,7 +245,7 @@ class _Composer:
             return text
         if tag not in _NUMBER_AND_WORD_TAGS:
             return self._of_unknown_tag(tag, text, place)
-        if len(text) > _LONGEST_NUMBER:
+        if len(text) > _MAX_NUMBER:
             return text
         try:
             value: Value = self._loader.yaml_constructors[tag](self._loader, yaml.ScalarNode(tag, text))

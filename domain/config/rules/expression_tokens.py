@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from domain.config.rules.patterns import Pattern, Patterns
 from domain.errors import Invalid
 
-MOST_TOKENS: Final = 100
+MAX_TOKENS: Final = 100
 """Tokens of one expression (docs/reference/ci-yaml.md, "Limits")."""
 SYNTAX: Final = "invalid expression syntax"
 """How every refusal of an expression begins."""
@@ -73,8 +73,8 @@ def tokens(text: str, patterns: Patterns) -> Iterator[Token]:
             return
         count += 1
         start, position = match.start(match.lastgroup or 0) - (match.lastgroup == "variable"), match.end()
-        if count > MOST_TOKENS:
-            raise Invalid(f"{SYNTAX}: it has more than {MOST_TOKENS} tokens; split it into several rules")
+        if count > MAX_TOKENS:
+            raise Invalid(f"{SYNTAX}: it has more than {MAX_TOKENS} tokens; split it into several rules")
         if match.lastgroup == "slash":
             position = _pattern_end(text, start)
             yield Token(Step("value", _pattern(text[start:position], start, patterns)), start)

@@ -15,7 +15,7 @@ from typing import Final
 from domain.config.rules.patterns import Pattern, encoded, pattern_of
 from domain.errors import Invalid
 
-LONGEST_GLOB: Final = 4_096
+MAX_GLOB: Final = 4_096
 """Characters; no path of a git tree is longer."""
 
 _ANY: Final = r"[^/\x00]*"
@@ -47,8 +47,8 @@ class Glob:
 
     def __init__(self, pattern: str, *, folders: bool = False) -> None:
         """Compile it. Raises `Invalid` if it is too long or too large."""
-        if len(pattern) > LONGEST_GLOB:
-            raise Invalid(f"`{pattern[:60]}...` is too long for a glob (maximum is {LONGEST_GLOB} characters)")
+        if len(pattern) > MAX_GLOB:
+            raise Invalid(f"`{pattern[:60]}...` is too long for a glob (maximum is {MAX_GLOB} characters)")
         self.pattern = pattern
         below = folders and pattern.endswith("/")
         self.exact = not below and is_exact(pattern)

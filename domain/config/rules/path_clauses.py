@@ -16,20 +16,20 @@ from domain.config.rules.scope import Scope
 from domain.config.sources import HERE, Absent, ChangedPaths, Origin, Paths, Sources, Tree
 from domain.errors import Invalid
 
-MOST_PATTERNS: Final = 50
+MAX_PATTERNS: Final = 50
 """Globs of one `changes` or `exists`."""
-MOST_COMPARISONS: Final = 50_000
+MAX_COMPARISONS: Final = 50_000
 """Paths times globs of one clause; with more of them it holds without being looked at."""
 
 GLOB_COST: Final = 50_000
 GLOB_CHARACTER_COST: Final = 500
-MOST_WORK: Final = 1024**3
+MAX_WORK: Final = 1024**3
 """Bytes that all globs of one configuration may search; a glob's own compilation counts as `GLOB_COST` bytes and
 `GLOB_CHARACTER_COST` for each character. It is used up after about 1 s; further clauses hold without being looked at.
 """
 
 UNKNOWN_CHANGE: Final = "no list of changed files is known, which counts as a change"
-TOO_MANY: Final = f"more than {MOST_COMPARISONS:,} comparisons, which counts as a match"
+TOO_MANY: Final = f"more than {MAX_COMPARISONS:,} comparisons, which counts as a match"
 NOT_ASKED: Final = "the answer is not known yet"
 
 
@@ -62,7 +62,7 @@ class Finding:
 class PathMatches:
     """What globs matched so far in one configuration, so that the same question costs nothing the second time."""
 
-    def __init__(self, work: int = MOST_WORK) -> None:
+    def __init__(self, work: int = MAX_WORK) -> None:
         """Begin with nothing known, and with a limit on the work that all globs make."""
         self._texts: dict[tuple[int, bool], tuple[Paths, PathText]] = {}
         self._found: dict[tuple[int, bool, str, bool], str | None] = {}
@@ -102,7 +102,7 @@ class PathMatches:
 def read_changes(field: Field) -> Changes | None:
     """A list of globs, or a mapping of `paths` and `compare_to`."""
     if isinstance(field.value, Items):
-        paths = _globs(field, limit=MOST_PATTERNS)
+        paths = _globs(field, limit=MAX_PATTERNS)
         return None if paths is None else Changes(paths)
     if not isinstance(field.value, Map):
         field.fault("should be an array or a hash: it should be an array of strings, or a hash with `paths`")
@@ -110,12 +110,12 @@ def read_changes(field: Field) -> Changes | None:
     field.has_keys_of(RULE_CHANGES)
     if field.missing("paths"):
         return None
-    paths = _globs(field.attribute("paths"), limit=MOST_PATTERNS)
+    paths = _globs(field.attribute("paths"), limit=MAX_PATTERNS)
     compare_to = checks.text(field.attribute("compare_to")) if field.given("compare_to") else ""
     return None if paths is None else Changes(paths, compare_to or "")
 
 
-def read_exists(field: Field, *, limit: int | None = MOST_PATTERNS) -> Exists | None:
+def read_exists(field: Field, *, limit: int | None = MAX_PATTERNS) -> Exists | None:
     """A glob, a list of them, or a mapping of `paths`, `project` and `ref`; `limit` is for a plain list."""
     if isinstance(field.value, str):
         return Exists((field.value,))
@@ -128,14 +128,14 @@ def read_exists(field: Field, *, limit: int | None = MOST_PATTERNS) -> Exists | 
     field.has_keys_of(RULE_EXISTS)
     if field.missing("paths") or (field.given("ref") and field.missing("project")):
         return None
-    paths = _globs(field.attribute("paths"), limit=MOST_PATTERNS)
+    paths = _globs(field.attribute("paths"), limit=MAX_PATTERNS)
     project = checks.text(field.attribute("project")) if field.given("project") else ""
     ref = checks.text(field.attribute("ref")) if field.given("ref") else ""
     return None if paths is None else Exists(paths, project or "", ref or "")
 
 
 def find_changed(
-    clause: Changes, scope: Scope, sources: Sources, matches: PathMatches, *, limit: int | None = MOST_COMPARISONS
+    clause: Changes, scope: Scope, sources: Sources, matches: PathMatches, *, limit: int | None = MAX_COMPARISONS
 ) -> Finding:
     """Whether a changed path matches; with more than `limit` comparisons it is taken for granted.
 
@@ -177,7 +177,7 @@ def find_existing(
     if found is not None:
         return Finding(holds=True, detail=f"exists: {found}")
     compared = sum(not is_exact(glob) and not is_extension(glob) for glob in globs)
-    if compared * len(matches.text(answer, top_only=top_only).paths) > MOST_COMPARISONS or matches.exhausted:
+    if compared * len(matches.text(answer, top_only=top_only).paths) > MAX_COMPARISONS or matches.exhausted:
         return Finding(holds=True, detail=TOO_MANY)
     return Finding(holds=False, detail="no such file")
 

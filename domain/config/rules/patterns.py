@@ -17,15 +17,15 @@ SMALL_MEMORY: Final = 256 * 1024
 """Bytes that the machine of a pattern may take; enough for nearly all."""
 LARGE_MEMORY: Final = 4 * 1024 * 1024
 """Bytes for the few patterns that need more."""
-MOST_INSTRUCTIONS: Final = 1_000_000
+MAX_INSTRUCTIONS: Final = 1_000_000
 """Size of all compiled patterns of one configuration together; compiling so much takes about 1 s."""
 PATTERN_COST: Final = 100
 """Instructions that each pattern is charged for beside its own."""
-MOST_SEARCHED: Final = 512 * 1024 * 1024
+MAX_SEARCHED: Final = 512 * 1024 * 1024
 """Bytes of text that the patterns of one configuration may search together."""
 
 _TOO_LARGE: Final = "pattern too large"
-_LARGEST_PROGRAM: Final = LARGE_MEMORY // 50
+_MAX_PROGRAM: Final = LARGE_MEMORY // 50
 """What a pattern is charged for that was given up because of its size."""
 
 
@@ -73,7 +73,7 @@ class Capturing:
 class Patterns:
     """The patterns of one configuration: each is compiled once, and all together stay within limits."""
 
-    def __init__(self, instructions: int = MOST_INSTRUCTIONS, searched: int = MOST_SEARCHED) -> None:
+    def __init__(self, instructions: int = MAX_INSTRUCTIONS, searched: int = MAX_SEARCHED) -> None:
         """Begin with none, and with limits for the size of all patterns and the bytes they search."""
         self._known: dict[str, Pattern | str] = {}
         self._instructions = instructions
@@ -113,7 +113,7 @@ class Patterns:
         except re2.error as error:
             reason = _reason(error)
             if _TOO_LARGE in reason:
-                self._instructions -= _LARGEST_PROGRAM
+                self._instructions -= _MAX_PROGRAM
             return f"{_short(re_text)} must be a regular expression with re2 syntax: {reason}"
         self._instructions -= compiled.programsize + PATTERN_COST
         return Pattern(re_text, compiled)

@@ -18,7 +18,7 @@ from domain.config.reading.field import Field
 from domain.config.reading.tree import NOWHERE, Items, Place
 from domain.config.rules.expression import Expression, Expressions
 from domain.config.rules.path_clauses import (
-    MOST_PATTERNS,
+    MAX_PATTERNS,
     Changes,
     Exists,
     Finding,
@@ -54,8 +54,8 @@ class _Form(NamedTuple):
 
 
 _FORMS: Final[Mapping[RuleKind, _Form]] = {
-    RuleKind.JOB: _Form(RULE, (*WHEN[:3], NEVER, *WHEN[3:]), "rules", MOST_PATTERNS),
-    RuleKind.WORKFLOW: _Form(WORKFLOW_RULE, ("always", NEVER), "workflow:rules", MOST_PATTERNS),
+    RuleKind.JOB: _Form(RULE, (*WHEN[:3], NEVER, *WHEN[3:]), "rules", MAX_PATTERNS),
+    RuleKind.WORKFLOW: _Form(WORKFLOW_RULE, ("always", NEVER), "workflow:rules", MAX_PATTERNS),
     RuleKind.INCLUDE: _Form(INCLUDE_RULE, (NEVER, "always"), "include:rules", None),
 }
 

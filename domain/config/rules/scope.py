@@ -9,7 +9,7 @@ from domain.config.why import HIDDEN
 
 DEEPEST: Final = 20
 """Variables within variables; deeper ones stay as they are written."""
-LONGEST: Final = 8_192
+MAX_LENGTH: Final = 8_192
 """Characters of an expanded text; a longer one stays as it is written."""
 
 _REFERENCE: Final = re.compile(
@@ -119,7 +119,7 @@ class Scope:
             parts += (text[end : match.start()], match[0] if value is None else value)
             length += len(parts[-1]) + len(parts[-2])
             end = match.end()
-            if length > LONGEST:
+            if length > MAX_LENGTH:
                 return text
         return "".join((*parts, text[end:]))
 

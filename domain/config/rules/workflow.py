@@ -15,7 +15,7 @@ from domain.config.rules.auto_cancel import read_auto_cancel
 from domain.config.rules.expression import Expressions
 from domain.config.rules.rules import Rule, RuleKind, read_rules
 
-LONGEST_NAME: Final = 255
+MAX_NAME: Final = 255
 """Characters of a pipeline's name (docs/reference/ci-yaml.md, "Limits")."""
 
 
@@ -48,4 +48,4 @@ def ruled_auto_cancel(workflow: Workflow, rule: Rule | None = None) -> AutoCance
 
 
 def _name(field: Field) -> str:
-    return checks.short_text(field, LONGEST_NAME) or ""
+    return checks.short_text(field, MAX_NAME) or ""

@@ -8,9 +8,9 @@ from typing import Any, Callable, Dict, Tuple, Union
 
 Value = Union[float, Fraction]
 
-LARGEST_EXPONENT = 1024
-LARGEST_FACTORIAL = 500
-MOST_BITS = 100_000
+MAX_EXPONENT = 1024
+MAX_FACTORIAL = 500
+MAX_BITS = 100_000
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Function:
 def literal(text: str, exact: bool) -> Value:
     """The number that `text` writes; ValueError for an exact one whose exponent is too large."""
     exponent = text.lower().partition("e")[2]
-    if exact and exponent and abs(int(exponent)) > LARGEST_EXPONENT:
-        raise ValueError(f"exponent is beyond {LARGEST_EXPONENT}")
+    if exact and exponent and abs(int(exponent)) > MAX_EXPONENT:
+        raise ValueError(f"exponent is beyond {MAX_EXPONENT}")
     return Fraction(text) if exact else float(text)
 
 
 def power(base: Value, exponent: Value) -> Value:
     """`base ^ exponent`; ValueError for an exponent that is too large or a result that is not real."""
-    if abs(exponent) > LARGEST_EXPONENT:
-        raise ValueError(f"exponent is beyond {LARGEST_EXPONENT}")
+    if abs(exponent) > MAX_EXPONENT:
+        raise ValueError(f"exponent is beyond {MAX_EXPONENT}")
     if isinstance(base, Fraction) and Fraction(exponent).denominator != 1:
         raise ValueError("an exact power needs a whole exponent")
-    if isinstance(base, Fraction) and max(base.numerator, base.denominator).bit_length() * abs(exponent) > MOST_BITS:
-        raise ValueError(f"the result has more than {MOST_BITS} bits")
+    if isinstance(base, Fraction) and max(base.numerator, base.denominator).bit_length() * abs(exponent) > MAX_BITS:
+        raise ValueError(f"the result has more than {MAX_BITS} bits")
     result = base**exponent
     if isinstance(result, complex):
         raise ValueError("the result is not a real number")
@@ -48,8 +48,8 @@ def power(base: Value, exponent: Value) -> Value:
 
 def factorial(value: Value) -> Value:
     """`value!`; ValueError unless it is a whole number from 0 to 500."""
-    if value != int(value) or not 0 <= value <= LARGEST_FACTORIAL:
-        raise ValueError(f"factorial needs a whole number from 0 to {LARGEST_FACTORIAL}")
+    if value != int(value) or not 0 <= value <= MAX_FACTORIAL:
+        raise ValueError(f"factorial needs a whole number from 0 to {MAX_FACTORIAL}")
     return type(value)(math.factorial(int(value)))
 
 

@@ -4,15 +4,15 @@ import ast
 import sys
 from pathlib import Path
 
-LONGEST = 120
+MAX_LENGTH = 120
 NAMED = (ast.FunctionDef, ast.ClassDef)
 
 
 def faults_of_lines(path, text):
     """Lines that are too long or end in spaces."""
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > LONGEST:
-            yield f"{path}:{number}: {len(line)} characters, at most {LONGEST}"
+        if len(line) > MAX_LENGTH:
+            yield f"{path}:{number}: {len(line)} characters, at most {MAX_LENGTH}"
         if line != line.rstrip():
             yield f"{path}:{number}: spaces at the end"
 

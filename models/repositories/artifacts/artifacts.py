@@ -23,7 +23,7 @@ project = table_of(Project)
 ARCHIVE: Final = "archive"
 """Type of the artifact that jobs hand on to others."""
 _THERE: Final = artifact.c.object_key != literal_column("''")
-_AT_ONCE: Final = 500
+_MAX_BATCH: Final = 500
 """So many artifacts of a project expire in one transaction when all of them are to."""
 
 
@@ -67,7 +67,7 @@ _LATER: Final = (
     select(artifact.c.id)
     .where(artifact.c.project_id == bindparam("b_project"), _THERE)
     .where(or_(artifact.c.expire_at.is_(None), artifact.c.expire_at > bindparam("b_now")))
-    .limit(_AT_ONCE)
+    .limit(_MAX_BATCH)
     .with_for_update(skip_locked=True)
 )
 _HANDED_IN: Final = (
@@ -115,7 +115,7 @@ async def expire_some(connection: AsyncConnection, project_id: int) -> bool:
     now = await database_time.moment(connection)
     ids = (await connection.execute(_LATER, {"b_project": project_id, "b_now": now})).scalars().all()
     await connection.execute(update(artifact).where(artifact.c.id.in_(ids)).values(expire_at=now))
-    return len(ids) == _AT_ONCE
+    return len(ids) == _MAX_BATCH
 
 
 async def expire(connection: AsyncConnection, limit: int) -> int:

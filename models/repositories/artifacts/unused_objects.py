@@ -17,7 +17,7 @@ from models.repositories import database_time
 
 unused = table_of(ObjectToDelete)
 
-LONGEST_UPLOAD: Final = timedelta(days=1)
+MAX_UPLOAD: Final = timedelta(days=1)
 """An upload that began so long ago is none any more."""
 
 
@@ -50,7 +50,7 @@ async def to_delete(connection: AsyncConnection, limit: int) -> Sequence[str]:
 
 async def doom_abandoned(connection: AsyncConnection) -> int:
     """Let uploads go that nobody can still be making; how many."""
-    oldest = await database_time.moment(connection) - LONGEST_UPLOAD
+    oldest = await database_time.moment(connection) - MAX_UPLOAD
     statement = update(unused).where(~unused.c.doomed, unused.c.created_at < oldest).values(doomed=True)
     return int((await connection.execute(statement)).rowcount)
 

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.hooks.webhooks import (
     BITS,
     DEPLOYMENT_STATUSES,
-    MOST_FAILURES,
+    MAX_FAILURES,
     OFF,
     REPORTED,
     Event,
@@ -245,7 +245,7 @@ async def _write(
     added = insert(happening).returning(happening.c.id, sort_by_parameter_order=True)
     ids = (await connection.execute(added, [_row_of(one, now) for one, _ in told])).scalars().all()
     rows = [
-        delivery_of(row.id, event_id, now, is_off=row.failures > MOST_FAILURES)
+        delivery_of(row.id, event_id, now, is_off=row.failures > MAX_FAILURES)
         for event_id, (_, mine) in zip(ids, told, strict=True)
         for row in mine
     ]

@@ -1,7 +1,7 @@
 """Figures of the whole installation for its metrics: how much waits where, and for how long.
 
-Each statement looks at so many rows at most (`MOST`), so that a look costs little however much has piled up; figures
-never say more than that.
+Each statement looks at so many rows at most (`MAX_ROWS`), so that a look costs little however much has piled up;
+figures never say more than that.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from models.pipelines import (
 from models.repositories import database_time
 from models.repositories.pipelines.outbox import OUTCOME
 
-MOST: Final[dict[str, int]] = {"sqlite": 20_000, "postgresql": 100_000}
+MAX_ROWS: Final[dict[str, int]] = {"sqlite": 20_000, "postgresql": 100_000}
 """By dialect. Where SQLite runs in the process that asks, everything else waits: a row takes a microsecond."""
 
 entry = table_of(QueueEntry)
@@ -117,7 +117,7 @@ class Measurements:
 
 async def measure(connection: AsyncConnection) -> Measurements:
     """Look at all of it."""
-    bound = {"b_most": MOST[connection.dialect.name]}
+    bound = {"b_most": MAX_ROWS[connection.dialect.name]}
 
     async def look(statement: Executable) -> Any:
         return await connection.execute(statement, bound)

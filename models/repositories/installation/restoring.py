@@ -29,7 +29,7 @@ HAND_OUTS: Final = 1_000
 """So many numbers of hand-outs of each job that no runner holds."""
 REVISIONS: Final = 1_000
 """So many revisions of each schedule."""
-_AT_ONCE: Final = 500
+_MAX_BATCH: Final = 500
 
 artifact = table_of(Artifact)
 job = table_of(Job)
@@ -132,4 +132,4 @@ async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None
 
 
 def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
-    return [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
+    return [items[start : start + _MAX_BATCH] for start in range(0, len(items), _MAX_BATCH)]

@@ -63,7 +63,7 @@ _READ: Final = (
     .order_by(chunk.c.start)
 )
 
-_LONGEST: Final = (
+_MAX_CHUNK: Final = (
     update(trace)
     .where(trace.c.job_id.in_(bindparam("b_jobs", expanding=True)), trace.c.resent, ~trace.c.frozen)
     .where(trace.c.earlier_size > trace.c.size)
@@ -151,7 +151,7 @@ async def settle(connection: AsyncConnection, job_ids: Sequence[int]) -> None:
     A frozen log stays what it is.
     """
     if job_ids:
-        await connection.execute(_LONGEST, {"b_jobs": sorted(job_ids)})
+        await connection.execute(_MAX_CHUNK, {"b_jobs": sorted(job_ids)})
 
 
 async def read(connection: AsyncConnection, job_id: int, generation: int, start: int, limit: int) -> bytes:

@@ -18,7 +18,7 @@ REMOVE_BRANCH: Final = "remove_branch"
 """It is merged, and its source branch is to go."""
 GRACE: Final = timedelta(seconds=60)
 """So long whoever wrote a row has to carry it out himself, before others believe that he died."""
-_LONGEST_PAUSE: Final = timedelta(minutes=5)
+_MAX_PAUSE: Final = timedelta(minutes=5)
 
 
 async def put(
@@ -73,7 +73,7 @@ async def hasten(connection: AsyncConnection, now: datetime) -> None:
 
 async def back_off(connection: AsyncConnection, row: Record, error: str, now: datetime) -> None:
     """Try a row again later."""
-    pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), _LONGEST_PAUSE)
+    pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), _MAX_PAUSE)
     values = {"attempts": row.attempts + 1, "error": error[:500], "not_before": now + pause}
     await connection.execute(update(event).where(event.c.id == row.id).values(**values))
 

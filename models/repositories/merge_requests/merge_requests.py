@@ -13,7 +13,7 @@ from domain.errors import NotFound, Refused
 from domain.merge_requests.merge_request import OPEN, State
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
-from domain.variables.predefined import MERGE_REQUEST_SOURCE, MOST_OPEN_MERGE_REQUESTS
+from domain.variables.predefined import MAX_OPEN_MERGE_REQUESTS, MERGE_REQUEST_SOURCE
 from models.columns import Record, table_of
 from models.labels import Milestone
 from models.merge_requests import Approval, MergeRequest
@@ -167,7 +167,7 @@ async def open_of_branch(connection: AsyncConnection, project_id: int, branch: s
             merge_request.c.state == State.OPENED,
         )
         .order_by(merge_request.c.id.desc())
-        .limit(MOST_OPEN_MERGE_REQUESTS)
+        .limit(MAX_OPEN_MERGE_REQUESTS)
     )
     return [f"{row.full_path}!{row.iid}" for row in (await connection.execute(statement)).all()]
 

@@ -15,7 +15,7 @@ from models.tables import Project
 access = table_of(JobTokenAccess)
 project = table_of(Project)
 
-MOST: Final = 200
+MAX_ENTRIES: Final = 200
 """Entries of one project; GitLab's limit."""
 
 
@@ -61,8 +61,8 @@ async def add(connection: AsyncConnection, project_id: int, now: datetime, **oth
         raise Invalid(f"400 Bad request - Target {what} is already in the job token scope")
     listed = access.c.source_project_id.is_not(None) | access.c.namespace_id.is_not(None)
     count = select(func.count()).select_from(access).where(mine, listed)
-    if (await connection.execute(count)).scalar_one() >= MOST:
-        raise Invalid(f"Job token allowlist: at most {MOST} projects and groups are taken; remove one first.")
+    if (await connection.execute(count)).scalar_one() >= MAX_ENTRIES:
+        raise Invalid(f"Job token allowlist: at most {MAX_ENTRIES} projects and groups are taken; remove one first.")
     await connection.execute(insert(access).values(project_id=project_id, created_at=now, **other))
 
 

@@ -26,7 +26,7 @@ _ADD: Final = {
     "postgresql": postgresql.insert(status).on_conflict_do_nothing(index_elements=_KEY, index_where=LATEST),
     "sqlite": sqlite.insert(status).on_conflict_do_nothing(index_elements=_KEY, index_where=LATEST),
 }
-_TRIES: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ async def take(connection: AsyncConnection, report: Report, now: datetime) -> Re
 
     Raises `Invalid` for a state that cannot follow.
     """
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         row = (await connection.execute(_latest(report))).first()
         if row is None or row.status in ENDED:
             made = await _begin(connection, report, now, row)

@@ -197,15 +197,15 @@ async def live(connection: AsyncConnection, before: datetime) -> dict[int, str]:
 _STATUSES: Final = select(pipeline.c.id, pipeline.c.status).where(
     pipeline.c.id.in_(bindparam("b_pipelines", expanding=True))
 )
-_AT_ONCE: Final = 1_000
+_MAX_BATCH: Final = 1_000
 """So many ids are in one statement."""
 
 
 async def statuses(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, str]:
     """Those of these pipelines that are there, with their status."""
     found: dict[int, str] = {}
-    for start in range(0, len(ids), _AT_ONCE):
-        rows = await connection.execute(_STATUSES, {"b_pipelines": ids[start : start + _AT_ONCE]})
+    for start in range(0, len(ids), _MAX_BATCH):
+        rows = await connection.execute(_STATUSES, {"b_pipelines": ids[start : start + _MAX_BATCH]})
         found |= {row.id: row.status for row in rows.all()}
     return found
 

@@ -60,7 +60,7 @@ _NEXT_DUE: Final = (
 _FORGET_SENT: Final = delete(outbox).where(outbox.c.id.in_(_rows))
 _MARK_SENT: Final = update(outbox).where(outbox.c.id.in_(_rows)).values(sent_at=bindparam("b_now"))
 _RETIRE: Final = delete(outbox).where(outbox.c.job_id.in_(_jobs), outbox.c.kind == OUTCOME)
-_LONGEST_PAUSE: Final = timedelta(seconds=30)
+_MAX_PAUSE: Final = timedelta(seconds=30)
 
 
 async def put(
@@ -118,7 +118,7 @@ async def mark_sent(connection: AsyncConnection, rows: Iterable[Record], now: da
 
 async def back_off(connection: AsyncConnection, row_id: int, attempts: int, error: str, now: datetime) -> None:
     """Try this row again later: after 0.5 s, 1 s, 2 s ... 30 s."""
-    pause = min(timedelta(seconds=0.5 * 2 ** min(attempts, 10)), _LONGEST_PAUSE)
+    pause = min(timedelta(seconds=0.5 * 2 ** min(attempts, 10)), _MAX_PAUSE)
     await connection.execute(
         update(outbox)
         .where(outbox.c.id == row_id)

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record
 
-_LONGEST_ERROR = 1_000
+_MAX_ERROR = 1_000
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class OwedPipelines:
         self, connection: AsyncConnection, row_id: int, *, pipeline_id: int | None = None, error: str = ""
     ) -> None:
         """Write down what became of a row."""
-        values = {"pipeline_id": pipeline_id, "error": error[:_LONGEST_ERROR]}
+        values = {"pipeline_id": pipeline_id, "error": error[:_MAX_ERROR]}
         await connection.execute(update(self.table).where(self.table.c.id == row_id).values(**values))
 
     async def back_off(self, connection: AsyncConnection, row: Record, error: str, now: datetime) -> None:
         """Look at a row again later: after 1 s, 2 s ... `longest_pause`."""
         pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), self.longest_pause)
-        values = {"attempts": row.attempts + 1, "error": error[:_LONGEST_ERROR], "not_before": now + pause}
+        values = {"attempts": row.attempts + 1, "error": error[:_MAX_ERROR], "not_before": now + pause}
         rule = (self.table.c.id == row.id) & self.table.c.done_at.is_(None)
         await connection.execute(update(self.table).where(rule).values(**values))

@@ -42,7 +42,7 @@ tick = table_of(ScheduleTick)
 pipeline = table_of(Pipeline)
 project = table_of(Project)
 
-AT_ONCE: Final = 1_000
+MAX_BATCH: Final = 1_000
 """So many ticks are accounted for in one transaction."""
 
 _INSERT: Final[dict[str, Any]] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
@@ -72,7 +72,7 @@ async def schedule_of(connection: AsyncConnection, schedule_id: int) -> Record |
 
 
 async def account(
-    connection: AsyncConnection, schedule_id: int, until: datetime, now: datetime, *, limit: int = AT_ONCE
+    connection: AsyncConnection, schedule_id: int, until: datetime, now: datetime, *, limit: int = MAX_BATCH
 ) -> Accounted:
     """Write a row for each tick that has none and was due by `until`, `limit` at most; each as its policies say."""
     row = await lock(connection, schedule_id)

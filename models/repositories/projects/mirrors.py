@@ -12,7 +12,7 @@ from models.mirrors import Mirror
 
 mirror = table_of(Mirror)
 
-_LONGEST_PAUSE: Final = timedelta(hours=12)
+_MAX_PAUSE: Final = timedelta(hours=12)
 
 
 def purpose(project_id: int) -> str:
@@ -83,7 +83,7 @@ async def finish(connection: AsyncConnection, row: Record, held: datetime, now: 
     One that was asked for meanwhile comes at once.
     """
     failures = row.failures + 1 if error else 0
-    pause = min(timedelta(seconds=row.interval) * 2 ** min(max(failures - 1, 0), 10), _LONGEST_PAUSE)
+    pause = min(timedelta(seconds=row.interval) * 2 ** min(max(failures - 1, 0), 10), _MAX_PAUSE)
     rule = (mirror.c.id == row.id) & (mirror.c.held_until == held)
     values = {"held_until": None, "last_update_at": now, "failures": failures, "last_error": error[:1000]}
     if not error:

@@ -22,7 +22,7 @@ project = table_of(Project)
 redirect = table_of(ProjectRedirect)
 
 REPORTER: Final = 20
-_LONGEST_ID = 16
+_MAX_ID = 16
 """Digits of 2^53, the largest id there is."""
 
 
@@ -75,7 +75,7 @@ async def change(connection: AsyncConnection, project_id: int, **values: Any) ->
 async def find(connection: AsyncConnection, reference: int | str) -> Record | None:
     """A project by its id, its full path or one that it had, or None; one that is being removed is not there."""
     text = str(reference)
-    key = decimal_number(text, _LONGEST_ID)
+    key = decimal_number(text, _MAX_ID)
     if key is None:
         before = select(redirect.c.project_id).where(redirect.c.full_path == text)
         rule = or_(project.c.full_path == text, project.c.id.in_(before))

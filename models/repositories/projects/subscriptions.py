@@ -19,7 +19,7 @@ run = table_of(SubscribedRun)
 pipeline = table_of(Pipeline)
 project = table_of(Project)
 
-MOST: Final = 2
+MAX_SUBSCRIPTIONS: Final = 2
 """Upstream projects of one, and projects that follow one; as in GitLab."""
 
 
@@ -56,8 +56,8 @@ async def add(connection: AsyncConnection, project_id: int, upstream_id: int, us
         (subscription.c.upstream_project_id, upstream_id, "downstream"),
     ):
         living = select(func.count()).where(column == value, subscription.c.upstream_project_id.is_not(None))
-        if (await connection.execute(living)).scalar_one() >= MOST:
-            raise Invalid(f"Maximum number of {what} subscriptions ({MOST}) exceeded; remove one first.")
+        if (await connection.execute(living)).scalar_one() >= MAX_SUBSCRIPTIONS:
+            raise Invalid(f"Maximum number of {what} subscriptions ({MAX_SUBSCRIPTIONS}) exceeded; remove one first.")
     values = {"project_id": project_id, "upstream_project_id": upstream_id, "user_id": user_id, "created_at": now}
     made: int = (
         await connection.execute(insert(subscription).values(**values).returning(subscription.c.id))

@@ -31,7 +31,7 @@ waiting = table_of(QueueEntry)
 ci_variable = ci_variables.variable
 deploy_token = table_of(DeployToken)
 
-MOST_COUNTED: Final = 100
+MAX_COUNTED: Final = 100
 """Runners are told of so many waiting jobs and no more: the figure is for their metrics, and counting has a price."""
 
 
@@ -41,7 +41,7 @@ class HandOut:
 
     `dependencies` are archives, `dotenv` variables (`key` and `value` of each), the last one of a key counts.
     `running_elsewhere` counts the other jobs of its project that instance runners hold, `waiting` those that wait for
-    the same runners as it did, up to `MOST_COUNTED`. `sealed` are the rows of all variables that may reach the project,
+    the same runners as it did, up to `MAX_COUNTED`. `sealed` are the rows of all variables that may reach the project,
     with their levels; `ci_variables` the same opened, by whoever has the key. `ref_gone` says that the branch or tag
     was deleted since the pipeline was made, which is not in SQL: whoever has the repository looks. `environment_url`
     and `environment_tier` are those of the environment of the job, as they are now. `deploy_token` is the row of that
@@ -73,9 +73,7 @@ _RUNNING_ELSEWHERE: Final = (
     .correlate(job)
     .scalar_subquery()
 )
-_ALIKE: Final = (
-    select(waiting.c.job_id).where(waiting.c.demand_id == job.c.demand_id).correlate(job).limit(MOST_COUNTED)
-)
+_ALIKE: Final = select(waiting.c.job_id).where(waiting.c.demand_id == job.c.demand_id).correlate(job).limit(MAX_COUNTED)
 _WAITING: Final = select(func.count()).select_from(_ALIKE.subquery()).scalar_subquery()
 _DEPLOY_TOKEN: Final = (
     select(func.max(deploy_token.c.id))

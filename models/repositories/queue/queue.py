@@ -64,7 +64,7 @@ _GIVEN: Final = (
 )
 _MAY_RUN_AS_SERVER: Final = or_(project.c.may_run_as_server, ~accounts.OTHERS)
 _ANY_ID: Final = 2**63 - 1
-_MOST: Final = bindparam("b_most", type_=Integer)
+_MAX_JOBS: Final = bindparam("b_most", type_=Integer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _turns(shape: _Shape) -> Select[Any]:
         .subquery("waiting")
     )
     found = select(waiting.c.job_id, waiting.c.demand_id).order_by(waiting.c.turn, waiting.c.job_id)
-    return found.limit(_MOST)
+    return found.limit(_MAX_JOBS)
 
 
 def _first_demands(shape: _Shape, *, fair: bool) -> Subquery:
@@ -238,7 +238,7 @@ def _first_demands(shape: _Shape, *, fair: bool) -> Subquery:
     place = func.row_number().over(partition_by=eligible.c.project_id, order_by=eligible.c.oldest) - 1
     turn = (eligible.c.load + place if fair else literal(0)).label("turn")
     ranked = select(eligible, turn).subquery("ranked")
-    first = select(ranked).order_by(ranked.c.turn, ranked.c.oldest).limit(_MOST).subquery("first")
+    first = select(ranked).order_by(ranked.c.turn, ranked.c.oldest).limit(_MAX_JOBS).subquery("first")
     last = ids.offset(bindparam("b_others", type_=Integer)).where(entry.c.demand_id == first.c.id).scalar_subquery()
     return select(first, last.label("last")).subquery("first_demands")
 

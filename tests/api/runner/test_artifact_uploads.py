@@ -235,7 +235,7 @@ async def test_killed_between_object_and_row_the_object_is_found_after_a_day(
     async with world.services.database.write() as connection:
         begun = unused.c.created_at
         row = (await connection.execute(select(begun))).scalar_one()
-        await connection.execute(update(unused).values(created_at=row - unused_objects.LONGEST_UPLOAD))
+        await connection.execute(update(unused).values(created_at=row - unused_objects.MAX_UPLOAD))
     await clear(world)
     assert files(world) == []
     async with world.services.database.write() as connection:

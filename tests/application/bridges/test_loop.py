@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from domain.errors import Unavailable
 from domain.messages import Command
-from domain.pipelines.bridges import MOST_PIPELINES
+from domain.pipelines.bridges import MAX_PIPELINES
 from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.accounts import accounts, members
@@ -249,7 +249,7 @@ async def test_children_may_be_two_levels_deep_and_not_three(here: Installation)
 
 
 async def test_a_hierarchy_has_a_limit(here: Installation, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("domain.pipelines.bridges.MOST_PIPELINES", 2)
+    monkeypatch.setattr("domain.pipelines.bridges.MAX_PIPELINES", 2)
     both = """
         stages: [a, b]
         one: {stage: a, trigger: {include: child.yml}}
@@ -258,7 +258,7 @@ async def test_a_hierarchy_has_a_limit(here: Installation, monkeypatch: pytest.M
     parent = await here.begin(files(both))
     assert (await here.named(parent, "one")).status == "success"
     assert (await here.named(parent, "two")).failure_reason == "reached_max_pipeline_hierarchy_size"
-    assert MOST_PIPELINES == 1_000
+    assert MAX_PIPELINES == 1_000
 
 
 async def test_another_project_is_triggered_with_what_is_forwarded(here: Installation):

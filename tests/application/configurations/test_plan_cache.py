@@ -3,7 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from application.configurations.plan_cache import MOST_EVENTS, MOST_JOBS, Event, PlanCache, is_lasting
+from application.configurations.plan_cache import MAX_EVENTS, MAX_JOBS, Event, PlanCache, is_lasting
 from domain.config.plan import JobPlan, Plan
 from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.compiling import plan_of
@@ -52,12 +52,12 @@ def test_a_plan_that_may_be_another_one_next_time_does_not_last() -> None:
 def test_only_so_many_and_no_large_ones_are_kept() -> None:
     cache = PlanCache()
     small = Plan(("test",), ())
-    events = [Event.of(replace(REQUEST, ref=f"r{number}"), PROJECT) for number in range(MOST_EVENTS + 1)]
+    events = [Event.of(replace(REQUEST, ref=f"r{number}"), PROJECT) for number in range(MAX_EVENTS + 1)]
     for event in events:
         cache.put(event, ({}, small, ""))
     assert cache.get(events[0]) is None
     assert cache.get(events[-1]) is not None
-    large = Plan(("test",), (JobPlan("a", "test", ("x",)),) * (MOST_JOBS + 1))
+    large = Plan(("test",), (JobPlan("a", "test", ("x",)),) * (MAX_JOBS + 1))
     cache.put(events[0], ({}, large, ""))
     assert cache.get(events[0]) is None
     payload = replace(REQUEST, variables=({"key": "TRIGGER_PAYLOAD", "value": "x" * 20_001},))

@@ -8,7 +8,7 @@ from sqlalchemy import delete, update
 from application.schedules.scheduled import OWNER_GONE
 from domain.errors import Unavailable
 from loops import schedule_ticks as loop_module
-from loops.schedule_ticks import FAULT, TRIES
+from loops.schedule_ticks import FAULT, MAX_ATTEMPTS
 from models.columns import table_of
 from models.repositories.accounts import accounts
 from models.repositories.projects import protected_refs
@@ -195,7 +195,7 @@ async def test_a_fault_of_ours_fails_the_tick_in_the_end(here: Planned, monkeypa
 
     await here.schedule("0 13 * * *")
     monkeypatch.setattr(loop_module, "wish_of", broken)
-    for n in range(TRIES + 1):
+    for n in range(MAX_ATTEMPTS + 1):
         assert [tick.outcome for tick in await here.rows(tick_table)] == ["due"] * bool(n)
         await here.pass_to(60 + n)
     assert (await failed(here)).reason == FAULT

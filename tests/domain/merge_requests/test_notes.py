@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain.merge_requests.news import News
-from domain.merge_requests.notes import MOST_COMMITS, mentioned, of_assignees, of_commits, of_news, of_reviewers
+from domain.merge_requests.notes import MAX_COMMITS, mentioned, of_assignees, of_commits, of_news, of_reviewers
 
 
 def request(**values: Any) -> SimpleNamespace:
@@ -53,7 +53,7 @@ def test_people_are_mentioned() -> None:
 
 def test_of_many_commits_only_some_are_listed() -> None:
     assert of_commits([("a" * 40, "x & y")]) == "added 1 commit\n\n<ul><li>aaaaaaaa - x &amp; y</li></ul>"
-    assert of_commits([("a" * 40, "x")] * MOST_COMMITS).startswith(f"added {MOST_COMMITS} commits\n")
-    many = of_commits([("a" * 40, "x")] * (MOST_COMMITS + 1))
-    assert many.startswith(f"added more than {MOST_COMMITS} commits\n")
-    assert many.count("<li>") == MOST_COMMITS
+    assert of_commits([("a" * 40, "x")] * MAX_COMMITS).startswith(f"added {MAX_COMMITS} commits\n")
+    many = of_commits([("a" * 40, "x")] * (MAX_COMMITS + 1))
+    assert many.startswith(f"added more than {MAX_COMMITS} commits\n")
+    assert many.count("<li>") == MAX_COMMITS

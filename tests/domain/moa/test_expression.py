@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from domain.errors import Invalid
-from domain.moa.expression import MOST_NESTED, render
+from domain.moa.expression import MAX_NESTED, render
 
 CONTEXT: dict[str, Any] = {
     "job": {
@@ -144,7 +144,7 @@ def test_an_expression_must_be_closed(text: str) -> None:
 
 @pytest.mark.parametrize("opened", ["(", "[", "-", "{(", "{{", 'str("${{', "{a:"])
 def test_nesting_has_a_bound(opened: str) -> None:
-    with pytest.raises(Invalid, match=f"nested more than {MOST_NESTED} times"):
+    with pytest.raises(Invalid, match=f"nested more than {MAX_NESTED} times"):
         value(opened * 10_000)
 
 

@@ -17,7 +17,7 @@ from domain.pipelines.status import COMPLETE, JOB_TRANSITIONS, OPEN, Status, set
 from domain.pipelines.verdict import SCRIPT_FAILURE, Verdict
 from tests.domain.pipelines.graphs import NOW, START_IN
 
-MOST_TURNS: Final = 200
+MAX_TURNS: Final = 200
 """More turns than any of these small pipelines may take to come to rest."""
 
 COMMANDS: Final = ("cancel_job", "play_job", "retry_job", "unschedule_job")
@@ -55,7 +55,7 @@ class Played:
 
     def rest(self, commands: tuple[Command, ...] = ()) -> None:
         """Decide and record until nothing follows."""
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             before = self.pipeline
             turn = self._decide(commands)
             if turn.decision is None:
@@ -63,7 +63,7 @@ class Played:
             commands = ()
             self._check(before, turn.decision)
             self._record(turn, turn.decision)
-        raise AssertionError(f"No rest after {MOST_TURNS} turns: {self.pipeline}")
+        raise AssertionError(f"No rest after {MAX_TURNS} turns: {self.pipeline}")
 
     def _decide(self, commands: tuple[Command, ...]) -> Turn:
         verdicts = tuple(self._verdicts.values())
@@ -106,7 +106,7 @@ class Played:
 
     def finish(self, how: str = "succeed") -> None:
         """Let every open job end, every delayed one become due and every manual one be played, until all is over."""
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             waiting = [job for job in self.pipeline.jobs if job.status not in COMPLETE and job.id not in self._verdicts]
             waiting = [job for job in waiting if job.status is not Status.CREATED]
             if not waiting:

@@ -11,8 +11,8 @@ from domain.errors import Invalid
 from domain.pipelines.bridges import (
     CHILD,
     LOOP,
-    MOST_DEPTH,
-    MOST_PIPELINES,
+    MAX_DEPTH,
+    MAX_PIPELINES,
     REFUSALS,
     TAKEN_OVER,
     TEXT_OF,
@@ -96,13 +96,13 @@ def test_one_that_ended_otherwise_is_not_revived_by_a_pipeline_that_still_runs_f
     assert follow("depend", Status.CANCELED, Status.RUNNING, ended_before=False).act is Act.NOTHING
 
 
-@given(child=st.booleans(), depth=st.integers(0, 5), count=st.integers(1, 2 * MOST_PIPELINES))
+@given(child=st.booleans(), depth=st.integers(0, 5), count=st.integers(1, 2 * MAX_PIPELINES))
 def test_depth_counts_for_children_and_size_for_all(child: bool, depth: int, count: int):
     found = refusal(child=child, depth=depth, pipelines=count, above=[MAIN])
-    if child and depth >= MOST_DEPTH:
+    if child and depth >= MAX_DEPTH:
         assert found == TOO_DEEP
     else:
-        assert found == (TOO_MANY if count >= MOST_PIPELINES else "")
+        assert found == (TOO_MANY if count >= MAX_PIPELINES else "")
 
 
 ANCESTORS = st.lists(

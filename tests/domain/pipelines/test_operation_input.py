@@ -6,7 +6,7 @@ import pytest
 
 from domain.errors import Invalid
 from domain.messages import Operation
-from domain.pipelines.operation_input import MOST_VARIABLES, read_do, read_operation
+from domain.pipelines.operation_input import MAX_VARIABLES, read_do, read_operation
 
 
 @pytest.mark.parametrize("given", [(), (None,), ({},), ("",), ({"key": "", "job_id": None, "variables": {}},)])
@@ -43,7 +43,7 @@ def test_a_job_must_be_named(name: str, given: tuple[Any, ...]) -> None:
         ("play_job", {"job_id": 42, "variables": ["A"]}, 'Write {"variables": {"NAME": "value"}}'),
         ("play_job", {"job_id": 42, "variables": {"A": 1}}, "variable 'A' needs a name and a text"),
         ("play_job", {"job_id": 42, "variables": {"": "1"}}, "variable '' needs a name and a text"),
-        ("play_job", {"job_id": 42, "variables": {"A": "x" * MOST_VARIABLES}}, "characters; 32768 are permitted"),
+        ("play_job", {"job_id": 42, "variables": {"A": "x" * MAX_VARIABLES}}, "characters; 32768 are permitted"),
         ("retry_job", {"job_id": 42, "variables": {"A": "1"}}, "takes no variables; only play_job does"),
         ("cancel_pipeline", {"job_id": 42}, "leave job_id out, or use cancel_job"),
         ("reconcile", {"job_id": 42}, "leave job_id out."),

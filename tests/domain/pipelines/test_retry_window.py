@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from domain.pipelines.pipeline import Job, Pipeline
-from domain.pipelines.retry_window import MOST_NAMED, what_happened, what_may_be_done
+from domain.pipelines.retry_window import MAX_NAMED, what_happened, what_may_be_done
 from domain.pipelines.status import Status
 
 UNTIL = datetime(2026, 11, 23, 16, 2, 44, tzinfo=UTC)
@@ -49,5 +49,5 @@ def test_what_may_be_sent_fits_the_jobs() -> None:
 def test_a_large_pipeline_is_told_in_few_words(name: str) -> None:
     jobs = [Job(number, f"{number} {name}", 0, Status.FAILED) for number in range(1, 10_001)]
     said = what_may_be_done(pipeline(*jobs), UNTIL, "y" * 1_000)
-    assert f"{10_000 - MOST_NAMED} more" in said
+    assert f"{10_000 - MAX_NAMED} more" in said
     assert len(said.encode()) < LIMIT

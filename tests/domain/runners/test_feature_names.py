@@ -11,7 +11,7 @@ from domain.pipelines.pipeline import Pipeline
 from domain.pipelines.portions import portions
 from domain.pipelines.status import COMPLETE, OPEN, Status
 from tests.domain.pipelines.graphs import NOW, graphs, job, pipeline, statuses
-from tests.domain.pipelines.played import FACTS, MOST_TURNS, NEXT, Played
+from tests.domain.pipelines.played import FACTS, MAX_TURNS, NEXT, Played
 from tests.domain.pipelines.test_decisions import Happenings, happenings, let_happen
 
 facts = st.lists(st.tuples(st.sampled_from(FACTS), st.integers(0, 6)), max_size=14)
@@ -85,7 +85,7 @@ def test_how_much_room_there_is_does_not_change_the_end(
 
 def play_out(played: Played, ends: dict[tuple[int, int], str]) -> None:
     """End what is open; whenever nothing is, let every delay run out, and then play what waits for a person."""
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_TURNS):
         waiting = [item for item in played.folded().jobs if item.status in OPEN | {Status.SCHEDULED, Status.MANUAL}]
         if not waiting:
             return

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.variables.environment_variables import LONGEST_SLUG, environment_slug, environment_variables, guessed_tier
+from domain.variables.environment_variables import MAX_SLUG, environment_slug, environment_variables, guessed_tier
 from domain.variables.job_variables import JobVariable, expand
 
 SUFFIX = "[a-z0-9]{6}"
@@ -48,7 +48,7 @@ def test_every_slug_fits_everywhere(name: str):
     slug = environment_slug(name)
     assert re.fullmatch("[a-z]([a-z0-9-]*[a-z0-9])?", slug)
     assert "--" not in slug
-    assert len(slug) <= LONGEST_SLUG
+    assert len(slug) <= MAX_SLUG
 
 
 @given(st.text(max_size=8), st.text(max_size=8))

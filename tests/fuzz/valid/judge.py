@@ -16,7 +16,7 @@ from tests.fuzz.valid.taken import texts_of, variables_of, what_it_takes
 from tests.fuzz.valid.world import MAIN, Document, World
 
 NOT_JOBS: Final = ("stages", "default", "variables", "workflow")
-MOST_NEEDS: Final = 50
+MAX_NEEDS: Final = 50
 ALWAYS: Final[Document] = {}
 """The item that decides where there are no rules."""
 
@@ -163,8 +163,8 @@ class Judge:
             for need in own:
                 if need["job"] not in chosen and not need["optional"]:
                     yield name, need["job"]
-            if len(list(self._needs(rule["needs"])) if "needs" in rule else own) > MOST_NEEDS:
-                yield name, f"one job can only need {MOST_NEEDS} others"
+            if len(list(self._needs(rule["needs"])) if "needs" in rule else own) > MAX_NEEDS:
+                yield name, f"one job can only need {MAX_NEEDS} others"
 
     def _planned(
         self, one: Candidate, rule: Document, shared: Document, chosen: dict[str, tuple[Candidate, Document]]

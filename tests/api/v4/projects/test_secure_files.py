@@ -8,7 +8,7 @@ import gitlab
 import httpx
 import pytest
 
-from domain.projects.secure_files import LIMIT, MOST_FILES
+from domain.projects.secure_files import LIMIT, MAX_FILES
 from models.repositories.projects import secure_files
 from tests.api.v4.jobs.test_job_tokens import running
 from tests.api.v4.projects.test_project_removal import loop_of
@@ -129,7 +129,7 @@ async def test_a_project_has_a_hundred_files_and_the_largest_is_taken(site: Site
         assert (await upload(client, site, "largest", b"x" * LIMIT.size)).status_code == 201
         values = {"project_id": site.world.project_id, "size": 1, "sha256": "0" * 64}
         async with site.services.database.write() as connection:
-            for number in range(MOST_FILES - 1):
+            for number in range(MAX_FILES - 1):
                 more = {"name": f"file{number}", "object_key": f"none/{number}"}
                 await secure_files.add(connection, site.services.clock(), **values, **more)
         refused = await upload(client, site, "one-more")

@@ -191,7 +191,7 @@ def test_the_main_file_and_shared_inputs_are_filled_in_once(monkeypatch: pytest.
 
 
 def test_values_count_against_the_limit_whether_they_were_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(include_loader, "MOST_VALUES", 1_000)
+    monkeypatch.setattr(include_loader, "MAX_VALUES", 1_000)
     many = f"spec: {{inputs: {{a: {{type: array, default: [{'b, ' * 90}]}}}}}}\n---\na: {{script: '$[[ inputs.a ]]'}}\n"
     parsed, world = ParsedFiles(), World({"f.yml": many})
     for times, is_told in ((10, False), (11, True)):
@@ -202,7 +202,7 @@ def test_values_count_against_the_limit_whether_they_were_kept_or_not(monkeypatc
 
 
 def test_what_was_filled_in_takes_its_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsed_files, "MOST_BYTES", 40_000_000)
+    monkeypatch.setattr(parsed_files, "MAX_BYTES", 40_000_000)
     parsed = ParsedFiles()
     long = "spec: {inputs: {a: {default: ''}}}\n---\na: {script: '$[[ inputs.a ]]b'}\n"
     for number in range(20):

@@ -151,7 +151,7 @@ class TestLimits:
         assert World({"a.yml": text}).keys("include: {local: a.yml, inputs: {n: first}}") == ["j-first", "j-last"]
 
     def test_values_of_all_files_are_limited_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("domain.config.including.include_loader.MOST_VALUES", 12)
+        monkeypatch.setattr("domain.config.including.include_loader.MAX_VALUES", 12)
         world = World({"a.yml": "a: [1, 2, 3, 4]", "b.yml": "b: [1, 2, 3, 4, 5, 6, 7]"})
         assert world.keys("include: [a.yml, a.yml, a.yml]") == ["a"]
         assert world.messages("include: [a.yml, b.yml]") == [

@@ -8,7 +8,7 @@ from hypothesis import given as for_any
 from hypothesis import strategies as st
 
 from domain.config.readers.parallel import (
-    MOST_INSTANCES,
+    MAX_INSTANCES,
     Instance,
     count_rows,
     has_matrix_expression,
@@ -92,8 +92,8 @@ def test_instances_of_a_matrix() -> None:
 def test_rows_are_counted_up_to_the_limit(sizes: list[list[int]]) -> None:
     matrix = tuple({str(key): tuple(map(str, range(size))) for key, size in enumerate(mapping)} for mapping in sizes)
     rows = sum(map(prod, sizes))
-    assert (count_rows(matrix) > MOST_INSTANCES) == (rows > MOST_INSTANCES)
-    if rows <= MOST_INSTANCES:
+    assert (count_rows(matrix) > MAX_INSTANCES) == (rows > MAX_INSTANCES)
+    if rows <= MAX_INSTANCES:
         assert count_rows(matrix) == rows
         assert len(instances("a", matrix)) == len({tuple(one.values.items()) for one in instances("a", matrix)})
 

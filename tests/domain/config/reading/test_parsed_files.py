@@ -11,7 +11,7 @@ from domain.config.compile import compile_config
 from domain.config.reading import source
 from domain.config.reading.filled import Filled
 from domain.config.reading.issues import Issues
-from domain.config.reading.parsed_files import MOST_FILES, ParsedFiles
+from domain.config.reading.parsed_files import MAX_FILES, ParsedFiles
 from domain.config.reading.source import Written
 from domain.config.reading.tree import Items, Map
 from domain.errors import ConfigInvalid, PipelineFiltered
@@ -130,6 +130,6 @@ def test_what_was_asked_for_longest_ago_is_forgotten_first() -> None:
     assert [key.file for key in parsed._kept if isinstance(key, Written)] == ["a", "c"]
     parsed.keep(0)
     assert parsed.size == 0
-    for number in range(MOST_FILES + 10):
+    for number in range(MAX_FILES + 10):
         parsed.read(f"a: {number}\n", Issues("f"))
-    assert len(parsed._kept) == MOST_FILES
+    assert len(parsed._kept) == MAX_FILES

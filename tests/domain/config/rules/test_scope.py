@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.config.rules.scope import LONGEST, Scope, names_in
+from domain.config.rules.scope import MAX_LENGTH, Scope, names_in
 
 
 def test_the_first_layer_wins_and_questions_are_written_down() -> None:
@@ -37,7 +37,7 @@ def test_expansion_notes_what_it_read() -> None:
 
 def test_variables_that_double_each_other_are_cheap() -> None:
     layers = {f"V{number}": f"$V{number + 1}$V{number + 1}" for number in range(1_000)}
-    assert len(Scope([layers]).expand("$V0")) <= LONGEST
+    assert len(Scope([layers]).expand("$V0")) <= MAX_LENGTH
     assert Scope([{**layers, "V15": ""}]).expand("[$V0]") == "[]"
 
 
