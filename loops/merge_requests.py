@@ -10,10 +10,10 @@ from typing import Any, Final
 import structlog
 
 from application.merge_requests import pipelines as owed
+from application.merge_requests.context import MergeContext, around
 from application.merge_requests.merging import merge_now, merger, unlock_abandoned
 from application.merge_requests.source_branch import remove_source_branch
 from application.merge_requests.standing import assess
-from application.merge_requests.surroundings import Surroundings, around
 from application.merge_requests.trains import advance_all
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
@@ -102,7 +102,7 @@ class MergeLoop:
                 log.warning("a merge request cannot be merged by itself yet", of=here.reference, error=str(error))
         return done
 
-    async def _take_turn(self, here: Surroundings) -> bool:
+    async def _take_turn(self, here: MergeContext) -> bool:
         found = await assess(self._services, here)
         turn = auto_merge_turn(found.standing)
         if turn is Turn.WAIT:
@@ -123,7 +123,7 @@ class MergeLoop:
             return False
         return True
 
-    async def _put_on(self, here: Surroundings) -> bool:
+    async def _put_on(self, here: MergeContext) -> bool:
         now, row = self._services.clock(), here.row
         async with self._services.database.write() as connection:
             values: dict[str, Any] = {"auto_merge": AutoMerge.NONE}
@@ -131,7 +131,7 @@ class MergeLoop:
                 await trains.put_on(connection, row, row.auto_merge_user_id, row.merge_options, now)
         return True
 
-    async def _give_up(self, here: Surroundings, why: str) -> bool:
+    async def _give_up(self, here: MergeContext, why: str) -> bool:
         now = self._services.clock()
         values: dict[str, Any] = {"auto_merge": AutoMerge.NONE, "merge_error": f"Auto-merge was canceled: {why}."}
         async with self._services.database.write() as connection:

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.merge_requests.context import around
 from application.merge_requests.news import Cause, happening_of
-from application.merge_requests.surroundings import around
 from application.pushes.push_events import protection_of, push_event, repository_update
 from application.services import Services
 from domain.errors import Invalid, NotFound

@@ -7,9 +7,9 @@ from typing import Final
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests import news
+from application.merge_requests.context import MergeContext
 from application.merge_requests.news import Cause
 from application.merge_requests.standing import missing
-from application.merge_requests.surroundings import Surroundings
 from application.services import Services
 from domain.merge_requests.news import of_withdrawal
 from domain.merge_requests.notes import mentioned
@@ -19,7 +19,7 @@ PUSHED: Final = "pushing to the branch"
 
 
 async def withdraw_all(
-    services: Services, connection: AsyncConnection, here: Surroundings, cause: Cause, now: datetime, *, why: str
+    services: Services, connection: AsyncConnection, here: MergeContext, cause: Cause, now: datetime, *, why: str
 ) -> None:
     """Take every approval of a merge request away, and tell of it; nothing where there is none. `why`: by what."""
     given = await merge_requests.approvals(connection, here.row.id)

@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests import news
 from application.merge_requests.approvals import PUSHED, withdraw_all
+from application.merge_requests.context import Heads, MergeContext, bring_head
 from application.merge_requests.news import Cause
 from application.merge_requests.opening import make_pipeline
-from application.merge_requests.surroundings import Heads, Surroundings, bring_head
 from application.services import Services
 from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
 from domain.merge_requests.merge_request import AutoMerge, EventType, State, is_draft
@@ -24,7 +24,7 @@ from models.repositories.merge_requests import merge_request_events, merge_reque
 _NOWHERE = Heads("", "", "")
 
 
-async def change(services: Services, here: Surroundings, values: Mapping[str, Any], user_id: int) -> None:
+async def change(services: Services, here: MergeContext, values: Mapping[str, Any], user_id: int) -> None:
     """Write columns that people may change; another target branch is looked up. Raises `Invalid`, `Refused`."""
     heads = _NOWHERE
     target = values.get("target_branch", here.row.target_branch)
@@ -56,7 +56,7 @@ async def change(services: Services, here: Surroundings, values: Mapping[str, An
     await _tell(services)
 
 
-async def close(services: Services, here: Surroundings, user_id: int) -> None:
+async def close(services: Services, here: MergeContext, user_id: int) -> None:
     """Close an open merge request. Raises `NotAllowed` for one that is none."""
     now = services.clock()
     closed = {"state": State.CLOSED, "closed_at": now, "closed_by_id": user_id}
@@ -68,7 +68,7 @@ async def close(services: Services, here: Surroundings, user_id: int) -> None:
     await _tell(services)
 
 
-async def reopen(services: Services, here: Surroundings, user_id: int) -> None:
+async def reopen(services: Services, here: MergeContext, user_id: int) -> None:
     """Open a closed merge request again, at the head that its branch has by now, which gets its pipeline if it is new.
 
     Raises `NotAllowed` for one that is not closed, `Refused` when another one of its branches is open, `Unmergeable`
@@ -112,7 +112,7 @@ async def _tell(services: Services) -> None:
         await services.notifications.notify(topic)
 
 
-async def delete(services: Services, here: Surroundings) -> None:
+async def delete(services: Services, here: MergeContext) -> None:
     """Delete a merge request that is not being merged; its pipelines stay. Raises `NotAllowed`."""
     now = services.clock()
     async with services.database.write() as connection:

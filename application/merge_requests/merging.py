@@ -11,9 +11,9 @@ from typing import Any, Final
 import structlog
 
 from application.access import ProjectAccess, access_to, caller_from
+from application.merge_requests.context import MergeContext, surroundings_of
 from application.merge_requests.settling import settle_merged
 from application.merge_requests.source_branch import clean_up
-from application.merge_requests.surroundings import Surroundings, surroundings_of
 from application.merge_requests.wishes import MergeOptions, require_merge
 from application.pushes.push import move_permitted
 from application.services import Services
@@ -46,7 +46,7 @@ class MadeMerge:
     conflicts: tuple[str, ...] = ()
 
 
-async def merger(services: Services, here: Surroundings, user_id: int) -> ProjectAccess:
+async def merger(services: Services, here: MergeContext, user_id: int) -> ProjectAccess:
     """The rights of a person who has asked for a merge before. Raises `Unauthenticated`, `NotFound`."""
     async with services.database.read() as connection:
         user = await accounts.get(connection, user_id)
@@ -59,7 +59,7 @@ async def merger(services: Services, here: Surroundings, user_id: int) -> Projec
 
 async def made_merge(
     services: Services,
-    here: Surroundings,
+    here: MergeContext,
     onto: str,
     user: Any,
     options: MergeOptions,
@@ -89,13 +89,13 @@ async def made_merge(
     return MadeMerge(done.sha or "", done.sha or "", squashed, done.conflicts)
 
 
-async def _author(services: Services, here: Surroundings, committer: Signature) -> Signature:
+async def _author(services: Services, here: MergeContext, committer: Signature) -> Signature:
     async with services.database.read() as connection:
         author = await accounts.get(connection, here.row.author_id)
     return Signature(author.name or author.username, author.email, committer.moment)
 
 
-async def _upon(here: Surroundings, onto: str, committer: Signature, *, may_rebase: bool) -> MergeResult:
+async def _upon(here: MergeContext, onto: str, committer: Signature, *, may_rebase: bool) -> MergeResult:
     """The source branch's head in the form that the method needs."""
     head = here.row.head_sha
     if here.target.merge_method == MergeMethod.MERGE:
@@ -105,7 +105,7 @@ async def _upon(here: Surroundings, onto: str, committer: Signature, *, may_reba
     return await fast_forward(here.repository, onto, head)
 
 
-def _message(here: Surroundings) -> str:
+def _message(here: MergeContext) -> str:
     row = here.row
     source = row.source_branch
     if not here.same_project and here.source is not None:
@@ -114,7 +114,7 @@ def _message(here: Surroundings) -> str:
 
 
 async def merge_now(
-    services: Services, here: Surroundings, access: ProjectAccess, target_head: str, options: MergeOptions
+    services: Services, here: MergeContext, access: ProjectAccess, target_head: str, options: MergeOptions
 ) -> None:
     """Merge upon the target's head as it was seen. Raises `Unmergeable`; nothing has changed then."""
     async with services.database.read() as connection:
@@ -130,7 +130,7 @@ async def merge_now(
 
 async def move_target(
     services: Services,
-    here: Surroundings,
+    here: MergeContext,
     access: ProjectAccess,
     base: str,
     made: MadeMerge,
@@ -174,7 +174,7 @@ async def move_target(
     await clean_up(services, here.row.id)
 
 
-async def _is_at_its_head(services: Services, here: Surroundings) -> bool:
+async def _is_at_its_head(services: Services, here: MergeContext) -> bool:
     """Whether the source branch, if it is there, is where the merge request has seen it: a push may be on its way."""
     if here.source is None:
         return True
@@ -182,7 +182,7 @@ async def _is_at_its_head(services: Services, here: Surroundings) -> bool:
     return await commit_named(repository, f"refs/heads/{here.row.source_branch}") in {None, here.row.head_sha}
 
 
-async def unlock(services: Services, here: Surroundings, why: str) -> bool:
+async def unlock(services: Services, here: MergeContext, why: str) -> bool:
     """Open a merge request again whose target was not moved; whether it was.
 
     One whose target did move, though somebody died before he wrote that, is merged.

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests import system_notes
+from application.merge_requests.context import MergeContext, around
 from application.merge_requests.standing import known_so_far
-from application.merge_requests.surroundings import Surroundings, around
 from application.services import Services
 from domain.errors import PerdureError
 from domain.hooks.webhooks import Event, wants
@@ -55,7 +55,7 @@ async def note(
 
 
 async def happening_of(
-    connection: AsyncConnection, here: Surroundings, before: Any, news: News | None, cause: Cause
+    connection: AsyncConnection, here: MergeContext, before: Any, news: News | None, cause: Cause
 ) -> Happening:
     """What is told of a merge request as it is now. `news` is None for a test, which has none."""
     row = here.row
@@ -78,7 +78,7 @@ async def happening_of(
     return Happening(row.project_id, Event.MERGE_REQUEST, cause.user_id, facts=facts)
 
 
-async def _head(here: Surroundings) -> dict[str, Any] | None:
+async def _head(here: MergeContext) -> dict[str, Any] | None:
     """The head of the source branch, as hooks know commits; None for one that is gone."""
     with suppress(PerdureError):
         commit = await here.repository.commit(here.row.head_sha)

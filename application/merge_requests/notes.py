@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests.surroundings import Surroundings
+from application.merge_requests.context import MergeContext
 from application.services import Services
 from domain.errors import Invalid, NotFound
 from domain.merge_requests.notes import MAX_NOTES, Kind
@@ -28,20 +28,20 @@ class NewNote:
     position: dict[str, Any] | None = None
 
 
-async def write_note(services: Services, here: Surroundings, new: NewNote) -> Record:
+async def write_note(services: Services, here: MergeContext, new: NewNote) -> Record:
     """Write a note that stands by itself; its row. Raises `Invalid` when there are too many."""
     async with services.database.write() as connection:
         return await _write(services, connection, here, new, Kind.INDIVIDUAL, merge_request_notes.new_discussion())
 
 
-async def begin_discussion(services: Services, here: Surroundings, new: NewNote) -> Record:
+async def begin_discussion(services: Services, here: MergeContext, new: NewNote) -> Record:
     """Write the first note of a thread, of the lines that `position` names or of all; its row. Raises `Invalid`."""
     kind = Kind.THREAD if new.position is None else Kind.DIFF
     async with services.database.write() as connection:
         return await _write(services, connection, here, new, kind, merge_request_notes.new_discussion())
 
 
-async def answer(services: Services, here: Surroundings, seen: NoteFilter, discussion: str, new: NewNote) -> Record:
+async def answer(services: Services, here: MergeContext, seen: NoteFilter, discussion: str, new: NewNote) -> Record:
     """Write a further note of a thread, about what the first one is; its row. Raises `NotFound`, `Invalid`.
 
     A note that stood by itself becomes a thread with its first answer, as in GitLab.
@@ -57,7 +57,12 @@ async def answer(services: Services, here: Surroundings, seen: NoteFilter, discu
 
 
 async def _write(
-    services: Services, connection: AsyncConnection, here: Surroundings, new: NewNote, kind: Kind, discussion: str
+    services: Services,
+    connection: AsyncConnection,
+    here: MergeContext,
+    new: NewNote,
+    kind: Kind,
+    discussion: str,
 ) -> Record:
     now = services.clock()
     if await merge_requests.lock(connection, here.row.id) is None:

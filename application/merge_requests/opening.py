@@ -9,9 +9,9 @@ import structlog
 from application.access import ProjectAccess
 from application.audit import record
 from application.merge_requests import news
+from application.merge_requests.context import Heads, bring_head
 from application.merge_requests.news import Cause
 from application.merge_requests.pipelines import carry_out
-from application.merge_requests.surroundings import Heads, bring_head
 from application.services import Services
 from domain.errors import Invalid, PerdureError, Unmergeable
 from domain.merge_requests.merge_request import EventType, ref_of

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from application.access import ProjectAccess, access_to, caller_from
-from application.merge_requests.surroundings import Surroundings, surroundings_of
+from application.merge_requests.context import MergeContext, surroundings_of
 from application.pipelines.prepared import Prepared
 from application.pipelines.prepared import prepared as compiled
 from application.services import Services
@@ -65,7 +65,7 @@ class PreparedPipeline:
     project: Any
 
 
-async def trial_of(services: Services, here: Surroundings, actor: Any, *, in_target: bool = True) -> Trial:
+async def trial_of(services: Services, here: MergeContext, actor: Any, *, in_target: bool = True) -> Trial:
     """The result of the merge, where the project wants that and the two go together; else the branch alone."""
     alone = Trial(EventType.DETACHED, here.row.head_sha)
     target = await here.target_head() if in_target and here.target.merge_pipelines_enabled else None
@@ -83,7 +83,7 @@ async def trial_of(services: Services, here: Surroundings, actor: Any, *, in_tar
 
 
 async def prepared(
-    services: Services, here: Surroundings, user_id: int, *, trial: Trial | None = None, in_target: bool = False
+    services: Services, here: MergeContext, user_id: int, *, trial: Trial | None = None, in_target: bool = False
 ) -> PreparedPipeline | None:
     """The pipeline of a merge request's head; None if nothing is to run for it, or nobody may let it run.
 
@@ -116,7 +116,7 @@ def _warned(plan: Plan, warning: str) -> Plan:
     return replace(plan, warnings=(*plan.warnings, ConfigIssue(warning))) if warning else plan
 
 
-async def _actor(services: Services, here: Surroundings, user_id: int, project: Any) -> Actor | None:
+async def _actor(services: Services, here: MergeContext, user_id: int, project: Any) -> Actor | None:
     """Who makes it; None for somebody who may not run pipelines of the source branch."""
     async with services.database.read() as connection:
         user = await accounts.get(connection, user_id)
@@ -130,7 +130,7 @@ async def _actor(services: Services, here: Surroundings, user_id: int, project: 
     return Actor(user, access)
 
 
-async def _request(services: Services, here: Surroundings, actor: Actor, trial: Trial) -> PipelineRequest:
+async def _request(services: Services, here: MergeContext, actor: Actor, trial: Trial) -> PipelineRequest:
     project = actor.access.row
     in_target = project.id == here.target.id
     async with services.database.read() as connection:
@@ -185,7 +185,7 @@ async def _request(services: Services, here: Surroundings, actor: Actor, trial: 
     )
 
 
-def _uses_secrets(here: Surroundings, actor: Actor, protection: Protection) -> bool:
+def _uses_secrets(here: MergeContext, actor: Actor, protection: Protection) -> bool:
     branches, level = (here.row.source_branch, here.row.target_branch), actor.access.level
     return may_use_secrets(
         same_project=here.same_project,
@@ -220,7 +220,7 @@ class Saved:
 
 
 async def save(
-    services: Services, here: Surroundings, ready: PreparedPipeline, *, event_id: int | None = None
+    services: Services, here: MergeContext, ready: PreparedPipeline, *, event_id: int | None = None
 ) -> Saved | None:
     """Write a pipeline with the ref it runs on, once for its event; None when the merge request has moved on."""
     now = services.clock()

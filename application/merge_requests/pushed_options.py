@@ -19,8 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.access import ProjectAccess, access_to, caller_from
 from application.merge_requests import changing
 from application.merge_requests.addresses import page_of
+from application.merge_requests.context import around, bring_head
 from application.merge_requests.opening import NewMergeRequest, open_merge_request
-from application.merge_requests.surroundings import around, bring_head
 from application.merge_requests.wishes import MergeOptions, merge_by_itself, require_change, require_merge, strategy_of
 from application.services import Services
 from auth.permissions import Action

@@ -14,10 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests import news
 from application.merge_requests.approvals import PUSHED, withdraw_all
+from application.merge_requests.context import Heads, around, bring_head
 from application.merge_requests.news import Cause
 from application.merge_requests.pipelines import carry_out
 from application.merge_requests.settling import settle_merged
-from application.merge_requests.surroundings import Heads, around, bring_head
 from application.services import Services
 from domain.errors import NotFound, PerdureError
 from domain.merge_requests.merge_request import OPEN, REFS, AutoMerge, EventType, State, ref_of

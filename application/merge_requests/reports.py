@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests.surroundings import Surroundings
+from application.merge_requests.context import MergeContext
 from application.services import Services
 from domain.pipelines.report_comparison import (
     CoverageComparison,
@@ -38,7 +38,7 @@ class Comparison:
     security: Mapping[str, FindingComparison]
 
 
-async def compared(services: Services, here: Surroundings, head: Any) -> Comparison:
+async def compared(services: Services, here: MergeContext, head: Any) -> Comparison:
     """The reports of the pipeline `head` against those of the target branch where ours began. Raises `Unavailable`."""
     base = await _base(services, here, head)
     async with services.database.read() as connection:
@@ -56,7 +56,7 @@ async def compared(services: Services, here: Surroundings, head: Any) -> Compari
     )
 
 
-async def _base(services: Services, here: Surroundings, head: Any) -> Any | None:
+async def _base(services: Services, here: MergeContext, head: Any) -> Any | None:
     """The newest finished pipeline of the target branch at the commit that `head` builds upon, or the nearest before.
 
     For the result of a merge that is what was merged into, else where the branch began.

@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 
 from application.access import ProjectAccess, access_to, caller_from
-from application.merge_requests.surroundings import Surroundings, surroundings_of
+from application.merge_requests.context import MergeContext, surroundings_of
 from application.pushes.push import update_refs
 from application.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError, Refused
@@ -47,7 +47,7 @@ async def remove_source_branch(services: Services, event: Any) -> None:
         await merge_request_events.take(connection, event.id)
 
 
-async def _remove(services: Services, here: Surroundings, event: Any, repository: Any, ref: str) -> None:
+async def _remove(services: Services, here: MergeContext, event: Any, repository: Any, ref: str) -> None:
     async with services.database.read() as connection:
         user = await accounts.get(connection, event.user_id)
     try:
@@ -59,7 +59,7 @@ async def _remove(services: Services, here: Surroundings, event: Any, repository
         log.info("a source branch stays", merge_request=here.reference, why=str(error))
 
 
-async def rebase_source(services: Services, here: Surroundings, access: ProjectAccess, *, skip_ci: bool) -> None:
+async def rebase_source(services: Services, here: MergeContext, access: ProjectAccess, *, skip_ci: bool) -> None:
     """Rebase the source branch upon the target's head, in the name of the caller. Raises `Refused` for conflicts."""
     target = await here.target_head()
     if target is None or here.source is None:

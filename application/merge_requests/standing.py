@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests.surroundings import Surroundings
+from application.merge_requests.context import MergeContext
 from application.services import Services
 from domain.errors import Refused
 from domain.merge_requests.merge_request import MergeMethod, Standing, State, is_draft
@@ -29,7 +29,7 @@ class Assessment:
     target_head: str | None
 
 
-async def assess(services: Services, here: Surroundings) -> Assessment:
+async def assess(services: Services, here: MergeContext) -> Assessment:
     """How things stand now; git is asked if either branch has moved since it was asked. Raises `Unavailable`."""
     target = await here.target_head()
     seen = await _by_git(services, here, target)
@@ -37,14 +37,14 @@ async def assess(services: Services, here: Surroundings) -> Assessment:
         return await _assessed(connection, here, target, seen)
 
 
-async def known_so_far(connection: AsyncConnection, here: Surroundings) -> Assessment:
+async def known_so_far(connection: AsyncConnection, here: MergeContext) -> Assessment:
     """How things stand by what the database knows, within a transaction; nobody asks git."""
     target = here.row.checked_sha or here.row.start_sha or None
     return await _assessed(connection, here, target, (_KNOWN.get(here.row.merge_status), True))
 
 
 async def _assessed(
-    connection: AsyncConnection, here: Surroundings, target: str | None, seen: tuple[bool | None, bool]
+    connection: AsyncConnection, here: MergeContext, target: str | None, seen: tuple[bool | None, bool]
 ) -> Assessment:
     """`seen` is whether the branches go together, and whether the source has all of the target."""
     row = here.row
@@ -75,18 +75,18 @@ def _status(pipeline: Any | None, *, owed: bool) -> str:
     return "" if pipeline is None else str(pipeline.status)
 
 
-def counted(here: Surroundings, approvals: Iterable[Any]) -> list[Any]:
+def counted(here: MergeContext, approvals: Iterable[Any]) -> list[Any]:
     """The approvals that count: the author's only if the project says so."""
     return [person for person in approvals if here.target.author_approval or person.id != here.row.author_id]
 
 
-def missing(here: Surroundings, approvals: Iterable[Any]) -> int:
+def missing(here: MergeContext, approvals: Iterable[Any]) -> int:
     """How many approvals are still needed."""
     required: int = here.target.approvals_required
     return max(0, required - len(counted(here, approvals)))
 
 
-async def _by_git(services: Services, here: Surroundings, target: str | None) -> tuple[bool | None, bool]:
+async def _by_git(services: Services, here: MergeContext, target: str | None) -> tuple[bool | None, bool]:
     """Whether the branches go together, and whether the source has all of the target."""
     row = here.row
     if row.state not in {State.OPENED, State.LOCKED} or target is None:
@@ -101,7 +101,7 @@ async def _by_git(services: Services, here: Surroundings, target: str | None) ->
     return goes, await is_ancestor(here.repository, target, row.head_sha)
 
 
-async def _goes_together(here: Surroundings, target: str) -> bool:
+async def _goes_together(here: MergeContext, target: str) -> bool:
     try:
         return not (await merged_tree(here.repository, target, here.row.head_sha)).conflicts
     except Refused:  # they have no commit in common

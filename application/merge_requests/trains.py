@@ -10,10 +10,10 @@ from typing import Any, Final
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.merge_requests.context import MergeContext, surroundings_of
 from application.merge_requests.merging import MadeMerge, made_merge, merger, move_target
 from application.merge_requests.pipelines import PreparedPipeline, Trial, prepared
 from application.merge_requests.standing import assess
-from application.merge_requests.surroundings import Surroundings, surroundings_of
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
@@ -105,7 +105,7 @@ async def _carry_out(services: Services, step: Step, row: Any) -> bool:
             return await _merge(services, here, row, base, sha)
 
 
-async def drop(services: Services, here: Surroundings, row: Any, reason: str) -> bool:
+async def drop(services: Services, here: MergeContext, row: Any, reason: str) -> bool:
     """Take a car off its train, as it was seen; its merge request tells why."""
     now = services.clock()
     async with services.database.write() as connection:
@@ -134,7 +134,7 @@ async def _outdate(services: Services, row: Any) -> bool:
     return True
 
 
-async def _build(services: Services, here: Surroundings, row: Any, base: str) -> bool:
+async def _build(services: Services, here: MergeContext, row: Any, base: str) -> bool:
     """Merge a car upon `base`, and have that tested."""
     async with services.database.read() as connection:
         user = await accounts.get(connection, row.user_id)
@@ -159,7 +159,7 @@ async def _build(services: Services, here: Surroundings, row: Any, base: str) ->
 
 
 async def _save(
-    services: Services, here: Surroundings, row: Any, made: MadeMerge, base: str, ready: PreparedPipeline | None
+    services: Services, here: MergeContext, row: Any, made: MadeMerge, base: str, ready: PreparedPipeline | None
 ) -> bool:
     """Write car and pipeline together, and cancel the earlier pipeline."""
     if ready is None:
@@ -187,7 +187,7 @@ async def _save(
     return True
 
 
-async def _merge(services: Services, here: Surroundings, row: Any, base: str, sha: str) -> bool:
+async def _merge(services: Services, here: MergeContext, row: Any, base: str, sha: str) -> bool:
     """Let the target branch become the commit that was tested."""
     made = MadeMerge(sha, row.merge_commit_sha, row.squash_commit_sha)
     try:

@@ -22,10 +22,10 @@ Found = Iterable[tuple[str, str]]
 
 def servers(incomplete: str) -> list[tuple[str, str]]:
     """The servers that somebody is logged in to."""
-    from cli.remote.place import Surroundings
+    from cli.remote.place import CommandContext
 
     with _quietly() as found:
-        logins = Surroundings.here().user_file.servers
+        logins = CommandContext.here().user_file.servers
         found += [(url, login.username) for url, login in logins.items() if url.startswith(incomplete)]
     return found
 
@@ -122,10 +122,10 @@ def schedules(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 def refs(incomplete: str) -> list[tuple[str, str]]:
     """The branch that is checked out and the default branch; no server is asked."""
-    from cli.remote.place import Surroundings
+    from cli.remote.place import CommandContext
 
     with _quietly() as found:
-        checkout = Surroundings.here().checkout
+        checkout = CommandContext.here().checkout
         if checkout is not None:
             names = dict.fromkeys([checkout.head.ref if checkout.head else "", checkout.default_branch])
             found += [(name, "") for name in names if name and name.startswith(incomplete)]
@@ -137,9 +137,9 @@ def _asked(
 ) -> list[tuple[str, str]]:
     with _quietly() as found:
         from cli.client import Api
-        from cli.remote.place import Surroundings, find_project, find_server
+        from cli.remote.place import CommandContext, find_project, find_server
 
-        around = Surroundings.here()
+        around = CommandContext.here()
         server = find_server(str(ctx.params.get("server") or ""), None, around)
         with contextlib.closing(Api(server.url, server.token, timeout=PATIENCE)) as api:
 

@@ -18,7 +18,7 @@ from cli.client import Advice, Api
 from cli.output import Output
 from cli.remote import completion
 from cli.remote.address import Pasted, is_address, read_address
-from cli.remote.place import Server, Surroundings, find_project, find_server, remote_project
+from cli.remote.place import CommandContext, Server, find_project, find_server, remote_project
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
 
 _PANEL: Final = "Options of all commands"
@@ -69,12 +69,12 @@ _TEXTS: Final = frozenset({"server", "project"})
 
 @dataclass
 class Invocation:
-    """A call of a command. What it needs of its surroundings is read when it is first asked for."""
+    """A call of a command. What it needs of its environment is read when it is first asked for."""
 
     out: Output
     server_flag: str = ""
     project_flag: str = ""
-    around: Surroundings = field(default_factory=Surroundings.here)
+    around: CommandContext = field(default_factory=CommandContext.here)
     _pasted: Pasted | None = None
     _open: ExitStack = field(default_factory=ExitStack)
 

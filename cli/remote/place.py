@@ -37,14 +37,14 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class CommandContext:
     """Everything that decides, besides the command line; read when it is first asked for."""
 
     folder: Path
     environment: Mapping[str, str]
 
     @classmethod
-    def here(cls) -> "Surroundings":
+    def here(cls) -> "CommandContext":
         """Those of this process."""
         return cls(Path.cwd(), os.environ)
 
@@ -95,7 +95,7 @@ def checked_token(text: str) -> str:
     return token
 
 
-def find_server(flag: str, pasted: Pasted | None, around: Surroundings) -> Server:
+def find_server(flag: str, pasted: Pasted | None, around: CommandContext) -> Server:
     """The server that is meant. Raises `Invalid` when two are named, `Unauthenticated` when none is known."""
     named = checked_server(flag) if flag else ""
     if named and pasted and pasted.server != named:
@@ -120,7 +120,7 @@ def find_server(flag: str, pasted: Pasted | None, around: Surroundings) -> Serve
     return _with_token(url, said_by, around)
 
 
-def find_project(flag: str, pasted: Pasted | None, server: Server, around: Surroundings) -> str:
+def find_project(flag: str, pasted: Pasted | None, server: Server, around: CommandContext) -> str:
     """The project that is meant: an id or a full path. Raises `Invalid` when none is."""
     given = flag
     if is_address(flag):
@@ -138,7 +138,7 @@ def find_project(flag: str, pasted: Pasted | None, server: Server, around: Surro
     return found
 
 
-def remote_project(server_url: str, around: Surroundings) -> str:
+def remote_project(server_url: str, around: CommandContext) -> str:
     """Full path of the project behind the git remote of this folder, if that remote is on this server; else empty."""
     remote = around.checkout.remote_url if around.checkout else ""
     base = server_of(remote)
@@ -149,11 +149,11 @@ def remote_project(server_url: str, around: Surroundings) -> str:
     return path.removeprefix(f"{below}/") if below else path
 
 
-def _from_project_file(around: Surroundings) -> str:
+def _from_project_file(around: CommandContext) -> str:
     return checked_server(around.project_file.server) if around.project_file.server else ""
 
 
-def _from_remote(around: Surroundings) -> str:
+def _from_remote(around: CommandContext) -> str:
     """The server behind the git remote, if somebody is logged in there."""
     return next((url for url in around.user_file.servers if remote_project(url, around)), "")
 
@@ -166,7 +166,7 @@ def _same_host(base: str, server_url: str, remote: str) -> bool:
     return one.hostname == other.hostname
 
 
-def _with_token(url: str, said_by: str, around: Surroundings) -> Server:
+def _with_token(url: str, said_by: str, around: CommandContext) -> Server:
     token = around.environment.get(TOKEN, "")
     if around.environment.get(SERVER) and checked_server(around.environment[SERVER]) != url:
         token = ""  # it is for that other server

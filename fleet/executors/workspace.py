@@ -27,7 +27,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The surroundings of one job; `files` are the file variables, `left_out` names no process can be given."""
+    """The environment of one job; `files` are the file variables, `left_out` names no process can be given."""
 
     project_dir: Path
     temp_dir: Path
@@ -46,7 +46,7 @@ class Workspace:
 
 
 def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
-    """Work out a job's surroundings; raises Invalid for an unknown strategy or a path that leaves the slot."""
+    """Work out a job's environment; raises Invalid for an unknown strategy or a path that leaves the slot."""
     given, left_out = usable([*(JobVariable(key, value) for key, value in slot.environment), *job.variables])
     strategy = git_strategy(job, {variable.key: variable.value for variable in given})
     project_dir = slot.builds_dir.resolve() / slot.short_token / str(slot.number) / project_folder(job, strategy)

@@ -14,8 +14,8 @@ from api.v4.representation.merge_requests import Around, Details, detailed, peop
 from api.v4.representation.milestones import milestone as shown_milestone
 from api.v4.representation.milestones import web_url
 from application.access import ProjectAccess, access_to
+from application.merge_requests.context import MergeContext, around
 from application.merge_requests.standing import Assessment, assess
-from application.merge_requests.surroundings import Surroundings, around
 from application.merge_requests.wishes import require_change, require_merge
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.diffs import changed_files
@@ -30,7 +30,7 @@ _MAX_COUNTED = 1_000
 class MergeRequestAccess:
     """A merge request that the caller may read; `project` is its target."""
 
-    here: Surroundings
+    here: MergeContext
     project: ProjectAccess
 
     @property
@@ -115,7 +115,7 @@ async def _may_merge(found: MergeRequestAccess) -> bool:
     return True
 
 
-async def changes_count(here: Surroundings) -> str:
+async def changes_count(here: MergeContext) -> str:
     """How many files a merge request changes."""
     if not here.row.base_sha:
         return "0"

@@ -21,8 +21,8 @@ from api.v4.representation.merge_requests import listed as shown_in_list
 from application.access import access_to, viewer_of
 from application.audit import record
 from application.merge_requests import changing
+from application.merge_requests.context import around
 from application.merge_requests.opening import NewMergeRequest, open_merge_request
-from application.merge_requests.surroundings import around
 from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from domain.config.context import Context
-from domain.config.including.include_files import MAX_INCLUDES, TOO_MANY, IncludeFile, Surroundings
+from domain.config.including.include_files import MAX_INCLUDES, TOO_MANY, IncludeContext, IncludeFile
 from domain.config.including.include_items import IncludeItem, IncludeKind
 from domain.config.including.wildcards import MAX_STARS, MAX_WILDCARD, has_wildcard, is_too_long, matching
 from domain.config.reading.issues import Issues
@@ -64,7 +64,7 @@ class Addresses:
         self._trees: dict[Origin, PathText] = {}
         self._wildcards = 0
 
-    def files(self, item: IncludeItem, around: Surroundings, skip: Collection[Request] = ()) -> Iterator[IncludeFile]:
+    def files(self, item: IncludeItem, around: IncludeContext, skip: Collection[Request] = ()) -> Iterator[IncludeFile]:
         """Every file of an item; what is wrong with an address is noted.
 
         Wildcards leave out the files in `skip`, and mean nothing as long as the tree is not known.
@@ -82,7 +82,9 @@ class Addresses:
             if found is not None:
                 yield found
 
-    def _single(self, kind: IncludeKind, item: IncludeItem, address: _Text, around: Surroundings) -> IncludeFile | None:
+    def _single(
+        self, kind: IncludeKind, item: IncludeItem, address: _Text, around: IncludeContext
+    ) -> IncludeFile | None:
         if kind is IncludeKind.LOCAL:
             return self._local(item, address, around)
         if kind is IncludeKind.REMOTE:
@@ -94,7 +96,7 @@ class Addresses:
         return self._artifact(item, address, around)
 
     def _of_wildcard(
-        self, item: IncludeItem, pattern: _Text, around: Surroundings, skip: Collection[Request]
+        self, item: IncludeItem, pattern: _Text, around: IncludeContext, skip: Collection[Request]
     ) -> Iterator[IncludeFile]:
         """The files of the tree that match, by name, each as if it were written alone."""
         if not self._has_project(item, pattern, around):
@@ -129,7 +131,7 @@ class Addresses:
             self._trees[origin] = PathText.of(answer.paths)
         return self._trees.get(origin)
 
-    def _local(self, item: IncludeItem, address: _Text, around: Surroundings) -> IncludeFile | None:
+    def _local(self, item: IncludeItem, address: _Text, around: IncludeContext) -> IncludeFile | None:
         path = _Text(address.real.lstrip("/"), address.shown.lstrip("/"))
         noun = f"Local file `{path.shown}`"
         if not self._has_project(item, path, around) or not self._is_yaml(item, path):
@@ -179,7 +181,7 @@ class Addresses:
         name, missing = f"template:{address.shown}", f"{noun} does not exist!"
         return IncludeFile(IncludeKind.TEMPLATE, TemplateFile(address.real), name, noun, missing, item)
 
-    def _component(self, item: IncludeItem, address: _Text, around: Surroundings) -> IncludeFile | None:
+    def _component(self, item: IncludeItem, address: _Text, around: IncludeContext) -> IncludeFile | None:
         noun = f"Component `{address.shown}`"
         path, _, version = address.real.rpartition("@")
         if around.origin.detached:
@@ -191,7 +193,7 @@ class Addresses:
         missing = f"{noun} not found or access denied!"
         return IncludeFile(IncludeKind.COMPONENT, ComponentFile(address.real), address.shown, noun, missing, item)
 
-    def _artifact(self, item: IncludeItem, address: _Text, around: Surroundings) -> IncludeFile | None:
+    def _artifact(self, item: IncludeItem, address: _Text, around: IncludeContext) -> IncludeFile | None:
         job = self._text(item, item.job)
         if job is None or not self._is_yaml(item, address):
             return None
@@ -218,7 +220,7 @@ class Addresses:
             item.field.fault(fault)
         return None if fault else text
 
-    def _has_project(self, item: IncludeItem, path: _Text, around: Surroundings) -> bool:
+    def _has_project(self, item: IncludeItem, path: _Text, around: IncludeContext) -> bool:
         if around.origin.detached:
             why = "a remote file or a template can include remote files, templates and files of projects only"
             self._note(item, f"Local file `{path.shown}` does not have project! {why.capitalize()}")

@@ -17,7 +17,7 @@ _MAX_CHAIN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class IncludeContext:
     """What the includes of a file depend on: where it comes from.
 
     `artifacts` says whether `include:artifact` is permitted, `component` holds the facts of the component it belongs

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from domain.config.including.include_files import MAX_INCLUDES, TOO_MANY, IncludeFile, Surroundings
+from domain.config.including.include_files import MAX_INCLUDES, TOO_MANY, IncludeContext, IncludeFile
 from domain.config.including.include_items import IncludeKind
 from domain.config.including.integrity import integrity_of
 from domain.config.reading.budget import NODES
@@ -28,7 +28,7 @@ class Opened:
     """A file that was read, and what its own includes depend on; `file` is None for the main one."""
 
     source: Source
-    around: Surroundings
+    around: IncludeContext
     file: IncludeFile | None = None
 
     @property
@@ -62,7 +62,7 @@ class IncludeLoader:
             said = f"The included files hold more than {MAX_VALUES:,} values together; include fewer or smaller ones"
             self._issues.fail(said, "include", place)
 
-    def open(self, file: IncludeFile, around: Surroundings) -> Opened | None:
+    def open(self, file: IncludeFile, around: IncludeContext) -> Opened | None:
         """Read a file that is included from `around`; None if it is not known yet, or wrong, which was noted."""
         answer = self._sources.ask(file.request)
         if answer is None:
@@ -81,7 +81,7 @@ class IncludeLoader:
             return None
         return Opened(source, _surroundings(file, around, answer), file)
 
-    def _is_sound(self, file: IncludeFile, around: Surroundings, answer: Fetched) -> bool:
+    def _is_sound(self, file: IncludeFile, around: IncludeContext, answer: Fetched) -> bool:
         """Whether a text is there and, if the include says which, the right one."""
         if not answer.text.strip():
             self._note(file, around, f"{file.noun} is empty!")
@@ -111,23 +111,23 @@ class IncludeLoader:
         self.weigh(source.values, place)
         return source
 
-    def _note(self, file: IncludeFile, around: Surroundings, message: str) -> None:
+    def _note(self, file: IncludeFile, around: IncludeContext, message: str) -> None:
         field = file.item.field
         self._issues.add(message + around.included_by(field.place, self._issues.file), field.path, field.place)
 
 
-def _surroundings(file: IncludeFile, around: Surroundings, answer: Fetched) -> Surroundings:
+def _surroundings(file: IncludeFile, around: IncludeContext, answer: Fetched) -> IncludeContext:
     """What the includes of a file depend on. Remote files and templates belong to no project."""
     kind = file.kind
     by = (file.item.field.place, *around.by)
     if kind in (IncludeKind.REMOTE, IncludeKind.TEMPLATE):
-        return Surroundings(Origin(detached=True), by=by)
+        return IncludeContext(Origin(detached=True), by=by)
     if kind is IncludeKind.COMPONENT:
-        return Surroundings(answer.origin, component=_component(answer), by=by)
+        return IncludeContext(answer.origin, component=_component(answer), by=by)
     if kind is IncludeKind.PROJECT:
-        return Surroundings(answer.origin, around.artifacts, by=by)
+        return IncludeContext(answer.origin, around.artifacts, by=by)
     component = around.component if kind is IncludeKind.LOCAL else {}
-    return Surroundings(around.origin, around.artifacts, component, by)
+    return IncludeContext(around.origin, around.artifacts, component, by)
 
 
 def _component(answer: Fetched) -> Mapping[str, str]:

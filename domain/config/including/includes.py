@@ -15,7 +15,7 @@ from domain.config.context import Context
 from domain.config.extends import merged
 from domain.config.including.filling import Filling
 from domain.config.including.include_addresses import Addresses
-from domain.config.including.include_files import TOO_MANY, IncludeFile, Surroundings
+from domain.config.including.include_files import TOO_MANY, IncludeContext, IncludeFile
 from domain.config.including.include_items import HEADER_KINDS, IncludeItem, IncludeKind, read_items
 from domain.config.including.include_loader import IncludeLoader, Opened
 from domain.config.inputs.header import include_of
@@ -88,7 +88,7 @@ class _Expansion:
     def root(self, source: Source) -> Map:
         """Everything merged; what is not known or wrong is left out."""
         check_pipeline_inputs(self._context.inputs, self._issues)
-        opened = Opened(source, Surroundings(artifacts=self._context.parent_job_artifacts))
+        opened = Opened(source, IncludeContext(artifacts=self._context.parent_job_artifacts))
         place = source.header.place if source.header is not None else Place(1, 1)
         root = self._filled_in(opened, self._context.inputs, place)
         if root is None:
@@ -117,7 +117,7 @@ class _Expansion:
             ahead.extend(self._files(read_items(field, expressions=self._expressions), opened.around))
         return _Level(opened, own, ahead, Map())
 
-    def _files(self, items: tuple[IncludeItem, ...], around: Surroundings) -> list[IncludeFile]:
+    def _files(self, items: tuple[IncludeItem, ...], around: IncludeContext) -> list[IncludeFile]:
         """The files of one level, counted. A wildcard leaves out those that were taken before it."""
         found: list[IncludeFile] = []
         for item in items:
@@ -128,7 +128,7 @@ class _Expansion:
                     self._pulled.add(file.request)
         return found
 
-    def _is_in(self, item: IncludeItem, around: Surroundings) -> bool:
+    def _is_in(self, item: IncludeItem, around: IncludeContext) -> bool:
         """What its rules say. An item waits for what they want to know, or it might count without being included."""
         assert item.rules is not None
         asked = Sources(self._sources.known)

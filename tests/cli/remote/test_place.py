@@ -7,7 +7,7 @@ import pytest
 
 from cli.project_file import ProjectFile
 from cli.remote.address import Pasted, read_address
-from cli.remote.place import Surroundings, checked_server, find_project, find_server
+from cli.remote.place import CommandContext, checked_server, find_project, find_server
 from cli.user_file import Login, UserFile
 from domain.errors import Invalid, Unauthenticated
 
@@ -27,9 +27,9 @@ class Checkout:
 
 def around(
     logins: tuple[str, ...] = (), file: ProjectFile | None = None, remote: str = "", **environment: str
-) -> Surroundings:
-    """Surroundings without a disk."""
-    found = Surroundings(Path("/nowhere"), environment)
+) -> CommandContext:
+    """CommandContext without a disk."""
+    found = CommandContext(Path("/nowhere"), environment)
     known: dict[str, Any] = {
         "checkout": Checkout(remote) if remote else None,
         "project_file": file or ProjectFile(),

@@ -54,7 +54,7 @@ def repository(tmp_path: Path) -> Repository:
 
 
 async def get(tmp_path: Path, url: str, sha: str, depth: int = 0, **variables: str) -> tuple[int, Workspace, str]:
-    """Run the stage; gives its status, the surroundings and the log so far."""
+    """Run the stage; gives its status, the environment and the log so far."""
     refspecs = ["+refs/heads/main:refs/remotes/origin/main"]
     info = {"repo_url": url, "ref": "main", "sha": sha, "depth": depth, "refspecs": refspecs}
     job = read_job(payload(variables={"GIT_STRATEGY": "fetch", **variables}, git_info=info))

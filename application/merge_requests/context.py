@@ -17,7 +17,7 @@ from models.repositories.projects import projects
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class MergeContext:
     """`row` is the merge request; `source` is None when the fork that it came from is gone."""
 
     row: Any
@@ -44,7 +44,7 @@ class Surroundings:
         return await commit_named(self.repository, f"refs/heads/{self.row.target_branch}")
 
 
-async def around(services: Services, connection: AsyncConnection, row: Any) -> Surroundings:
+async def around(services: Services, connection: AsyncConnection, row: Any) -> MergeContext:
     """What is around a merge request. Raises `NotFound` for one whose project is being removed."""
     target = await projects.find(connection, row.project_id)
     if target is None:
@@ -53,10 +53,10 @@ async def around(services: Services, connection: AsyncConnection, row: Any) -> S
     if row.source_project_id != row.project_id:
         known = row.source_project_id is not None
         source = await projects.find(connection, row.source_project_id) if known else None
-    return Surroundings(row, target, source, services.repositories.get(target.id))
+    return MergeContext(row, target, source, services.repositories.get(target.id))
 
 
-async def surroundings_of(services: Services, merge_request_id: int) -> Surroundings | None:
+async def surroundings_of(services: Services, merge_request_id: int) -> MergeContext | None:
     """The same by the id of a merge request; None if it is gone."""
     async with services.database.read() as connection:
         row = await merge_requests.get(connection, merge_request_id)
