@@ -140,7 +140,7 @@ async def _access(services: Services, request: Request, path: str, service: Serv
 
 
 async def _of_caller(services: Services, caller: Caller, path: str) -> ProjectAccess:
-    """The project as the caller sees it. Raises `NotFound`, or `Unauthenticated` while he may still show who he is."""
+    """The project as the caller sees it. Raises `NotFound`; `Unauthenticated` while they may still sign in."""
     try:
         return await access_to(services, caller, path)
     except NotFound as error:

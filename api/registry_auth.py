@@ -2,7 +2,7 @@
 
 A client names repositories and what it wants to do with them; the token says what of that it may. A job may use the
 images of the projects that its token names, a deploy token those of its project or group, a person those of projects
-that he may read or push to, and everybody those of public projects.
+that they may read or push to, and everybody those of public projects.
 """
 
 import asyncio

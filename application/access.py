@@ -34,7 +34,7 @@ def viewer_of(caller: Caller) -> Viewer:
 class ProjectAccess:
     """A project as one caller may use it. `row` has the columns of `models.tables.Project`.
 
-    `member_level` is what he is there as a member: whoever may see an open project has a `level` without being one.
+    `member_level` is what they are there as a member: whoever may see an open project has a `level` without being one.
     """
 
     row: Any

@@ -85,7 +85,7 @@ class Caller:
 
     @property
     def is_known(self) -> bool:
-        """Whether the caller has shown who he is."""
+        """Whether the caller has shown who they are."""
         return self.user_id != 0
 
 
@@ -129,7 +129,7 @@ def require_in_group(caller: Caller, action: GroupAction, member_level: int, vis
 
 
 def require_known(caller: Caller) -> None:
-    """Raise unless the caller has shown who he is."""
+    """Raise unless the caller has shown who they are."""
     if not caller.is_known:
         raise Unauthenticated("401 Unauthorized")
 
@@ -212,7 +212,7 @@ class ScheduleAction(StrEnum):
 
 
 def may_schedule(caller: Caller, action: ScheduleAction, level: int, *, is_owner: bool) -> bool:
-    """Whether a caller may do it. `level` is his access level in the project; `is_owner`: the schedule is his.
+    """Whether a caller may do it. `level` is their access level in the project; `is_owner`: the schedule is theirs.
 
     Only who owns a schedule changes it, as in GitLab: it runs with the rights of its owner, and another one could
     borrow them. Maintainers take it over first.
@@ -236,7 +236,7 @@ def require_schedule(caller: Caller, action: ScheduleAction, level: int, *, is_o
 
 
 class NoteAction(StrEnum):
-    """What a caller wants to do with notes on a merge request that he may read; to write one he only has to be known.
+    """What a caller wants to do with notes on a merge request that they may read; whoever writes one has to be known.
 
     Source of the rules: GitLab's `NotePolicy`.
     """
@@ -249,9 +249,9 @@ class NoteAction(StrEnum):
 
 
 def may_note(caller: Caller, action: NoteAction, level: int, member_level: int, *, is_author: bool = False) -> bool:
-    """Whether a caller may do it. `level` is his in the project, `member_level` the one that he has as a member.
+    """Whether a caller may do it. `level` is theirs in the project, `member_level` the one that they have as a member.
 
-    `is_author`: the note is his; for resolving, the merge request. Who reads a public project is no reporter of it.
+    `is_author`: the note is theirs; for resolving, the merge request. Who reads a public project is no reporter of it.
     """
     answers = {
         NoteAction.INTERNAL: caller.is_admin or member_level >= REPORTER,

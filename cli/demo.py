@@ -144,7 +144,7 @@ def push(settings: Settings, scene: Scene, example: Path = EXAMPLE, options: Seq
 
 
 def _git(work: Path, *arguments: str, author: bool = False) -> str:
-    """Run git on its own: neither the user's hooks nor his signing key belong to a demo."""
+    """Run git on its own: neither the user's hooks nor their signing key belong to a demo."""
     identity = ("-c", "user.name=Demo User", "-c", "user.email=demo@example.org") if author else ()
     plain = ("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "credential.helper=")
     command = ("git", *plain, *identity, *arguments)

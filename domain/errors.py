@@ -18,7 +18,7 @@ PerdureError
 ├── OutOfOrder           a log chunk that does not start where the log ends; carries the size and the job's status
 ├── TraceMismatch        the log's checksum differs; the runner is asked to send it again
 ├── StorageFull          no room left for logs or artifacts
-├── TooMany              somebody did something too often; carries the limit and when he may again
+├── TooMany              somebody did something too often; carries the limit and when they may again
 └── Unavailable          a part of Perdure is away; try again later
 
 `api.errors` maps them to HTTP once; nothing here knows a status code.
@@ -144,9 +144,9 @@ class StorageFull(PerdureError):
 
 
 class TooMany(PerdureError):
-    """Somebody did something too often; he may again at `resets_at`, in `reset_in` seconds.
+    """Somebody did something too often; they may again at `resets_at`, in `reset_in` seconds.
 
-    `name` is that of the limit, `observed` how often he did it in the window.
+    `name` is that of the limit, `observed` how often they did it in the window.
     """
 
     def __init__(self, name: str, limit: int, observed: int, reset_in: float, resets_at: datetime) -> None:

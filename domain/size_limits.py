@@ -32,7 +32,7 @@ def in_words(size: int) -> str:
 
 
 def of_installation(setting: str, size: int, instead: str = "") -> SizeLimit:
-    """A limit that is a setting of the whole installation; `instead` is what the reader can do himself."""
+    """A limit that is a setting of the whole installation; `instead` is what the reader can do themselves."""
     return SizeLimit(size, f"{setting} of this installation", f"Whoever runs it can raise that{instead}.")
 
 

@@ -1,6 +1,6 @@
 """Waking those who wait for a change: in-process events on SQLite, LISTEN and NOTIFY on PostgreSQL.
 
-A notification is a hint, never the truth: whoever waits looks again after a while even if nothing woke him.
+A notification is a hint, never the truth: whoever waits looks again after a while even if nothing woke them.
 """
 
 import asyncio

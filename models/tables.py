@@ -165,7 +165,7 @@ class Project(SQLModel, table=True):
 
     `merge_method` is `merge`, `rebase_merge` or `ff`, `squash_option` `never`, `always`, `default_on` or `default_off`.
     `merge_pipelines_enabled`: pipelines of merge requests test the result of the merge; `merge_trains_enabled`: they
-    are merged one after the other. `approvals_required` of others than the author (and of him, with `author_approval`)
+    are merged one after the other. `approvals_required` of others than the author (of them too, with `author_approval`)
     are needed; with `reset_approvals` new commits take them away. `only_merge_if_resolved`: not before all threads are.
 
     `removal_asked_at`: it goes as soon as its pipelines have ended, and nobody finds it any more.

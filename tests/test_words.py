@@ -17,7 +17,10 @@ OUT: Final = {
     r"surroundings": "context",
 }
 """Names that are out, as patterns of whole names, and what is said instead."""
-NOT_OURS: Final = ("migrations", "examples", ".venv")
+PRONOUNS: Final = re.compile(r"\b(he|his|him|himself)\b", re.IGNORECASE)
+"""People are they."""
+NOT_OURS: Final = ("migrations", "examples", ".venv", ".perdure", "node_modules")
+CHANGELOG: Final = ROOT / "CHANGELOG.md"
 
 
 def names(source: str) -> Iterator[tuple[int, str]]:
@@ -46,3 +49,20 @@ def test_names_are_those_of_the_field() -> None:
 @pytest.mark.parametrize("name", ["MOST_JOBS", "_LONGEST", "LARGEST", "_TRIES", "AT_ONCE", "_PARTS_AT_ONCE"])
 def test_a_name_that_is_out_is_found(name: str) -> None:
     assert len(faults(f"{name} = 1\n")) == 1
+
+
+def test_people_are_they() -> None:
+    texts = [
+        file
+        for kind in ("*.py", "*.md")
+        for file in ROOT.rglob(kind)
+        if not {*NOT_OURS, "cases"} & set(file.relative_to(ROOT).parts) and file not in (Path(__file__), CHANGELOG)
+    ]
+    assert len(texts) > 1_000
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in texts
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if PRONOUNS.search(line)
+    ]
+    assert found == []

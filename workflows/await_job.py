@@ -49,7 +49,7 @@ def wait_for(job_id: int, summary: str) -> Waiting:
 
 
 def verdict_of(job_id: int, done: "asyncio.Future[Any]") -> Verdict:
-    """How a job ended. Whoever completes or fails the activity by hand ends this job, whatever he wrote."""
+    """How a job ended. Whoever completes or fails the activity by hand ends this job, whatever they wrote."""
     if done.exception() is None:
         return read_verdict(job_id, done.result())
     return Verdict(job_id, Status.FAILED, reason=UNKNOWN_FAILURE)

@@ -65,7 +65,7 @@ class ResourceGroupWorkflow:
             unreachable += (chosen.job_id,)
 
     def _silent(self) -> tuple[int, ...]:
-        """Who was told long ago and is passed over in this round; in the next one he is told again."""
+        """Who was told long ago and is passed over in this round; in the next one they are told again."""
         now = workflow.now()
         silent = tuple(job_id for job_id, told in self._told.items() if now - told >= LOOK_AGAIN)
         for job_id in silent:

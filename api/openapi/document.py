@@ -25,7 +25,7 @@ _MESSAGE: Final[Schema] = {
 _ERRORS: Final = {
     400: ("Invalid", "The call is wrong; `message` says what, where and why."),
     401: ("Unauthenticated", "This needs a token, and none that is good was shown."),
-    403: ("Forbidden", "The caller may not do this, or his token is not for it."),
+    403: ("Forbidden", "The caller may not do this, or their token is not for it."),
     404: ("NotFound", "There is no such thing, or the caller may not know of it."),
     429: ("TooMany", "Too many calls in a minute; come back in `Retry-After` seconds."),
 }

@@ -48,7 +48,7 @@ class Column:
 
 
 def may_cancel(project: ProjectAccess) -> bool:
-    """Whether the caller sees what starts or ends something; on which refs he may is told when he does."""
+    """Whether the caller sees what starts or ends something; on which refs they may do it is told when they try."""
     return project.caller.is_known and project.level >= LEVEL_FOR[Action.RUN]
 
 

@@ -74,7 +74,7 @@ JobDep = Annotated[JobAccess, Depends(job_of)]
 
 
 async def known_caller(caller: CallerDep) -> Caller:
-    """The caller, who must have shown who he is. Raises `Unauthenticated`."""
+    """The caller, who must have shown who they are. Raises `Unauthenticated`."""
     if not caller.is_known:
         raise Unauthenticated("401 Unauthorized")
     return caller

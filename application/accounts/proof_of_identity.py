@@ -16,14 +16,14 @@ SIGN_INS: Final = Places(at_once=2, of_caller=1, of_repository=2, what="sign-ins
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """A person who has shown who he is; `token_id` is that of the access token he showed, 0 for a password."""
+    """A person who has shown who they are; `token_id` is that of the access token they showed, 0 for a password."""
 
     row: Record
     token_id: int = 0
 
 
 async def proven(services: Services, key: str, login: str, secret: str) -> Proven | None:
-    """The person with this user name or e-mail address, if the secret is his; unknown people take as long to refuse.
+    """The person with this user name or e-mail address, if the secret is theirs; unknown people take as long to refuse.
 
     A session may do everything, so a token with narrower scopes does not make one. A password whose hash has old
     parameters is hashed anew. `key` is whose turn it takes (`api.deps.key_of`). Raises `Unavailable` when that does not

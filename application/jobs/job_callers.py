@@ -22,7 +22,7 @@ async def caller_by_job(services: Services, token: str, scope: str, address: str
 
 
 async def user_of(services: Services, claims: JobClaims, address: str = "") -> Caller:
-    """The user of a job that runs, as he may act for it. Raises `Forbidden`, `JobNotRunning`, `Unauthenticated`."""
+    """The user of a job that runs, as they may act for it. Raises `Forbidden`, `JobNotRunning`, `Unauthenticated`."""
     async with services.database.read() as connection:
         require_running(await holder(connection, claims))
         job = await job_row(connection, claims.job_id, claims.project_id)

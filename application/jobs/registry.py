@@ -6,7 +6,7 @@ from domain.variables.job_variables import JobVariable
 from settings import Settings
 
 USER: Final = "gitlab-ci-token"
-"""Who shows a job token says that this is his name."""
+"""Who shows a job token says that this is their name."""
 
 
 def registry_variables(settings: Settings, token: str) -> tuple[JobVariable, ...]:

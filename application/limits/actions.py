@@ -1,4 +1,4 @@
-"""How often somebody may do something in a minute, beside the calls that he makes. Each process counts for itself.
+"""How often somebody may do something in a minute, beside the calls that they make. Each process counts for itself.
 
 Kinds, numbers and whose count it is are GitLab's (`Gitlab::ApplicationRateLimiter`).
 """

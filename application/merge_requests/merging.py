@@ -185,7 +185,7 @@ async def _is_at_its_head(services: Services, here: MergeContext) -> bool:
 async def unlock(services: Services, here: MergeContext, why: str) -> bool:
     """Open a merge request again whose target was not moved; whether it was.
 
-    One whose target did move, though somebody died before he wrote that, is merged.
+    One whose target did move, though somebody died before they wrote that, is merged.
     """
     now = services.clock()
     head = await here.target_head()

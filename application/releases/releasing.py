@@ -55,7 +55,7 @@ async def prepare_release(
 ) -> dict[str, Any]:
     """Check a release and make its tag if that is missing; the row to be written (`models.environments.Release`).
 
-    `user` is the row of who releases; he must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
+    `user` is the row of who releases; they must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
     will never do, `Unavailable` and `StorageFull` for what may do later.
     """
     access.require(Action.PUSH)

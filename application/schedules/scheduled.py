@@ -76,7 +76,7 @@ async def wish_of(services: Services, tick: Record, schedule: Record) -> Wish:
 
 
 async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
-    """Whether a person may run pipelines on the ref now, which may have changed since he made the schedule."""
+    """Whether a person may run pipelines on the ref now, which may have changed since they made the schedule."""
     if user.state != accounts.ACTIVE:
         return False
     try:

@@ -50,9 +50,10 @@ class EnvironmentRule:
 
 @dataclass(frozen=True, slots=True)
 class Deployer:
-    """Somebody who asks. `levels` are his access levels where rules are held: in groups by id, in the project as 0.
+    """Somebody who asks. `levels` are their access levels where rules are held: in groups by id, in the project as 0.
 
-    `groups` are those of the named groups that he is a member of himself, `groups_above` those by a group above them.
+    `groups` are those of the named groups that they are a member of themselves, `groups_above` those by a group above
+    them.
     """
 
     user_id: int
@@ -63,7 +64,7 @@ class Deployer:
 
 
 def refusal(environment: str, rules: Iterable[EnvironmentRule], who: Deployer) -> str:
-    """Why somebody may not deploy to an environment that these rules protect; empty if he may."""
+    """Why somebody may not deploy to an environment that these rules protect; empty if they may."""
     for rule in rules:
         if not _lets_in(rule, who):
             place = "a rule of its group" if rule.holder else "a rule of the project"

@@ -61,7 +61,7 @@ class Protection:
         return [rule for rule in self.tags if fits(rule.name, name)]
 
     def refusal(self, ref: str, movement: Movement, level: int, *, tag: bool) -> str:
-        """Why somebody with an access level may not do that to a ref; empty if he may, as far as protection goes."""
+        """Why somebody with an access level may not do that to a ref; empty if they may, as far as protection goes."""
         if tag:
             return self._refusal_of_tag(ref, movement, level)
         rules = self.of_branch(ref)

@@ -100,8 +100,8 @@ def may_share_user(demand: Demand, runner: Candidate) -> bool:
     """Whether the job may run as the user as whom the runner runs its jobs.
 
     As the server's own only while nobody but administrators has an account, or where one of them lets the project do
-    so. Accounts of robots do not count: one that nobody but an administrator has made may do no more than he does, and
-    whoever else has made one has an account. A blocked person does: what he has pushed may still run.
+    so. Accounts of robots do not count: one that nobody but an administrator has made may do no more than they do, and
+    whoever else has made one has an account. A blocked person does: what they have pushed may still run.
     """
     return not runner.as_server or demand.may_run_as_server or not demand.others
 

@@ -318,7 +318,7 @@ async def test_a_repository_may_lie_in_groups_of_any_depth(site: Site) -> None:
     async with site.client(site.root) as client:
         page = await client.get("/a/b/c/app/-/x.git/info/refs?service=git-upload-pack")
         nothing = await client.get("/a/b/app.git/info/refs?service=git-upload-pack")
-    assert nothing.status_code == 401, "a stranger is asked who he is"
+    assert nothing.status_code == 401, "a stranger is asked who they are"
     assert page.status_code == 404
 
 

@@ -108,7 +108,7 @@ async def test_somebody_new_gets_an_account_and_keeps_it(module, tmp_path, datab
                     ids.add(user["id"])
             assert len(ids) == 1
             assert (user["name"], user["email"]) == (f"{login} of the provider", f"{login}@example.com")
-            assert user["username"] == ("root1" if login == "root" else login), "nobody becomes another by his name"
+            assert user["username"] == ("root1" if login == "root" else login), "nobody becomes another by their name"
             assert user["is_admin"] is is_admin
             assert user["identities"] == [{"provider": "openid_connect", "extern_uid": login}]
         async with meeting.site.client(meeting.site.root) as client:

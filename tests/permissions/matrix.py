@@ -1,4 +1,4 @@
-"""The table: a line for each route with the answers that everybody gets, on his own objects and on foreign ones.
+"""The table: a line for each route with the answers that everybody gets, on their own objects and on foreign ones.
 
 `python -m tests.permissions.matrix` writes it anew; what has changed then is to be looked at line by line.
 """

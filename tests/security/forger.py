@@ -1,4 +1,4 @@
-"""Whoever makes tokens: with our own keys, to see that a right signature is not enough, or with keys of his own."""
+"""Whoever makes tokens: with our own keys, to see that a right signature is not enough, or with keys of their own."""
 
 import base64
 import hashlib

@@ -167,7 +167,7 @@ async def doors_of_protected_job(site: Site) -> list[tuple[str, str, dict[str, A
 
 
 async def deployed_by(site: Site, caller: Person) -> set[int]:
-    """Jobs of somebody, and deployments that he reported, that have come to a protected environment."""
+    """Jobs of somebody, and deployments that they reported, that have come to a protected environment."""
     mine = (job.c.user_id == caller.id) & job.c.status.in_(["pending", "running", "success"])
     jobs = select(job.c.id).join(environment, environment.c.id == job.c.environment_id)
     reports = select(deployment.c.id).join(environment, environment.c.id == deployment.c.environment_id)

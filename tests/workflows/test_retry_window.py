@@ -120,7 +120,7 @@ ABOUT = {"retry_job": "bad", "play_job": "gate"}
     "name", ["retry_pipeline", "retry_job", "play_job", "cancel_pipeline", "cancel_job", "unschedule_job"]
 )
 async def test_every_command_in_every_state(pod: Pod, state: str, name: str) -> None:
-    """18 of them, a second or two each: what an operator may rely on, by the command that he types."""
+    """18 of them, a second or two each: what an operator may rely on, by the command that they type."""
     make, effects = STATES[state]
     pipeline_id = await make(pod)
     whom = ABOUT.get(name, "later" if state == "open" else "gate")

@@ -161,7 +161,7 @@ async def list_tokens(
 
 
 async def _token(services: Services, caller: Caller, reference: str) -> Record:
-    """A token that the caller may see: his own, any one for administrators; `self` is the one that he shows."""
+    """A token that the caller may see: their own, any one for administrators; `self` is the one that they show."""
     token_id = caller.token_id if reference == "self" else decimal_number(reference) or 0
     wanted = TokenFilter(None if caller.is_admin else caller.user_id)
     async with services.database.read() as connection:

@@ -72,7 +72,7 @@ async def _page(services: Services, caller: Caller, wanted: ContributionFilter, 
 async def own_events(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep, scope: str = ""
 ) -> JSONResponse:
-    """What the caller did; with `scope=all` what anybody did in projects that he is a member of."""
+    """What the caller did; with `scope=all` what anybody did in projects that they are a member of."""
     if scope == "all":
         return await _page(services, caller, replace(wanted, joined_by=caller.user_id), paging)
     return await _page(services, caller, replace(wanted, author_id=caller.user_id), paging)

@@ -1,7 +1,7 @@
 """Tokens by which administrators act as somebody else, whom they neither ask nor tell.
 
 Whoever holds one may do what that person may. Only administrators make, see and revoke them: nobody can make a token
-above his own level so.
+above their own level so.
 """
 
 from typing import Annotated, Any, Literal

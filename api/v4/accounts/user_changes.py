@@ -59,7 +59,7 @@ class NewUser(UserChanges):
 
 
 def entity_of(row: Any) -> Entity:
-    """A person as audit events name him."""
+    """A person as audit events name them."""
     return Entity("user", row.id, row.username)
 
 
@@ -96,7 +96,7 @@ async def change_user(
     caller: KnownCallerDep,
     services: ServicesDep,
 ) -> dict[str, Any]:
-    """Change a person; a new password ends the sessions that he has."""
+    """Change a person; a new password ends the sessions that they have."""
     require_admin(caller)
     values, now = await changes.values(services), services.clock()
     async with services.database.write() as connection:
@@ -134,7 +134,7 @@ async def block(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> b
 
 @router.post("/users/{user_id}/unblock", status_code=201)
 async def unblock(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> bool:
-    """Let a person in again; his tokens are good again, the sessions that he had are not."""
+    """Let a person in again; their tokens are good again, the sessions that they had are not."""
     require_admin(caller)
     return await _set_state(services, caller, user_id, accounts.ACTIVE)
 

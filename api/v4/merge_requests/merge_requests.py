@@ -167,7 +167,7 @@ def _aware(value: datetime | None) -> datetime | None:
 async def list_all(
     request: Request, caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep
 ) -> JSONResponse:
-    """Merge requests of all projects that the caller may read: his own without a `scope`."""
+    """Merge requests of all projects that the caller may read: their own without a `scope`."""
     of_all = request.query_params.get("scope", "created_by_me") not in {"created_by_me", "created-by-me"}
     mine = wanted.author_id if of_all else caller.user_id
     return await request_page(services, paging, _of(wanted, readable_projects(caller), author_id=mine))

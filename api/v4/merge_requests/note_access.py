@@ -1,4 +1,4 @@
-"""Notes of merge requests for one caller: what he may read, write and change, and how they are shown."""
+"""Notes of merge requests for one caller: what they may read, write and change, and how they are shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from models.repositories.projects import relations
 
 
 class Written(Optionals):
-    """What everybody may say of a note that he writes; `created_at` is heeded of owners only."""
+    """What everybody may say of a note that they write; `created_at` is heeded of owners only."""
 
     body: str = Field(min_length=1, max_length=MAX_BODY)
     created_at: datetime | None = None

@@ -240,7 +240,7 @@ async def projects_of_group(
 async def list_namespaces(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
-    """The groups that the caller is a member of, and his own namespace; all of them for administrators."""
+    """The groups that the caller is a member of, and their own namespace; all of them for administrators."""
     wanted = NamespaceFilter(viewer_of(caller), search, least_level=0 if caller.is_admin else GUEST)
     async with services.database.read() as connection:
         found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)

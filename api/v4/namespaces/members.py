@@ -77,7 +77,7 @@ async def _person(connection: AsyncConnection, new: NewMember) -> Record:
 
 def _require_no_more(level: int, own: int) -> None:
     if level > own:
-        raise Forbidden(f"403 Forbidden: nobody can give a higher access level than his own ({own}).")
+        raise Forbidden(f"403 Forbidden: nobody can give a higher access level than their own ({own}).")
 
 
 @router.get("/projects/{project}/members")
@@ -134,7 +134,7 @@ async def change_member(
     project: SeenProjectDep,
     services: ServicesDep,
 ) -> dict[str, Any]:
-    """Give a member another access level; nobody changes those above himself."""
+    """Give a member another access level; nobody changes those above themselves."""
     project.require(Action.ADMINISTER)
     statement = members.of_project(project.row.id)
     async with services.database.write() as connection:

@@ -25,7 +25,7 @@ async def memberships_of(
     paging: PagingDep,
     type: Literal["", "Project", "Namespace"] = "",  # noqa: A002  # GitLab's name of the parameter
 ) -> JSONResponse:
-    """The projects and groups that somebody is a member of by himself; only administrators may ask."""
+    """The projects and groups that somebody is a member of by themselves; only administrators may ask."""
     require_admin(caller)
     async with services.database.read() as connection:
         await accounts.get(connection, user_id)

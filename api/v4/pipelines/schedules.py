@@ -122,7 +122,7 @@ async def change_schedule(
 
 @router.post("/{schedule_id}/take_ownership", status_code=201)
 async def take_ownership(found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
-    """Make the schedule the caller's: it runs with his rights from now on."""
+    """Make the schedule the caller's: it runs with their rights from now on."""
     found.require(ScheduleAction.ADMINISTER)
     found.project.require(Action.RUN)
     mine = {"owner_id": found.project.caller.user_id}

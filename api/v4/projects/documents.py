@@ -33,9 +33,9 @@ async def documents(
     level: int | None = None,
     statistics: bool = False,
 ) -> list[dict[str, Any]]:
-    """Projects as a caller sees them; `level` is his access level in all of them, where it is known.
+    """Projects as a caller sees them; `level` is their access level in all of them, where it is known.
 
-    `statistics` come with those that he may measure.
+    `statistics` come with those that they may measure.
     """
     viewer = viewer_of(caller)
     facts = await project_facts.facts_of(connection, rows, viewer)

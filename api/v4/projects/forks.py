@@ -54,7 +54,7 @@ class NewFork(Optionals):
 async def fork_project(
     new: Annotated[NewFork, Depends(given(NewFork))], project: ProjectDep, caller: KnownCallerDep, services: ServicesDep
 ) -> dict[str, Any]:
-    """Copy a project that the caller may read, with its repository; he becomes the owner of the copy.
+    """Copy a project that the caller may read, with its repository; they become the owner of the copy.
 
     It is no more open than what it was copied from. Answers 409 when the path is taken.
     """

@@ -77,7 +77,7 @@ async def list_projects(
     starred: bool = False,
     statistics: bool = False,
 ) -> JSONResponse:
-    """The projects that the caller may see, newest first; with `statistics`, his own with their sizes."""
+    """The projects that the caller may see, newest first; with `statistics`, their own with their sizes."""
     wanted = ProjectFilter(
         viewer_of(caller),
         membership,
@@ -314,7 +314,7 @@ async def namespace_for(services: Services, caller: Caller, reference: str | Non
 
 
 async def _own_namespace(services: Services, caller: Caller) -> Record:
-    """The caller's own namespace, made when he first wants it. Raises `Forbidden` where a group has that name."""
+    """The caller's own namespace, made when they first want it. Raises `Forbidden` where a group has that name."""
     async with services.database.write() as connection:
         try:
             row = await namespaces.get_by(connection, path=caller.username)

@@ -50,7 +50,7 @@ async def share_project(
     project.require(Action.ADMINISTER)
     group = (await group_by(services, project.caller, str(new.group_id))).row
     if new.group_access > project.level:
-        raise Forbidden("403 Forbidden: nobody can give a higher access level than his own.")
+        raise Forbidden("403 Forbidden: nobody can give a higher access level than their own.")
     now = services.clock()
     async with services.database.write() as connection:
         home = await namespaces.get_by(connection, key=project.row.namespace_id)

@@ -7,7 +7,7 @@ from domain.moments import moment
 
 
 def person(row: Any, url: str) -> dict[str, Any]:
-    """A person as everybody sees him."""
+    """A person as everybody sees them."""
     return {
         "id": row.id,
         "username": row.username,
@@ -20,7 +20,7 @@ def person(row: Any, url: str) -> dict[str, Any]:
 
 
 def account(row: Any, url: str, identities: Iterable[Any] = (), namespace_id: int | None = None) -> dict[str, Any]:
-    """A person as he himself and administrators see him; `namespace_id` is that of his own namespace."""
+    """A person as they themselves and administrators see them; `namespace_id` is that of their own namespace."""
     seen_on = row.last_activity_on
     return {
         **person(row, url),

@@ -109,7 +109,7 @@ async def level_in_group(connection: AsyncConnection, namespace_id: int, user_id
 
 
 async def own_groups(connection: AsyncConnection, user_id: int, among: Collection[int | None]) -> frozenset[int]:
-    """Those of these groups that a person is a member of himself, not by a group above them."""
+    """Those of these groups that a person is a member of themselves, not by a group above them."""
     if not among or not user_id:
         return frozenset()
     mine = (namespace_member.c.user_id == user_id) & namespace_member.c.namespace_id.in_(list(among))

@@ -76,14 +76,14 @@ async def refused_jobs(connection: AsyncConnection, job_ids: Collection[int]) ->
 
 
 async def refusal_of_job(connection: AsyncConnection, job_id: int, user_id: int) -> str:
-    """Why somebody may not run or end a job, because of its environment; empty if he may."""
+    """Why somebody may not run or end a job, because of its environment; empty if they may."""
     row = (await connection.execute(_OF_JOBS, {"b_jobs": [job_id]})).first()
     target = None if row is None else _target_of(row)
     return "" if target is None else await refusal_of(connection, target, user_id)
 
 
 async def refusal_of_environment(connection: AsyncConnection, row: Record, user_id: int) -> str:
-    """Why somebody may not deploy to an environment (`row` of it); empty if he may."""
+    """Why somebody may not deploy to an environment (`row` of it); empty if they may."""
     return await refusal_of(connection, Target(row.project_id, row.name, row.tier), user_id)
 
 

@@ -92,7 +92,7 @@ async def remove(connection: AsyncConnection, rule_id: int) -> None:
 
 
 async def forget_person(connection: AsyncConnection, project_id: int, user_id: int) -> None:
-    """Somebody is a member of a project no more: its rules let him in by name no more."""
+    """Somebody is a member of a project no more: its rules let them in by name no more."""
     await _forget(connection, project_id, level.c.user_id == user_id)
 
 

@@ -17,7 +17,7 @@ PIPELINE: Final = "pipeline"
 REMOVE_BRANCH: Final = "remove_branch"
 """It is merged, and its source branch is to go."""
 GRACE: Final = timedelta(seconds=60)
-"""So long whoever wrote a row has to carry it out himself, before others believe that he died."""
+"""So long whoever wrote a row has to carry it out themselves, before others believe that they died."""
 _MAX_PAUSE: Final = timedelta(minutes=5)
 
 

@@ -33,7 +33,7 @@ class ProjectFacts:
 
 
 async def facts_of(connection: AsyncConnection, rows: Collection[Record], viewer: Viewer) -> Mapping[int, ProjectFacts]:
-    """The facts of projects by id, as somebody may see them: neither groups nor origins that he may not know of."""
+    """The facts of projects by id, as somebody may see them: neither groups nor origins that they may not know of."""
     ids = [row.id for row in rows]
     groups = await relations.namespaces(connection, (row.namespace_id for row in rows))
     people = await relations.users(connection, (group.owner_id for group in groups.values() if group.kind == "user"))

@@ -37,7 +37,7 @@ async def test_a_token_of_somebody_else(site: Site, shell: Shell) -> None:
     server = {"PERDURE_SERVER": site.services.settings.url, "PERDURE_TOKEN": made.out.strip()}
     assert (await document(shell, "whoami", **server))["id"] == ada.id
     assert (await shell("token", "create", "own", **server)).code == 0
-    assert (await shell("token", "create", "his", "--user", "root", **server)).code == 4
+    assert (await shell("token", "create", "spare", "--user", "root", **server)).code == 4
     assert (await shell("token", "create", "nobody's", "--user", "eve")).code == 3
     assert (await shell("token", "revoke", "self", "--yes", **server)).code == 0
     assert (await shell("whoami", **server)).code == 4

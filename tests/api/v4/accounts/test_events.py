@@ -104,7 +104,7 @@ async def test_projects_are_created_and_members_come_and_go(site: Site) -> None:
         await client.delete(f"{base}/members/{bea.id}")
     names = [one["action_name"] for one in await events(site, base[7:] + "/events")]
     assert names == ["left", "joined", "created"]
-    assert await events(site, f"/users/{bea.id}/events", bea) == [], "he sees nothing of a project that he left"
+    assert await events(site, f"/users/{bea.id}/events", bea) == [], "they see nothing of a project that they left"
     assert len(await events(site, "/users/bea/events")) == 2
     async with site.client(site.root) as client:
         assert (await client.delete(base)).status_code == 202

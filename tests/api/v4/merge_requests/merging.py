@@ -27,7 +27,7 @@ build: {script: make, rules: [{if: $CI_COMMIT_BRANCH}]}
 
 
 class Merging:
-    """What people do to the project of a site, each with a client of his own."""
+    """What people do to the project of a site, each with a client of their own."""
 
     def __init__(self, site: Site) -> None:
         """Act as root unless told otherwise."""
