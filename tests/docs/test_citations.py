@@ -22,6 +22,7 @@ _OWN = {"tests/docs/test_citations.py"}
 _PAGE = re.compile(r'(docs/[\w/-]+\.md)((?:, "[^"]+")+)')
 _BARE = re.compile(r'docs/reference/(?![\w/-]+\.md, ")\S*')
 _REQUIREMENT = re.compile(r"(?<![\w.])R\d+\.\d+(?![\w.]*\d)")
+_KNOWN = {one.name for one in REQUIREMENTS}
 _BOOKS = r"(?:CI YAML|runner protocol|step runner|reliability|fleet|ux|design)"
 _OLD = re.compile(
     rf"\([Rr]eference: |\breference: {_BOOKS}|^Reference: |\. Reference: |\bTexts: reference|\bseeds? 00\d"
@@ -53,6 +54,12 @@ def texts(source: str) -> Iterator[str]:
 
 
 @cache
+def every_text() -> tuple[tuple[str, str], ...]:
+    """The texts of all files, each with the path of its file: reading them takes a while."""
+    return tuple((path, text) for path in files() for text in texts((ROOT / path).read_text()))
+
+
+@cache
 def headings(page: str) -> frozenset[str]:
     """What is written in the headings of a page."""
     return frozenset(re.findall(r"^#{2,6} (.+)$", (ROOT / page).read_text(), re.MULTILINE))
@@ -67,22 +74,17 @@ def faults(text: str) -> Iterator[str]:
         for heading in re.findall(r'"([^"]+)"', cited):
             if heading not in headings(page):
                 yield f'{page} has no "{heading}"'
-    known = {one.name for one in REQUIREMENTS}
-    yield from (f"there is no {name}" for name in _REQUIREMENT.findall(text) if name not in known)
+    yield from (f"there is no {name}" for name in _REQUIREMENT.findall(text) if name not in _KNOWN)
     yield from (f"{page} without a heading" for page in _BARE.findall(text))
     yield from (f"not in the form of citations: {old!r}" for old in _OLD.findall(text))
 
 
 def test_what_is_cited_exists() -> None:
-    wrong = []
-    for path in files():
-        source = (ROOT / path).read_text()
-        wrong += [f"{path}: {fault}" for text in texts(source) for fault in faults(text)]
-    assert wrong == []
+    assert [f"{path}: {fault}" for path, text in every_text() for fault in faults(text)] == []
 
 
 def test_the_code_cites_every_page_of_the_reference() -> None:
-    cited = {page for path in files() for text in texts((ROOT / path).read_text()) for page, _ in _PAGE.findall(text)}
+    cited = {page for _, text in every_text() for page, _ in _PAGE.findall(text)}
     unread = {page.relative_to(ROOT).as_posix() for page in REFERENCE} - cited
     assert unread == set()
 
