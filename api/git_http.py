@@ -25,9 +25,9 @@ from auth.permissions import LEVEL_FOR, LEVEL_NAMES, NOBODY, Action, Caller, req
 from auth.scopes import Use, require_scope
 from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated
 from domain.projects.protection import Protection
-from git.pkt_line import error_packet
 from git.repository import Repository
-from git.smart_http import Service, advertise, gunzip, protocol_version, serve
+from git.transport.pkt_line import error_packet
+from git.transport.smart_http import Service, advertise, gunzip, protocol_version, serve
 from git.turns import FETCHES, turn_of
 from models.repositories.namespaces import deploy_tokens
 from models.repositories.projects import projects

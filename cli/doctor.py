@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from cli.check import Check, State
 from cli.client import LOCAL
+from cli.doctor_checks.check import Check, State
 from cli.exit_codes import ExitCode
 from cli.output import Cell
 from cli.remote.invocation import Invocation, with_common_options
@@ -51,11 +51,11 @@ def _doctor(
         raise Invalid("--copy goes with --deep: it names the database to look at.")
     checks = [] if copy is not None else [*_remote(call), _git()]
     if deep:
-        from cli.doctor_deep import deep_checks
+        from cli.doctor_checks.deep import deep_checks
 
         checks += deep_checks(copy)
     if local is not False and copy is None:
-        from cli.doctor_local import has_installation, local_checks
+        from cli.doctor_checks.local import has_installation, local_checks
 
         if local or has_installation():
             checks += local_checks()

@@ -38,22 +38,30 @@ LAZY: Final = {
     "import": Lazy("cli.importing.command", "app", "Bring a project from a GitLab server, or another Perdure."),
     "token": Lazy("cli.remote.token", "app", "Create, list and revoke access tokens."),
     "doctor": Lazy("cli.doctor", "doctor", "Check server, token, clock and tools; on an operator's machine its parts."),
-    "lint": Lazy("cli.lint", "lint", "Check a configuration, with all files that it includes; no server is needed."),
+    "lint": Lazy(
+        "cli.configurations.lint",
+        "lint",
+        "Check a configuration, with all files that it includes; no server is needed.",
+    ),
     "plan": Lazy(
-        "cli.plan",
+        "cli.configurations.plan",
         "plan",
         "Show which jobs an event would run, what each waits for, and why it is in or out; no server is needed.",
     ),
-    "demo": Lazy("cli.demo", "demo", "Start Perdure, push an example project, and follow its pipeline."),
-    "keys": Lazy("cli.keys", "app", "List and rotate the keys that sign tokens."),
+    "demo": Lazy("cli.installation.demo", "demo", "Start Perdure, push an example project, and follow its pipeline."),
+    "keys": Lazy("cli.installation.keys", "app", "List and rotate the keys that sign tokens."),
     "backup": Lazy(
-        "cli.backup",
+        "cli.installation.backup",
         "backup",
         "Write everything into one file while Perdure runs: database, repositories, logs, artifacts, keys.",
     ),
-    "restore": Lazy("cli.restore", "restore", "Put a backup back into an empty home; Perdure must be down."),
+    "restore": Lazy(
+        "cli.installation.restore", "restore", "Put a backup back into an empty home; Perdure must be down."
+    ),
     "upgrade": Lazy(
-        "cli.upgrade", "upgrade", "Bring database and Temporal to this version of Perdure; may be repeated."
+        "cli.installation.upgrade",
+        "upgrade",
+        "Bring database and Temporal to this version of Perdure; may be repeated.",
     ),
 }
 """Commands that are imported when they are run."""
@@ -104,7 +112,7 @@ def up(
     as_json: JsonOption = False,
 ) -> None:
     """Start Perdure on this machine and wait until it answers."""
-    from cli.up import up as run
+    from cli.installation.up import up as run
 
     raise typer.Exit(run(read_settings(), foreground=foreground, as_json=as_json))
 
@@ -116,8 +124,8 @@ def down(
     ] = False,
 ) -> None:
     """Stop Perdure on this machine; its state stays, and its front holds callers until it is up again."""
-    from cli.down import down as run
-    from cli.down import tell
+    from cli.installation.down import down as run
+    from cli.installation.down import tell
 
     settings = read_settings()
     tell(settings, run(settings, everything=everything))
@@ -126,7 +134,7 @@ def down(
 @app.command()
 def status(as_json: JsonOption = False) -> None:
     """Show what of Perdure runs on this machine; exit 0 if all of it answers."""
-    from cli.status import status as run
+    from cli.installation.status import status as run
 
     raise typer.Exit(run(read_settings(), as_json=as_json))
 
@@ -153,7 +161,7 @@ def read_settings() -> "Settings":
     """The settings from the environment; raises Invalid with the name of every wrong variable."""
     from pydantic import ValidationError
 
-    from cli.ports import embedded
+    from cli.installation.ports import embedded
     from settings import FrontLimits, Settings
 
     try:

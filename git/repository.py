@@ -16,9 +16,9 @@ from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from domain.projects.ref_names import HEADS, TAGS, is_full, short_name
 from files import durable
 from git.command import run
-from git.commit import COMMIT_FORMAT, Commit, parse_commit
 from git.names import checked_branch, checked_path, checked_ref, checked_sha, is_sha
 from git.output import FILE_LIMIT
+from git.reading.commit import COMMIT_FORMAT, Commit, parse_commit
 
 HIDDEN_FROM_PUSH: Final = (
     "refs/pipelines",

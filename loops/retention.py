@@ -14,7 +14,7 @@ import structlog
 from domain.errors import NotFound, PerdureError
 from domain.projects.ref_names import full_ref
 from git.repository import Repositories, Repository
-from git.snapshot import KEPT, forget_pipelines
+from git.transport.snapshot import KEPT, forget_pipelines
 from models.clock import Clock
 from models.columns import Record
 from models.repositories.installation import dead_rows

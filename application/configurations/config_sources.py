@@ -34,8 +34,8 @@ from domain.config.sources import (
     Tree,
 )
 from domain.errors import Invalid, TooLarge
+from git.reading.tree_reading import FileAt, TooBig, changed_between, list_files, merge_base, read_files_at
 from git.repository import Repository
-from git.tree_reading import FileAt, TooBig, changed_between, list_files, merge_base, read_files_at
 from includes import templates
 from includes.components import read_address
 from includes.remote_file import fetch

@@ -12,7 +12,7 @@ from application.services import Services
 from domain.errors import Invalid, NotFound
 from domain.hooks.system_events import TEST
 from domain.hooks.webhooks import Event
-from git.push import RefUpdate
+from git.transport.push import RefUpdate
 from models.columns import Record
 from models.notifications import HOOKS, delivery_topic
 from models.repositories.artifacts import releases

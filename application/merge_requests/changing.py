@@ -17,7 +17,7 @@ from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
 from domain.merge_requests.merge_request import AutoMerge, EventType, State, is_draft
 from domain.merge_requests.news import News
 from domain.merge_requests.notes import of_auto_merge_given_up
-from git.revision import commit_named
+from git.reading.revision import commit_named
 from models.notifications import MERGES, OUTBOX
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 

@@ -8,10 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.services import Services
 from domain.errors import NotFound
 from domain.merge_requests.merge_request import EventType, ref_of
-from git.fetching import fetch_commit
+from git.reading.revision import commit_named
+from git.reading.tree_reading import merge_base
 from git.repository import Repository
-from git.revision import commit_named
-from git.tree_reading import merge_base
+from git.transport.fetching import fetch_commit
 from models.repositories.merge_requests import merge_requests
 from models.repositories.projects import projects
 

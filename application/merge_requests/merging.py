@@ -20,11 +20,11 @@ from application.services import Services
 from domain.errors import PerdureError, Refused, Unauthenticated, Unmergeable
 from domain.merge_requests.merge_request import CONFLICTS, MergeMethod, State, merge_message
 from domain.merge_requests.merge_train import CarStatus
-from git.merging import MergeResult, fast_forward, is_ancestor, merge, squash
-from git.push import RefUpdate
-from git.rebasing import rebase
-from git.revision import commit_named
-from git.signature import Signature
+from git.reading.revision import commit_named
+from git.reading.signature import Signature
+from git.transport.push import RefUpdate
+from git.writing.merging import MergeResult, fast_forward, is_ancestor, merge, squash
+from git.writing.rebasing import rebase
 from models.notifications import MERGES
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests, trains

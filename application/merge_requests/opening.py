@@ -16,8 +16,8 @@ from application.services import Services
 from domain.errors import Invalid, PerdureError, Unmergeable
 from domain.merge_requests.merge_request import EventType, ref_of
 from domain.merge_requests.news import News
+from git.reading.revision import commit_named
 from git.repository import Repository
-from git.revision import commit_named
 from models.notifications import MERGES
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_request_events, merge_requests

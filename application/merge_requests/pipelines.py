@@ -27,8 +27,8 @@ from domain.merge_requests.merge_request import (
 from domain.pipelines.skipping import is_skipped
 from domain.projects.protection import Protection
 from domain.variables.predefined import MAX_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
-from git.merging import merge
-from git.signature import Signature
+from git.reading.signature import Signature
+from git.writing.merging import merge
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_events, merge_requests

@@ -34,9 +34,9 @@ from domain.merge_requests.merge_request import (
     with_draft,
 )
 from domain.pipelines.push_options import MergeRequestOptions, lines_on_ignored, merge_request_options
-from git.history import HistoryQuery, commits
-from git.push import RefUpdate
-from git.revision import commit_named
+from git.reading.history import HistoryQuery, commits
+from git.reading.revision import commit_named
+from git.transport.push import RefUpdate
 from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests

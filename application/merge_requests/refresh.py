@@ -23,9 +23,9 @@ from domain.errors import NotFound, PerdureError
 from domain.merge_requests.merge_request import OPEN, REFS, AutoMerge, EventType, State, ref_of
 from domain.merge_requests.news import News
 from domain.merge_requests.notes import of_auto_merge_given_up
-from git.push import RefUpdate
-from git.ref_listing import refs_within
+from git.reading.ref_listing import refs_within
 from git.repository import Repository
+from git.transport.push import RefUpdate
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 
 log = structlog.get_logger()

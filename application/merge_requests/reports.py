@@ -17,7 +17,7 @@ from domain.pipelines.report_comparison import (
     compare_tests,
     nearest,
 )
-from git.history import HistoryQuery, commits
+from git.reading.history import HistoryQuery, commits
 from models.repositories.artifacts import reports
 from models.repositories.merge_requests import merge_requests
 from storage.reports.parsers import CODE_QUALITY, COVERAGE, SCANNERS

@@ -9,12 +9,12 @@ from application.merge_requests.context import MergeContext, surroundings_of
 from application.pushes.push import update_refs
 from application.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError, Refused
-from git.fetching import fetch_commit
-from git.push import RefUpdate
-from git.rebasing import rebase
-from git.ref_transaction import NOTHING
-from git.revision import commit_named
-from git.signature import Signature
+from git.reading.revision import commit_named
+from git.reading.signature import Signature
+from git.transport.fetching import fetch_commit
+from git.transport.push import RefUpdate
+from git.writing.rebasing import rebase
+from git.writing.ref_transaction import NOTHING
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_events
 

@@ -11,7 +11,7 @@ from application.services import Services
 from domain.errors import Refused
 from domain.merge_requests.merge_request import MergeMethod, Standing, State, is_draft
 from domain.pipelines.status import Status
-from git.merging import is_ancestor, merged_tree
+from git.writing.merging import is_ancestor, merged_tree
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests
 
 GOES, GOES_NOT, UNKNOWN = "can_be_merged", "cannot_be_merged", "unchecked"

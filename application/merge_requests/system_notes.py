@@ -11,7 +11,7 @@ from application.services import Services
 from domain.errors import PerdureError
 from domain.merge_requests.news import News
 from domain.merge_requests.notes import MAX_COMMITS, of_assignees, of_commits, of_news, of_reviewers
-from git.history import HistoryQuery, commits
+from git.reading.history import HistoryQuery, commits
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.projects import relations
 

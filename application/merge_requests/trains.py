@@ -19,7 +19,7 @@ from application.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
 from domain.merge_requests.merge_request import CONFLICTS, Blocker, EventType, State, blockers, is_draft
 from domain.merge_requests.merge_train import Build, Car, CarStatus, Drop, Merge, Outdate, Step, Train, next_steps
-from git.revision import commit_named
+from git.reading.revision import commit_named
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests, trains

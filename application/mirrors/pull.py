@@ -10,8 +10,8 @@ from application.pushes.push import move_and_note
 from application.services import Services
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid
-from git.mirroring import Remote, fetch, follow, wanted_updates
-from git.push import RefUpdate
+from git.transport.mirroring import Remote, fetch, follow, wanted_updates
+from git.transport.push import RefUpdate
 from models.repositories.accounts import accounts
 from models.repositories.projects import mirrors
 from outbound.addresses import Permission, look_up, permitted_addresses

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from domain.config.plan import Cache, CacheKey, JobPlan, Plan
-from git.cache_key import digest_of_commits, digest_of_files
+from git.reading.cache_key import digest_of_commits, digest_of_files
 from git.repository import Repository
 
 WITHOUT_FILES: Final = "default"

@@ -22,7 +22,7 @@ from domain.pipelines.bridges import CHILD
 from domain.projects.config_place import ConfigSource
 from domain.variables.ci_variables import CiVariable
 from git.repository import Repository
-from git.tags import message_of
+from git.writing.tags import message_of
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests

@@ -9,7 +9,7 @@ from application.access import ProjectAccess
 from application.audit import record
 from application.services import Services
 from domain.errors import NotFound, Refused, Unavailable
-from git.snapshot import forget_pipelines
+from git.transport.snapshot import forget_pipelines
 from models.repositories.installation.audit import Happened
 from models.repositories.pipelines import pipeline_removal
 

@@ -9,14 +9,14 @@ from application.pushes.push import update_refs
 from application.services import Services
 from domain.errors import Invalid, NotFound, Refused
 from domain.projects.ref_names import HEADS
-from git.file_actions import FileAction, tree_with
 from git.names import checked_branch, checked_ref
-from git.object_writing import NewCommit, write_commit
-from git.push import RefUpdate
-from git.ref_transaction import NOTHING
+from git.reading.revision import commit_named
+from git.reading.signature import Signature
 from git.repository import Repository
-from git.revision import commit_named
-from git.signature import Signature
+from git.transport.push import RefUpdate
+from git.writing.file_actions import FileAction, tree_with
+from git.writing.object_writing import NewCommit, write_commit
+from git.writing.ref_transaction import NOTHING
 from models.repositories.accounts import accounts
 
 _MAX_ATTEMPTS: Final = 8

@@ -18,11 +18,11 @@ from application.pushes.ref_updates import Door, forbids_force, require_updates
 from application.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError
 from domain.size_limits import of_installation
-from git.push import RefUpdate, applied, read_push, refused, unpack_failed, with_message
-from git.ref_transaction import move_refs
 from git.repository import Repository
-from git.smart_http import Service, serve
+from git.transport.push import RefUpdate, applied, read_push, refused, unpack_failed, with_message
+from git.transport.smart_http import Service, serve
 from git.turns import PUSHES, turn_of
+from git.writing.ref_transaction import move_refs
 from models.repositories.pipelines import pushes
 from models.repositories.projects import projects
 

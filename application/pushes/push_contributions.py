@@ -6,9 +6,9 @@ from typing import Any
 
 from application.pushes.push_events import MAX_REFS
 from domain.projects.contributions import Action, Contribution, bulk_push_data, push_data
-from git.changes import summary
-from git.push import RefUpdate
+from git.reading.changes import summary
 from git.repository import Repository
+from git.transport.push import RefUpdate
 
 
 async def pushed(repository: Repository, project: Any, user_id: int, moved: Sequence[RefUpdate]) -> list[Contribution]:

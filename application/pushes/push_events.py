@@ -8,10 +8,10 @@ from application.services import Services
 from domain.errors import PerdureError
 from domain.hooks.webhooks import BITS, Event, wants
 from domain.projects.protection import Protection
-from git.changes import Changed, changes
-from git.push import RefUpdate
+from git.reading.changes import Changed, changes
 from git.repository import Repository
-from git.tags import tag_message
+from git.transport.push import RefUpdate
+from git.writing.tags import tag_message
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.projects import protected_refs
 

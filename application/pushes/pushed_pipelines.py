@@ -10,9 +10,9 @@ from application.pipelines.prepared import Prepared, prepared
 from application.pushes.push_contributions import pushed
 from application.pushes.push_events import push_events
 from application.services import Services
-from git.languages import languages_of
-from git.push import RefUpdate
+from git.reading.languages import languages_of
 from git.repository import Repository
+from git.transport.push import RefUpdate
 from models.notifications import MERGES, OUTBOX
 from models.repositories.environments import environment_lifecycle
 from models.repositories.hooks import webhook_events

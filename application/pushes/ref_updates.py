@@ -9,9 +9,9 @@ from auth.permissions import MAINTAINER, Action
 from domain.errors import Forbidden
 from domain.projects.protection import Movement
 from domain.projects.ref_names import is_like_a_commit, shadows
-from git.merging import is_ancestor
-from git.push import RefUpdate
 from git.repository import Repository
+from git.transport.push import RefUpdate
+from git.writing.merging import is_ancestor
 
 DEFAULT_BRANCH: Final = "The default branch of a project cannot be deleted."
 LIKE_A_SHA: Final = "You cannot create a {kind} with a 40-character hexadecimal {kind} name."

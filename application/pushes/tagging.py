@@ -3,10 +3,10 @@
 from application.access import ProjectAccess
 from application.pushes.push import update_refs
 from application.services import Services
-from git.push import RefUpdate
-from git.ref_transaction import NOTHING
 from git.repository import Repository
-from git.tags import NewTag, ref_of, tag_object
+from git.transport.push import RefUpdate
+from git.writing.ref_transaction import NOTHING
+from git.writing.tags import NewTag, ref_of, tag_object
 
 
 async def make_tag(services: Services, access: ProjectAccess, repository: Repository, tag: NewTag) -> None:

@@ -16,7 +16,7 @@ from domain.errors import Invalid, Refused
 from domain.projects.release_links import check_links
 from git.names import checked_ref
 from git.repository import Repository
-from git.tags import NewTag
+from git.writing.tags import NewTag
 
 MAX_NAME: Final = 255
 MAX_DESCRIPTION: Final = 1_000_000

@@ -8,7 +8,7 @@ from domain.errors import Unavailable
 from domain.project_import import refs
 from domain.project_import.left_behind import large_files
 from domain.project_import.plan import Item, NotCarried, Outcome
-from git.transfer import SOURCE, TARGET, Access, Transfer, transfer
+from git.transport.transfer import SOURCE, TARGET, Access, Transfer, transfer
 
 _KIND = "repository"
 _AGAIN = "Import again; what was pushed is found and left alone."

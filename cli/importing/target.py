@@ -10,7 +10,7 @@ from cli.importing.source import Source
 from domain.errors import Invalid, NotFound, PerdureError
 from domain.project_import.places import Place, clone_url
 from domain.project_import.plan import Item, Outcome, unchanged
-from git.transfer import Access
+from git.transport.transfer import Access
 
 
 class Target:

@@ -16,8 +16,8 @@ from cli.project_file import ProjectFile, read_project_file
 from cli.remote.address import Pasted, is_address, read_address
 from cli.user_file import UserFile, read_user_file, user_file_path
 from domain.errors import Invalid, Unauthenticated, Unavailable
-from git.checkout import Checkout
-from git.remote_url import project_path_of, server_of
+from git.transport.remote_url import project_path_of, server_of
+from git.working_copy.checkout import Checkout
 
 SERVER: Final = "PERDURE_SERVER"
 TOKEN: Final = "PERDURE_TOKEN"  # noqa: S105  # the name of a variable

@@ -1,4 +1,4 @@
-"""`perdure runner`: the runners of a server, and beside them the runner of this machine (`cli.runner`)."""
+"""`perdure runner`: the runners of a server, and beside them the runner of this machine (`cli.installation.runner`)."""
 
 import shlex
 from typing import Annotated, Any, Final
@@ -29,9 +29,11 @@ class RunnerCommands(LazyGroup):
     """Commands on a server's runners; those that are the runner need its libraries only when they are called."""
 
     LAZY = {  # noqa: RUF012  # declared as ClassVar above
-        "run": Lazy("cli.runner", "run", "Take jobs and run them until told to end."),
+        "run": Lazy("cli.installation.runner", "run", "Take jobs and run them until told to end."),
         "register": Lazy(
-            "cli.runner", "register", "Check a runner token with the server and add the runner to config.toml."
+            "cli.installation.runner",
+            "register",
+            "Check a runner token with the server and add the runner to config.toml.",
         ),
     }
 

@@ -8,12 +8,13 @@ from urllib.parse import quote
 
 import pytest
 
-import git.push as git_push
 from api import git_http
 from application.pushes import push
 from domain.errors import StorageFull, Unavailable
 from domain.size_limits import fixed
-from git import smart_http, turns
+from git import turns
+from git.transport import push as git_push
+from git.transport import smart_http
 from git.turns import Places
 from settings import SizeLimits
 from tests.api.test_git_http import CONFIG, remote, try_git, work_tree

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cli.offline import Outcome
+from cli.configurations.offline import Outcome
 from domain.config.context import Context
 from domain.config.plan import AbsentJob, JobPlan, Need, Plan
 from domain.config.why import Clause, Why

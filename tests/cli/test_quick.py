@@ -12,9 +12,9 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.lint import lint
+from cli.configurations.lint import lint
+from cli.configurations.plan import plan
 from cli.main import LAZY, QUICK
-from cli.plan import plan
 from cli.quick import quick_arguments, run_quickly
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.call_turns import CALLS
-from git.searching import SEARCHES
+from git.reading.searching import SEARCHES
 from git.turns import COMMANDS, FETCHES, PATIENCE, PUSHES, STREAMS, Places
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cli.demo import EXAMPLE, Scene
-from cli.ports import FIELDS
+from cli.installation.demo import EXAMPLE, Scene
+from cli.installation.ports import FIELDS
 from domain.config.plan import Plan
 from domain.pipelines.status import COMPLETE
 from pods.stack import temporal_command

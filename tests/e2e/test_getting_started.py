@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.ports import FIELDS
+from cli.installation.ports import FIELDS
 from rigs.ports import free_ports
 from settings import Settings
 

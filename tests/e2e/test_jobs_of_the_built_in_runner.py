@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cli.demo import Scene
-from cli.job_rights import USER
+from cli.installation.demo import Scene
+from cli.installation.job_rights import USER
 from domain.pipelines.status import COMPLETE
 from tests.faults.stack import Stack, jobs_of, pipeline_of, running
 from tests.fleet.job_users import needs_root

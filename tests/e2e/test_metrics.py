@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cli.demo import Scene
+from cli.installation.demo import Scene
 from domain.pipelines.status import COMPLETE
 from metrics import names
 from metrics.definition import By, Definition

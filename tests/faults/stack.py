@@ -14,8 +14,8 @@ from typing import Any, Final
 import psutil
 
 from cli.client import Api
-from cli.demo import Scene, push, set_up
-from cli.ports import FIELDS, embedded
+from cli.installation.demo import Scene, push, set_up
+from cli.installation.ports import FIELDS, embedded
 from rigs.ports import free_ports
 from settings import Settings
 from tests.waiting import until

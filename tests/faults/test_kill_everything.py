@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cli.demo import EXAMPLE, Scene
+from cli.installation.demo import EXAMPLE, Scene
 from domain.errors import PerdureError
 from domain.pipelines.status import COMPLETE
 from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, place_of_jobs, running

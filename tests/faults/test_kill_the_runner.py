@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.demo import Scene
+from cli.installation.demo import Scene
 from domain.pipelines.status import COMPLETE
 from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, place_of_jobs, running
 from tests.waiting import until

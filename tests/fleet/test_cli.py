@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli import runner
+from cli.installation import runner
 from fleet.config import load_config
 from tests.certificates import Files, self_signed
 from tests.fleet.server import ProtocolServer

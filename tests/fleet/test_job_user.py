@@ -14,7 +14,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from cli import runner
+from cli.installation import runner
 from domain.errors import Invalid, NotFound, Refused, Unavailable
 from fleet.client import RunnerClient
 from fleet.executors.files import make_place, new_file
@@ -191,7 +191,7 @@ async def test_nothing_is_left_of_a_killed_runner(server: ProtocolServer, tmp_pa
 
     async def start() -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-c", "from cli.runner import app; app()", *arguments, cwd=ROOT
+            sys.executable, "-c", "from cli.installation.runner import app; app()", *arguments, cwd=ROOT
         )
 
     script = ["setsid sleep 1000 & echo $! > pid", "touch from-the-job; echo before; sleep 1000"]

@@ -37,7 +37,7 @@ token = "glrt-abcdefghijk"
     started: list[asyncio.subprocess.Process] = []
 
     async def run() -> asyncio.subprocess.Process:
-        program = "from cli.runner import app; app()"
+        program = "from cli.installation.runner import app; app()"
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", program, "run", "--config", str(config), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
         )

@@ -9,9 +9,9 @@ from pathlib import Path
 from aiohttp import web
 
 from domain.errors import PerdureError
-from git.push import Push, RefUpdate, applied, read_push, with_message
 from git.repository import Repositories
-from git.smart_http import Service, advertise, gunzip, protocol_version, serve
+from git.transport.push import Push, RefUpdate, applied, read_push, with_message
+from git.transport.smart_http import Service, advertise, gunzip, protocol_version, serve
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "Ada",

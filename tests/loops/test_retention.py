@@ -11,7 +11,7 @@ from sqlmodel import SQLModel
 
 from domain.pipelines.status import Status
 from git.repository import Repositories
-from git.snapshot import KEPT
+from git.transport.snapshot import KEPT
 from loops.retention import RetentionLoop
 from models.columns import table_of
 from models.contributions import Contribution

@@ -8,7 +8,7 @@ from typing import Final
 
 import httpx
 
-from git.pkt_line import packet
+from git.transport.pkt_line import packet
 
 LINES: Final = 20_000
 """Of each file that is compared."""

@@ -18,7 +18,7 @@ from api.v4.not_served import why_not_served
 from api.v4.origin import comes_from_our_pages
 from api.v4.parameters import nested
 from fleet.backoff import retry_after_seconds
-from git.smart_http import protocol_version
+from git.transport.smart_http import protocol_version
 from includes.remote_file import _Failure, _redirected
 from pods.headers import Proxies, request_headers
 from tests.security.hostile_rows import Hostile

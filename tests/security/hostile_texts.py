@@ -32,14 +32,14 @@ from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
 from fleet.masking import Masker
 from fleet.variables import expand as expand_for_runner
-from git.commit import parse_commit
-from git.diffs import hunks_of
 from git.names import checked_ref
-from git.pkt_line import packet
-from git.push import reported, with_message
-from git.trailers import trailers_of
-from git.transfer import _refusals
-from git.tree_editing import _entries
+from git.reading.commit import parse_commit
+from git.reading.diffs import hunks_of
+from git.reading.trailers import trailers_of
+from git.transport.pkt_line import packet
+from git.transport.push import reported, with_message
+from git.transport.transfer import _refusals
+from git.writing.tree_editing import _entries
 from includes.components import highest, read_address
 from includes.remote_file import shown
 from storage.reports.junit import parse_junit

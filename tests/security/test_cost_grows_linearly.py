@@ -40,7 +40,7 @@ NO_READERS: Final = {
     "fleet/executors/namespaces.py": "what the kernel says of this machine",
     "fleet/executors/survivors.py": "what the kernel says of processes",
     "fleet/trace.py": "the log in pieces, which a masker reads",
-    "git/shadowing.py": "a file of git's",
+    "git/reading/shadowing.py": "a file of git's",
     "pods/holding.py": "callers that wait",
     "pods/run_folder.py": "a log of ours",
     "storage/backup_archive.py": "a file in pieces",

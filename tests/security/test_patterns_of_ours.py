@@ -21,7 +21,7 @@ BOUNDED: Final[dict[str, str]] = {
     "api.pages.log_lines._MARKER": "looked for only where the end of one follows",
     "auth.keys._PEM": "the operator's own keys",
     "cli.doctor:183": "the version of git on this machine",
-    "git.history._STAT": "figures that git has written",
+    "git.reading.history._STAT": "figures that git has written",
 }
 """Patterns that nobody can give such texts, and why."""
 

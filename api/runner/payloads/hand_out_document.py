@@ -21,7 +21,7 @@ from application.pipelines.ci_variables import opened
 from application.services import Services
 from domain.errors import NotFound
 from domain.pipelines.status import Status
-from git.ref_presence import has_ref
+from git.reading.ref_presence import has_ref
 from models.columns import Record
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts

@@ -28,7 +28,7 @@ from domain.environments.places import MAX_NAME, Place, is_environment_name
 from domain.errors import FieldsInvalid, Forbidden, Invalid
 from domain.pipelines.status import Status
 from domain.variables.environment_variables import environment_slug, guessed_tier
-from git.revision import commit_named
+from git.reading.revision import commit_named
 from models.columns import Record
 from models.repositories.environments import deployment_listings, environments, reported_deployments
 from models.repositories.environments.deployment_listings import DeploymentFilter

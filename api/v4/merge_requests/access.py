@@ -18,7 +18,7 @@ from application.merge_requests.context import MergeContext, around
 from application.merge_requests.standing import Assessment, assess
 from application.merge_requests.wishes import require_change, require_merge
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
-from git.diffs import changed_files
+from git.reading.diffs import changed_files
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.projects import milestones, relations
 

@@ -17,8 +17,8 @@ from application.merge_requests.pipelines import prepared, save
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed
 from domain.merge_requests.merge_request import State
-from git.diffs import FileDiff, changed_files, with_patches
-from git.history import HistoryQuery, commits, count_commits
+from git.reading.diffs import FileDiff, changed_files, with_patches
+from git.reading.history import HistoryQuery, commits, count_commits
 from models.repositories.merge_requests import merge_requests
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations

@@ -30,8 +30,8 @@ from domain.merge_requests.merge_request import (
     squashes,
 )
 from domain.merge_requests.notes import CANCELED
-from git.merging import merge
-from git.signature import Signature
+from git.reading.signature import Signature
+from git.writing.merging import merge
 from models.notifications import MERGES
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_notes, merge_requests

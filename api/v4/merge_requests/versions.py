@@ -14,9 +14,9 @@ from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
 from api.v4.representation.notes import version as shown_version
 from api.v4.streaming import begun
-from git.diffs import changed_files, stream_diff, with_patches
-from git.history import HistoryQuery, commits
-from git.revision import commit_named
+from git.reading.diffs import changed_files, stream_diff, with_patches
+from git.reading.history import HistoryQuery, commits
+from git.reading.revision import commit_named
 from models.repositories.merge_requests import merge_request_versions, merge_requests
 from models.repositories.paging import slice_of
 

@@ -19,7 +19,7 @@ from application.access import viewer_of
 from auth.permissions import Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.projects.badges import BadgeFacts, checked_address, names_in, rendered
-from git.ref_listing import list_refs
+from git.reading.ref_listing import list_refs
 from models.columns import Record
 from models.repositories.paging import first_of, slice_of
 from models.repositories.projects import badges

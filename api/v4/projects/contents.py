@@ -9,8 +9,8 @@ from api.v4.access import ProjectDep
 from auth.permissions import require_admin
 from domain.errors import NotFound
 from domain.moments import moment
-from git.languages import shares_of
-from git.revision import commit_named
+from git.reading.languages import shares_of
+from git.reading.revision import commit_named
 
 router = APIRouter(prefix="/projects/{project}")
 

@@ -15,10 +15,10 @@ from api.v4.representation.projects import statistics as figures
 from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import NotFound
-from git.history import count_commits
-from git.measuring import is_empty, size_on_disk
+from git.reading.history import count_commits
+from git.reading.measuring import is_empty, size_on_disk
+from git.reading.revision import commit_named
 from git.repository import Repository
-from git.revision import commit_named
 from models.columns import Record
 from models.repositories.paging import slice_of
 from models.repositories.projects import project_facts

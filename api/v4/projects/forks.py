@@ -20,8 +20,8 @@ from application.access import viewer_of
 from application.audit import record
 from auth.permissions import OWNER
 from domain.errors import Invalid, Refused
-from git.fetching import copied
-from git.revision import commit_named
+from git.reading.revision import commit_named
+from git.transport.fetching import copied
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.projects import projects
 from models.repositories.projects.listings import ProjectFilter

@@ -25,7 +25,7 @@ from application.releases.releasing import (
 )
 from auth.permissions import Action
 from domain.errors import NotFound, Refused
-from git.commit import Commit
+from git.reading.commit import Commit
 from models.repositories.accounts import accounts
 from models.repositories.artifacts import releases
 from models.repositories.paging import slice_of

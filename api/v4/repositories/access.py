@@ -10,8 +10,8 @@ from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from application.access import ProjectAccess
 from domain.errors import NotFound
+from git.reading.revision import commit_named
 from git.repository import Repository
-from git.revision import commit_named
 
 
 @dataclass(frozen=True, slots=True)

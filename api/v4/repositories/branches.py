@@ -20,11 +20,11 @@ from auth.permissions import DEVELOPER, LEVEL_FOR, Action
 from domain.config.rules.patterns import Patterns
 from domain.errors import Invalid, NotFound, Refused
 from domain.projects.protection import Movement, permits
-from git.history import commits_by_sha
-from git.push import RefUpdate
-from git.ref_listing import ListedRef, find_ref, list_refs, merged_branches
-from git.ref_transaction import NOTHING
-from git.revision import commit_named
+from git.reading.history import commits_by_sha
+from git.reading.ref_listing import ListedRef, find_ref, list_refs, merged_branches
+from git.reading.revision import commit_named
+from git.transport.push import RefUpdate
+from git.writing.ref_transaction import NOTHING
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 

@@ -17,7 +17,7 @@ from auth.permissions import Action
 from domain.errors import NotFound
 from domain.projects.commit_status import State
 from domain.projects.ref_names import short_name
-from git.ref_listing import refs_with
+from git.reading.ref_listing import refs_with
 from models.columns import Record
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import commit_statuses, jobs, pipelines

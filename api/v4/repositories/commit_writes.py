@@ -17,10 +17,10 @@ from api.v4.repositories.commits import detailed
 from application.pushes.committing import WantedCommit, advance, commit_files, existing_head, signature_of
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
-from git.commit import Commit
-from git.file_actions import FileAction, Kind
-from git.picking import Picked, cherry_pick, revert
-from git.signature import Signature
+from git.reading.commit import Commit
+from git.reading.signature import Signature
+from git.writing.file_actions import FileAction, Kind
+from git.writing.picking import Picked, cherry_pick, revert
 
 router = APIRouter(prefix="/projects/{project}/repository/commits")
 

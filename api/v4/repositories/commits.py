@@ -16,19 +16,13 @@ from api.v4.representation.commits import diff as shown_diff
 from api.v4.representation.commits import stats as shown_stats
 from api.v4.representation.pipelines import brief
 from domain.errors import Invalid
-from git.commit import Commit
-from git.diffs import changed_files, with_patches
-from git.history import (
-    HistoryQuery,
-    changed_lines,
-    commits,
-    count_commits,
-    parent_of,
-)
 from git.names import checked_path, is_sha
-from git.ref_listing import refs_with
-from git.revision import commit_named
-from git.tree_reading import merge_base
+from git.reading.commit import Commit
+from git.reading.diffs import changed_files, with_patches
+from git.reading.history import HistoryQuery, changed_lines, commits, count_commits, parent_of
+from git.reading.ref_listing import refs_with
+from git.reading.revision import commit_named
+from git.reading.tree_reading import merge_base
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)

@@ -21,12 +21,12 @@ from api.v4.streaming import download
 from application.pushes.committing import WantedCommit, commit_files
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
-from git.blame import blame
-from git.blobs import read_blob, stream_blob
-from git.file_actions import CHANGED, EXECUTABLE_MODE, FileAction, Kind, last_commit_of
-from git.history import commits_by_sha
 from git.names import checked_path
-from git.tree_listing import TreeEntry, entry_at
+from git.reading.blame import blame
+from git.reading.blobs import read_blob, stream_blob
+from git.reading.history import commits_by_sha
+from git.reading.tree_listing import TreeEntry, entry_at
+from git.writing.file_actions import CHANGED, EXECUTABLE_MODE, FileAction, Kind, last_commit_of
 
 router = APIRouter(prefix="/projects/{project}/repository/files/{file_path}", route_class=EndsWithCaller)
 

@@ -13,7 +13,7 @@ from api.v4.representation.notes import note as shown_note
 from application.access import ProjectAccess
 from auth.permissions import NoteAction, may_note
 from domain.errors import NotFound
-from git.searching import FoundFile, commits_with, files_with, first_places
+from git.reading.searching import FoundFile, commits_with, files_with, first_places
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations

@@ -20,13 +20,13 @@ from application.pushes.push import update_refs
 from application.pushes.tagging import make_tag
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound, Refused
-from git.history import commits_by_sha
 from git.names import checked_branch
-from git.push import RefUpdate
-from git.ref_listing import ListedRef, find_ref, list_refs
-from git.ref_transaction import NOTHING
-from git.revision import commit_named
-from git.tags import NewTag, ref_of
+from git.reading.history import commits_by_sha
+from git.reading.ref_listing import ListedRef, find_ref, list_refs
+from git.reading.revision import commit_named
+from git.transport.push import RefUpdate
+from git.writing.ref_transaction import NOTHING
+from git.writing.tags import NewTag, ref_of
 from models.repositories.artifacts import releases
 
 router = APIRouter(prefix="/projects/{project}/repository/tags", route_class=EndsWithCaller)

@@ -15,13 +15,13 @@ from api.v4.repositories.access import RepositoryAccess, RepositoryDep
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.streaming import begun, disposition, download
 from domain.errors import Invalid, NotFound
-from git.archives import FORMATS, ArchiveRequest, stream_archive
-from git.blobs import blob_size, read_blob, stream_blob
-from git.history import commits_by_sha, contributors
 from git.names import checked_path
-from git.revision import commit_named
-from git.tree_listing import TreeEntry, list_tree
-from git.tree_reading import merge_base
+from git.reading.archives import FORMATS, ArchiveRequest, stream_archive
+from git.reading.blobs import blob_size, read_blob, stream_blob
+from git.reading.history import commits_by_sha, contributors
+from git.reading.revision import commit_named
+from git.reading.tree_listing import TreeEntry, list_tree
+from git.reading.tree_reading import merge_base
 
 router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
 

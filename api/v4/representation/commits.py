@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any, Final
 
-from git.commit import Commit
-from git.diffs import FileDiff
-from git.history import ChangedLines
-from git.trailers import trailers_of
+from git.reading.commit import Commit
+from git.reading.diffs import FileDiff
+from git.reading.history import ChangedLines
+from git.reading.trailers import trailers_of
 
 SHORT: Final = 8
 """Digits of a short id."""

@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 from api.v4.representation.commits import commit
-from git.commit import Commit
-from git.ref_listing import ListedRef
+from git.reading.commit import Commit
+from git.reading.ref_listing import ListedRef
 
 
 @dataclass(frozen=True, slots=True)

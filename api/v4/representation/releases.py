@@ -9,7 +9,7 @@ from api.v4.representation.commits import SHORT, commit
 from api.v4.representation.people import person
 from domain.moments import moment
 from domain.projects.release_links import links_of
-from git.commit import Commit
+from git.reading.commit import Commit
 
 
 def release(

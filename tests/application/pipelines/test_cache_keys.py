@@ -7,7 +7,7 @@ import pytest
 
 from application.pipelines.cache_keys import with_cache_keys
 from domain.config.plan import Cache, CacheKey, JobPlan, Plan
-from git.cache_key import digest_of_commits, digest_of_files
+from git.reading.cache_key import digest_of_commits, digest_of_files
 from git.repository import Repositories, Repository
 from tests.git.serving import git, new_work_tree
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from git.command import run
-from git.shadowing import shadowing_refs
+from git.reading.shadowing import shadowing_refs
 from tests.api.test_git_http import remote, try_git
 from tests.api.v4.site import Person, Site, open_site, serving
 from tests.git.serving import git, new_commit

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from auth.secret_token import RANDOM_FIRST
-from cli.check import State
 from cli.doctor import clock
+from cli.doctor_checks.check import State
 from cli.remote.documents import CHECK, schema
 from git.repository import Repositories
 from models.clock import system_clock

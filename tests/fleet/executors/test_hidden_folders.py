@@ -12,7 +12,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from cli import runner
+from cli.installation import runner
 from fleet.client import RunnerClient
 from fleet.executors import namespaces
 from fleet.executors.hidden_folders import HiddenFolders

@@ -2,7 +2,7 @@
 
 from application.pipelines.creation import create_pipeline
 from application.pushes.pushed_pipelines import finish
-from git.push import RefUpdate
+from git.transport.push import RefUpdate
 from models.repositories.pipelines import pushes
 from models.repositories.pipelines.outbox import outbox
 from models.repositories.pipelines.pipelines import PipelineRequest

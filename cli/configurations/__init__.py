@@ -1,0 +1,1 @@
+"""Commands that read a configuration without a server: `lint` and `plan`."""

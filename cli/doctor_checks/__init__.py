@@ -1,0 +1,1 @@
+"""What `perdure doctor` looks at."""

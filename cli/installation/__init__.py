@@ -1,0 +1,1 @@
+"""Commands of operators: starting, stopping, upgrading, backups, keys, the built-in runner."""

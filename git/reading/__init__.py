@@ -1,0 +1,1 @@
+"""What a repository holds: refs, commits, trees, files, differences."""

@@ -1,0 +1,1 @@
+"""Objects on their way: pushes, fetches, mirrors, snapshots."""

@@ -1,0 +1,1 @@
+"""Somebody's working copy, for the command line."""

@@ -1,0 +1,1 @@
+"""New commits, tags and trees, and moving refs."""

@@ -1,0 +1,1 @@
+"""Tests of commands that read a configuration without a server: `lint` and `plan`."""

@@ -1,0 +1,1 @@
+"""Tests of what `perdure doctor` looks at."""

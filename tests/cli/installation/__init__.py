@@ -1,0 +1,1 @@
+"""Tests of commands of operators: starting, stopping, upgrading, backups, keys, the built-in runner."""

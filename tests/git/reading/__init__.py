@@ -1,0 +1,1 @@
+"""Tests of what a repository holds: refs, commits, trees, files, differences."""

@@ -1,0 +1,1 @@
+"""Tests of objects on their way: pushes, fetches, mirrors, snapshots."""

@@ -1,0 +1,1 @@
+"""Tests of somebody's working copy, for the command line."""

@@ -1,0 +1,1 @@
+"""Tests of new commits, tags and trees, and moving refs."""
