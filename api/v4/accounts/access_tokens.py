@@ -5,7 +5,6 @@ level.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, Any, Final, Literal
@@ -19,6 +18,7 @@ from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep, ProjectDep
 from api.v4.namespaces.groups import GroupAccess, GroupDep
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.access import ProjectAccess
@@ -274,78 +274,78 @@ async def _add_bot(connection: AsyncConnection, home: BotHome, new: NewBotToken,
     return user_id
 
 
-def routes_of(prefix: str, access: Callable[..., Awaitable[BotHome]]) -> APIRouter:
-    """The same calls for the tokens of projects and of groups."""
-    router = APIRouter(prefix=prefix)
-
-    @router.get("")
-    async def list_bot_tokens(
-        services: ServicesDep, paging: PagingDep, home: BotHome = Depends(access)
-    ) -> JSONResponse:
-        """The tokens, newest first."""
-        async with services.database.read() as connection:
-            found = await slice_of(connection, access_tokens.listed(home.wanted), paging.number, paging.size)
-            items = [shown(row, level=await home.level_of(connection, row.user_id)) for row in found.rows]
-        return paging.answer(items, found.total)
-
-    @router.get("/{token_id}")
-    async def get_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(access)) -> dict[str, Any]:
-        """One token."""
-        async with services.database.read() as connection:
-            row = await access_tokens.get(connection, token_id, home.wanted)
-            return shown(row, level=await home.level_of(connection, row.user_id))
-
-    @router.post("", status_code=201)
-    async def create_bot_token(
-        new: Annotated[NewBotToken, Depends(given(NewBotToken))],
-        services: ServicesDep,
-        home: BotHome = Depends(access),
-    ) -> dict[str, Any]:
-        """Make a token with an access level of at most one's own; it is shown only in this answer."""
-        scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
-        require_within(home.where.caller, scopes)
-        home.require_level(new.access_level)
-        plain, now = plain_token(PERSONAL), services.clock()
-        async with services.database.write() as connection:
-            bot = await _add_bot(connection, home, new, now)
-            values = {"expires_on": ends, "description": new.description, "created_by": home.where.caller.user_id}
-            values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id}
-            key = await accounts.add_token(connection, bot, new.name, digest(plain), now, scopes=scopes, **values)
-            happened = Happened("token_created", {"name": new.name, "scopes": scopes, "level": new.access_level})
-            await record(connection, home.where.caller, home.where.entity, happened, now)
-            row = await access_tokens.get(connection, key, home.wanted)
-        return shown(row, plain=plain, level=new.access_level)
-
-    @router.delete("/{token_id}", status_code=204)
-    async def revoke_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(access)) -> Response:
-        """Revoke a token; its bot is a member no more."""
-        async with services.database.write() as connection:
-            row = await access_tokens.get(connection, token_id, home.wanted)
-            home.require_level(await home.level_of(connection, row.user_id))
-            await access_tokens.revoke(connection, [row.id], services.clock())
-            leave = members.remove_from_project if home.is_project else members.remove_from_group
-            await leave(connection, home.where.row.id, row.user_id)
-            happened = Happened("token_revoked", {"name": row.name})
-            await record(connection, home.where.caller, home.where.entity, happened, services.clock())
-        return Response(status_code=204)
-
-    @router.post("/{token_id}/rotate")
-    async def rotate_bot_token(
-        token_id: Id,
-        rotation: Annotated[Rotation, Depends(given(Rotation))],
-        services: ServicesDep,
-        home: BotHome = Depends(access),
-    ) -> dict[str, Any]:
-        """Replace a token by a new one, shown only in this answer."""
-        async with services.database.read() as connection:
-            row = await access_tokens.get(connection, token_id, home.wanted)
-            level = await home.level_of(connection, row.user_id)
-        home.require_level(level)
-        require_within(home.where.caller, list(row.scopes))
-        return await _rotated(services, home.where.caller, row, rotation, level)
-
-    return router
+routes = APIRouter()
+"""The same calls for the tokens of projects and of groups."""
 
 
-router.include_router(routes_of("/projects/{project}/access_tokens", of_project))
-router.include_router(routes_of("/groups/{group}/access_tokens", of_group))
+@routes.get("")
+async def list_bot_tokens(services: ServicesDep, paging: PagingDep, home: BotHome = Depends(of_owner)) -> JSONResponse:
+    """The tokens, newest first."""
+    async with services.database.read() as connection:
+        found = await slice_of(connection, access_tokens.listed(home.wanted), paging.number, paging.size)
+        items = [shown(row, level=await home.level_of(connection, row.user_id)) for row in found.rows]
+    return paging.answer(items, found.total)
+
+
+@routes.get("/{token_id}")
+async def get_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(of_owner)) -> dict[str, Any]:
+    """One token."""
+    async with services.database.read() as connection:
+        row = await access_tokens.get(connection, token_id, home.wanted)
+        return shown(row, level=await home.level_of(connection, row.user_id))
+
+
+@routes.post("", status_code=201)
+async def create_bot_token(
+    new: Annotated[NewBotToken, Depends(given(NewBotToken))],
+    services: ServicesDep,
+    home: BotHome = Depends(of_owner),
+) -> dict[str, Any]:
+    """Make a token with an access level of at most one's own; it is shown only in this answer."""
+    scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
+    require_within(home.where.caller, scopes)
+    home.require_level(new.access_level)
+    plain, now = plain_token(PERSONAL), services.clock()
+    async with services.database.write() as connection:
+        bot = await _add_bot(connection, home, new, now)
+        values = {"expires_on": ends, "description": new.description, "created_by": home.where.caller.user_id}
+        values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id}
+        key = await accounts.add_token(connection, bot, new.name, digest(plain), now, scopes=scopes, **values)
+        happened = Happened("token_created", {"name": new.name, "scopes": scopes, "level": new.access_level})
+        await record(connection, home.where.caller, home.where.entity, happened, now)
+        row = await access_tokens.get(connection, key, home.wanted)
+    return shown(row, plain=plain, level=new.access_level)
+
+
+@routes.delete("/{token_id}", status_code=204)
+async def revoke_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(of_owner)) -> Response:
+    """Revoke a token; its bot is a member no more."""
+    async with services.database.write() as connection:
+        row = await access_tokens.get(connection, token_id, home.wanted)
+        home.require_level(await home.level_of(connection, row.user_id))
+        await access_tokens.revoke(connection, [row.id], services.clock())
+        leave = members.remove_from_project if home.is_project else members.remove_from_group
+        await leave(connection, home.where.row.id, row.user_id)
+        happened = Happened("token_revoked", {"name": row.name})
+        await record(connection, home.where.caller, home.where.entity, happened, services.clock())
+    return Response(status_code=204)
+
+
+@routes.post("/{token_id}/rotate")
+async def rotate_bot_token(
+    token_id: Id,
+    rotation: Annotated[Rotation, Depends(given(Rotation))],
+    services: ServicesDep,
+    home: BotHome = Depends(of_owner),
+) -> dict[str, Any]:
+    """Replace a token by a new one, shown only in this answer."""
+    async with services.database.read() as connection:
+        row = await access_tokens.get(connection, token_id, home.wanted)
+        level = await home.level_of(connection, row.user_id)
+    home.require_level(level)
+    require_within(home.where.caller, list(row.scopes))
+    return await _rotated(services, home.where.caller, row, rotation, level)
+
+
+router.include_router(mounted(routes, "/projects/{project}/access_tokens", {of_owner: of_project}))
+router.include_router(mounted(routes, "/groups/{group}/access_tokens", {of_owner: of_group}))

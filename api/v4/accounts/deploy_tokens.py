@@ -3,7 +3,6 @@
 Source: GitLab: "Deploy tokens API"; "Deploy tokens" for the scopes and for the one that jobs are given.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import GroupDep
+from api.v4.owned_routes import mounted, of_owner, of_owner_to_change
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.accounts.deploy_token_access import OF_JOBS, purpose_of
@@ -110,62 +110,59 @@ def _values(services: Services, holder: Holder, new: NewDeployToken, plain: str)
     }
 
 
-def routes_of(
-    prefix: str,
-    access: Callable[..., Awaitable[TokensAccess]],
-    access_to_change: Callable[..., Awaitable[TokensAccess]],
-) -> APIRouter:
-    """The same calls for the tokens of one kind of holder."""
-    router = APIRouter(prefix=prefix)
+routes = APIRouter()
+"""The same calls for the tokens of one kind of holder."""
 
-    @router.get("")
-    async def list_deploy_tokens(
-        services: ServicesDep,
-        paging: PagingDep,
-        active: bool | None = None,
-        found: TokensAccess = Depends(access),
-    ) -> JSONResponse:
-        """The deploy tokens; `active` tells those that are good now from the others."""
-        return await _listed(services, paging, found.holder, active)
 
-    @router.get("/{token_id}")
-    async def get_deploy_token(
-        token_id: Id, services: ServicesDep, found: TokensAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """One deploy token."""
-        async with services.database.read() as connection:
-            row = await deploy_tokens.get(connection, found.holder, token_id)
-        return _shown(row, services.clock())
+@routes.get("")
+async def list_deploy_tokens(
+    services: ServicesDep,
+    paging: PagingDep,
+    active: bool | None = None,
+    found: TokensAccess = Depends(of_owner),
+) -> JSONResponse:
+    """The deploy tokens; `active` tells those that are good now from the others."""
+    return await _listed(services, paging, found.holder, active)
 
-    @router.post("", status_code=201)
-    async def create_deploy_token(
-        new: Annotated[NewDeployToken, Depends(given(NewDeployToken))],
-        services: ServicesDep,
-        found: TokensAccess = Depends(access_to_change),
-    ) -> dict[str, Any]:
-        """Make a deploy token; it is shown only in this answer."""
-        plain, now = plain_token(DEPLOY), services.clock()
-        values = _values(services, found.holder, new, plain)
-        async with services.database.write() as connection:
-            row = await deploy_tokens.add(connection, found.holder, now, **values)
-            happened = Happened("deploy_token_created", {"id": row.id, "name": row.name, "scopes": row.scopes})
-            await record(connection, found.caller, found.entity, happened, now)
-        return _shown(row, now, plain=plain)
 
-    @router.delete("/{token_id}", status_code=204)
-    async def revoke_deploy_token(
-        token_id: Id, services: ServicesDep, found: TokensAccess = Depends(access_to_change)
-    ) -> Response:
-        """Revoke a deploy token: it opens nothing from now on."""
-        now = services.clock()
-        async with services.database.write() as connection:
-            row = await deploy_tokens.get(connection, found.holder, token_id)
-            await deploy_tokens.revoke(connection, row.id, now)
-            happened = Happened("deploy_token_revoked", {"id": row.id, "name": row.name})
-            await record(connection, found.caller, found.entity, happened, now)
-        return Response(status_code=204)
+@routes.get("/{token_id}")
+async def get_deploy_token(
+    token_id: Id, services: ServicesDep, found: TokensAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """One deploy token."""
+    async with services.database.read() as connection:
+        row = await deploy_tokens.get(connection, found.holder, token_id)
+    return _shown(row, services.clock())
 
-    return router
+
+@routes.post("", status_code=201)
+async def create_deploy_token(
+    new: Annotated[NewDeployToken, Depends(given(NewDeployToken))],
+    services: ServicesDep,
+    found: TokensAccess = Depends(of_owner_to_change),
+) -> dict[str, Any]:
+    """Make a deploy token; it is shown only in this answer."""
+    plain, now = plain_token(DEPLOY), services.clock()
+    values = _values(services, found.holder, new, plain)
+    async with services.database.write() as connection:
+        row = await deploy_tokens.add(connection, found.holder, now, **values)
+        happened = Happened("deploy_token_created", {"id": row.id, "name": row.name, "scopes": row.scopes})
+        await record(connection, found.caller, found.entity, happened, now)
+    return _shown(row, now, plain=plain)
+
+
+@routes.delete("/{token_id}", status_code=204)
+async def revoke_deploy_token(
+    token_id: Id, services: ServicesDep, found: TokensAccess = Depends(of_owner_to_change)
+) -> Response:
+    """Revoke a deploy token: it opens nothing from now on."""
+    now = services.clock()
+    async with services.database.write() as connection:
+        row = await deploy_tokens.get(connection, found.holder, token_id)
+        await deploy_tokens.revoke(connection, row.id, now)
+        happened = Happened("deploy_token_revoked", {"id": row.id, "name": row.name})
+        await record(connection, found.caller, found.entity, happened, now)
+    return Response(status_code=204)
 
 
 router = APIRouter()
@@ -180,5 +177,9 @@ async def list_all_deploy_tokens(
     return await _listed(services, paging, Holder(), active)
 
 
-router.include_router(routes_of("/projects/{project}/deploy_tokens", of_project, of_project))
-router.include_router(routes_of("/groups/{group}/deploy_tokens", of_group, of_group_to_change))
+router.include_router(
+    mounted(routes, "/projects/{project}/deploy_tokens", {of_owner: of_project, of_owner_to_change: of_project})
+)
+router.include_router(
+    mounted(routes, "/groups/{group}/deploy_tokens", {of_owner: of_group, of_owner_to_change: of_group_to_change})
+)

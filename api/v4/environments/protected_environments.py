@@ -4,7 +4,7 @@ Of a project they are named as the environment, of a group as the deployment tie
 Source of the rules: GitLab: "Protected environments API", "Group-level protected environments API".
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -18,6 +18,7 @@ from api.deps import ServicesDep
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.namespaces.groups import GroupDep
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.audit import record
@@ -161,70 +162,72 @@ async def _note(
     return document
 
 
-def routes_of(prefix: str, access: Callable[..., Awaitable[RulesAccess]]) -> APIRouter:
-    """The same calls for the rules of one kind of holder."""
-    router = APIRouter(prefix=prefix)
+routes = APIRouter()
+"""The same calls for the rules of one kind of holder."""
 
-    @router.get("")
-    async def list_protected_environments(
-        services: ServicesDep, paging: PagingDep, found: RulesAccess = Depends(access)
-    ) -> JSONResponse:
-        """The protected environments, by name."""
-        statement = protected_environments.of_holder(found.holder)
-        async with services.database.read() as connection:
-            page = await slice_of(connection, statement, paging.number, paging.size)
-            items = await _shown(connection, page.rows)
-        return paging.answer(items, page.total)
 
-    @router.get("/{name}")
-    async def get_protected_environment(
-        name: str, services: ServicesDep, found: RulesAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """One protected environment."""
-        async with services.database.read() as connection:
-            row = await protected_environments.get(connection, found.holder, decoded(name))
-            (document,) = await _shown(connection, [row])
-        return document
+@routes.get("")
+async def list_protected_environments(
+    services: ServicesDep, paging: PagingDep, found: RulesAccess = Depends(of_owner)
+) -> JSONResponse:
+    """The protected environments, by name."""
+    statement = protected_environments.of_holder(found.holder)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+        items = await _shown(connection, page.rows)
+    return paging.answer(items, page.total)
 
-    @router.post("", status_code=201)
-    async def protect_environment(
-        new: Annotated[NewProtection, Depends(given(NewProtection))],
-        services: ServicesDep,
-        found: RulesAccess = Depends(access),
-    ) -> dict[str, Any]:
-        """Let only those deploy who are named. Answers 409 for what is protected already."""
-        name, now = _checked_name(found.holder, new.name), services.clock()
-        async with services.database.write() as connection:
-            rule_id = await protected_environments.add(connection, found.holder, name, now)
-            await _write_levels(connection, found.holder, rule_id, new.deploy_access_levels)
-            return await _note(connection, found, "environment_protected", name, now)
 
-    @router.put("/{name}")
-    async def change_protected_environment(
-        name: str,
-        change: Annotated[Protection, Depends(given(Protection))],
-        services: ServicesDep,
-        found: RulesAccess = Depends(access),
-    ) -> dict[str, Any]:
-        """Change who may deploy: entries without `id` are added, those with one changed or taken away."""
-        async with services.database.write() as connection:
-            row = await protected_environments.get(connection, found.holder, decoded(name))
-            await _write_levels(connection, found.holder, row.id, change.deploy_access_levels)
-            return await _note(connection, found, "environment_protection_changed", row.name, services.clock())
+@routes.get("/{name}")
+async def get_protected_environment(
+    name: str, services: ServicesDep, found: RulesAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """One protected environment."""
+    async with services.database.read() as connection:
+        row = await protected_environments.get(connection, found.holder, decoded(name))
+        (document,) = await _shown(connection, [row])
+    return document
 
-    @router.delete("/{name}", status_code=204)
-    async def unprotect_environment(name: str, services: ServicesDep, found: RulesAccess = Depends(access)) -> Response:
-        """Protect an environment no more; whom it let in is forgotten."""
-        async with services.database.write() as connection:
-            row = await protected_environments.get(connection, found.holder, decoded(name))
-            await protected_environments.remove(connection, row.id)
-            happened = Happened("environment_unprotected", {"name": row.name})
-            await record(connection, found.caller, found.entity, happened, services.clock())
-        return Response(status_code=204)
 
-    return router
+@routes.post("", status_code=201)
+async def protect_environment(
+    new: Annotated[NewProtection, Depends(given(NewProtection))],
+    services: ServicesDep,
+    found: RulesAccess = Depends(of_owner),
+) -> dict[str, Any]:
+    """Let only those deploy who are named. Answers 409 for what is protected already."""
+    name, now = _checked_name(found.holder, new.name), services.clock()
+    async with services.database.write() as connection:
+        rule_id = await protected_environments.add(connection, found.holder, name, now)
+        await _write_levels(connection, found.holder, rule_id, new.deploy_access_levels)
+        return await _note(connection, found, "environment_protected", name, now)
+
+
+@routes.put("/{name}")
+async def change_protected_environment(
+    name: str,
+    change: Annotated[Protection, Depends(given(Protection))],
+    services: ServicesDep,
+    found: RulesAccess = Depends(of_owner),
+) -> dict[str, Any]:
+    """Change who may deploy: entries without `id` are added, those with one changed or taken away."""
+    async with services.database.write() as connection:
+        row = await protected_environments.get(connection, found.holder, decoded(name))
+        await _write_levels(connection, found.holder, row.id, change.deploy_access_levels)
+        return await _note(connection, found, "environment_protection_changed", row.name, services.clock())
+
+
+@routes.delete("/{name}", status_code=204)
+async def unprotect_environment(name: str, services: ServicesDep, found: RulesAccess = Depends(of_owner)) -> Response:
+    """Protect an environment no more; whom it let in is forgotten."""
+    async with services.database.write() as connection:
+        row = await protected_environments.get(connection, found.holder, decoded(name))
+        await protected_environments.remove(connection, row.id)
+        happened = Happened("environment_unprotected", {"name": row.name})
+        await record(connection, found.caller, found.entity, happened, services.clock())
+    return Response(status_code=204)
 
 
 router = APIRouter()
-router.include_router(routes_of("/projects/{project}/protected_environments", of_project))
-router.include_router(routes_of("/groups/{group}/protected_environments", of_group))
+router.include_router(mounted(routes, "/projects/{project}/protected_environments", {of_owner: of_project}))
+router.include_router(mounted(routes, "/groups/{group}/protected_environments", {of_owner: of_group}))

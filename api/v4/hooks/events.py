@@ -12,7 +12,8 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id
-from api.v4.hooks.holders import PLACES, Access, HookAccess, hook_of, of_instance
+from api.v4.hooks.holders import PLACES, HookAccess, hook_of, of_instance
+from api.v4.owned_routes import mounted, of_one
 from api.v4.pagination import PagingDep
 from api.v4.representation.hooks import hook_event as shown
 from application.hooks.hook_tests import sample, sample_of_many, sample_of_system, send
@@ -36,46 +37,49 @@ _CODES: Final = range(100, 600)
 _STILL: Final = "202 Accepted: it is still on its way; the webhook's events tell what becomes of it."
 
 
-def routes_of(prefix: str, access: Access) -> APIRouter:
-    """The same three calls for the webhooks of one kind of owner."""
-    router = APIRouter(prefix=f"{prefix}/{{hook_id}}")
-    one = hook_of(access)
+routes = APIRouter()
+"""The same three calls for the webhooks of one kind of owner."""
 
-    @router.get("/events")
-    async def list_events(
-        services: ServicesDep, paging: PagingDep, status: str = "", hook: HookAccess = Depends(one)
-    ) -> JSONResponse:
-        """What the webhook was told in the last days, the newest first; `status` is a code or a group of codes."""
-        since = services.clock() - timedelta(seconds=services.settings.times.hook_log)
-        wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
-        async with services.database.read() as connection:
-            found = await slice_of(connection, wanted, paging.number, paging.size)
-        return paging.answer([shown(row, hook.row, _body(services, row)) for row in found.rows], found.total)
 
-    @router.post("/events/{event_id}/resend", status_code=201)
-    async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(one)) -> JSONResponse:
-        """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
-        services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.holder.caller.user_id)
-        async with services.database.read() as connection:
-            row = await hook_deliveries.get(connection, event_id, hook.row.id)
-        sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
-        if sent.state == hook_deliveries.OPEN:
-            return JSONResponse({"message": _STILL}, status_code=202)
-        if sent.response_status is None:
-            return JSONResponse({"message": sent.error}, status_code=422)
-        return JSONResponse({"response_status": sent.response_status}, status_code=201)
+@routes.get("/{hook_id}/events")
+async def list_events(
+    services: ServicesDep, paging: PagingDep, status: str = "", hook: HookAccess = Depends(of_one)
+) -> JSONResponse:
+    """What the webhook was told in the last days, the newest first; `status` is a code or a group of codes."""
+    since = services.clock() - timedelta(seconds=services.settings.times.hook_log)
+    wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
+    async with services.database.read() as connection:
+        found = await slice_of(connection, wanted, paging.number, paging.size)
+    return paging.answer([shown(row, hook.row, _body(services, row)) for row in found.rows], found.total)
 
-    @router.post("/test/{trigger}", status_code=201)
-    async def test_hook(trigger: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> JSONResponse:
-        """Tell the webhook of the newest thing of a kind; a success switches one on again that had failed too often."""
-        flags = flags_of(hook.owner.scope)
-        if trigger not in flags:
-            raise Invalid(f"trigger does not have a valid value: give one of {', '.join(flags)}.")
-        _note_test(services, hook)
-        happened = await _sample(services, hook, flags[trigger])
-        return _tested(await send(services, hook.row.id, happened), {"message": "201 Created"})
 
-    return router
+@routes.post("/{hook_id}/events/{event_id}/resend", status_code=201)
+async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> JSONResponse:
+    """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
+    services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.holder.caller.user_id)
+    async with services.database.read() as connection:
+        row = await hook_deliveries.get(connection, event_id, hook.row.id)
+    sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
+    if sent.state == hook_deliveries.OPEN:
+        return JSONResponse({"message": _STILL}, status_code=202)
+    if sent.response_status is None:
+        return JSONResponse({"message": sent.error}, status_code=422)
+    return JSONResponse({"response_status": sent.response_status}, status_code=201)
+
+
+@routes.post("/{hook_id}/test/{trigger}", status_code=201)
+async def test_hook(  # a route, no test
+    trigger: str,
+    services: ServicesDep,
+    hook: HookAccess = Depends(of_one),  # noqa: PT028
+) -> JSONResponse:
+    """Tell the webhook of the newest thing of a kind; a success switches one on again that had failed too often."""
+    flags = flags_of(hook.owner.scope)
+    if trigger not in flags:
+        raise Invalid(f"trigger does not have a valid value: give one of {', '.join(flags)}.")
+    _note_test(services, hook)
+    happened = await _sample(services, hook, flags[trigger])
+    return _tested(await send(services, hook.row.id, happened), {"message": "201 Created"})
 
 
 def _codes(status: str) -> range | None:
@@ -122,7 +126,7 @@ def _tested(sent: Record, answer: dict[str, Any]) -> JSONResponse:
 
 router = APIRouter()
 for place, may in PLACES:
-    router.include_router(routes_of(place, may))
+    router.include_router(mounted(routes, place, {of_one: hook_of(may)}))
 
 
 @router.post("/hooks/{hook_id}", status_code=201)

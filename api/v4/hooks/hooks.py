@@ -6,8 +6,9 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.v4.hooks.holders import PLACES, Access, HookAccess, HookHolder, hook_of, note, presented
+from api.v4.hooks.holders import PLACES, HookAccess, HookHolder, hook_of, note, presented
 from api.v4.hooks.parameters import AT_FIRST, Changes, NewHook, check_url, columns, pairs
+from api.v4.owned_routes import mounted, of_one, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.hooks.secrets import opened_map
@@ -22,71 +23,70 @@ MAX_HOOKS: Final = {HookScope.PROJECT: 100, HookScope.GROUP: 50, HookScope.SYSTE
 _SECRET: Final = ("token", "signing_token", "custom_headers", "url_variables")
 
 
-def routes_of(prefix: str, access: Access) -> APIRouter:
-    """The same five calls for the webhooks of one kind of owner."""
-    router = APIRouter(prefix=prefix)
-    one = hook_of(access)
+routes = APIRouter()
+"""The same five calls for the webhooks of one kind of owner."""
 
-    @router.get("")
-    async def list_hooks(
-        services: ServicesDep, paging: PagingDep, holder: HookHolder = Depends(access)
-    ) -> JSONResponse:
-        """The webhooks, the oldest first."""
-        async with services.database.read() as connection:
-            found = await slice_of(connection, hooks.of_owner(holder.owner), paging.number, paging.size)
-        return paging.answer([presented(services, row) for row in found.rows], found.total)
 
-    @router.get("/{hook_id}")
-    async def get_hook(services: ServicesDep, hook: HookAccess = Depends(one)) -> dict[str, Any]:
-        """One webhook."""
-        return presented(services, hook.row)
+@routes.get("")
+async def list_hooks(services: ServicesDep, paging: PagingDep, holder: HookHolder = Depends(of_owner)) -> JSONResponse:
+    """The webhooks, the oldest first."""
+    async with services.database.read() as connection:
+        found = await slice_of(connection, hooks.of_owner(holder.owner), paging.number, paging.size)
+    return paging.answer([presented(services, row) for row in found.rows], found.total)
 
-    @router.post("", status_code=201)
-    async def create_hook(
-        new: Annotated[NewHook, Depends(given(NewHook))], services: ServicesDep, holder: HookHolder = Depends(access)
-    ) -> dict[str, Any]:
-        """Make a webhook."""
-        scope = holder.owner.scope
-        values = columns(services, new, scope, AT_FIRST[scope])
-        check_url(services, new.url, pairs(new.url_variables))
-        async with services.database.write() as connection:
-            if await hooks.count(connection, holder.owner) >= MAX_HOOKS[scope]:
-                raise Invalid(f"Maximum number of {scope} hooks ({MAX_HOOKS[scope]}) exceeded; delete one first.")
-            made = await hooks.add(connection, holder.owner, services.clock(), **values)
-            await note(connection, services, holder, made, "hook_created")
-            row = await hooks.get(connection, made, holder.owner)
-        return presented(services, row)
 
-    @router.put("/{hook_id}")
-    async def change_hook(
-        changes: Annotated[Changes, Depends(given(Changes))], services: ServicesDep, hook: HookAccess = Depends(one)
-    ) -> dict[str, Any]:
-        """Change a webhook. Another address forgets what is secret, unless it is given with it."""
-        moves = changes.url not in {None, hook.row.url}
-        variables = {} if moves else opened_map(services, hook.row.url_variables)
-        values = columns(services, changes, hook.owner.scope, hook.row.events, hook.row.branch_filter_strategy)
-        if changes.url is not None or changes.url_variables is not None:
-            fresh = variables if changes.url_variables is None else pairs(changes.url_variables)
-            check_url(services, changes.url or hook.row.url, fresh)
-        if moves:
-            values = {**dict.fromkeys(_SECRET, ""), **values}
-        async with services.database.write() as connection:
-            await hooks.change(connection, hook.row.id, hook.owner, **values)
-            await note(connection, services, hook.holder, hook.row.id, "hook_changed")
-            row = await hooks.get(connection, hook.row.id, hook.owner)
-        return presented(services, row)
+@routes.get("/{hook_id}")
+async def get_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) -> dict[str, Any]:
+    """One webhook."""
+    return presented(services, hook.row)
 
-    @router.delete("/{hook_id}", status_code=204)
-    async def delete_hook(services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
-        """Delete a webhook with the log of its deliveries; what is still on its way is not delivered any more."""
-        async with services.database.write() as connection:
-            await hooks.remove(connection, hook.row.id, hook.owner)
-            await note(connection, services, hook.holder, hook.row.id, "hook_removed")
-        return Response(status_code=204)
 
-    return router
+@routes.post("", status_code=201)
+async def create_hook(
+    new: Annotated[NewHook, Depends(given(NewHook))], services: ServicesDep, holder: HookHolder = Depends(of_owner)
+) -> dict[str, Any]:
+    """Make a webhook."""
+    scope = holder.owner.scope
+    values = columns(services, new, scope, AT_FIRST[scope])
+    check_url(services, new.url, pairs(new.url_variables))
+    async with services.database.write() as connection:
+        if await hooks.count(connection, holder.owner) >= MAX_HOOKS[scope]:
+            raise Invalid(f"Maximum number of {scope} hooks ({MAX_HOOKS[scope]}) exceeded; delete one first.")
+        made = await hooks.add(connection, holder.owner, services.clock(), **values)
+        await note(connection, services, holder, made, "hook_created")
+        row = await hooks.get(connection, made, holder.owner)
+    return presented(services, row)
+
+
+@routes.put("/{hook_id}")
+async def change_hook(
+    changes: Annotated[Changes, Depends(given(Changes))], services: ServicesDep, hook: HookAccess = Depends(of_one)
+) -> dict[str, Any]:
+    """Change a webhook. Another address forgets what is secret, unless it is given with it."""
+    moves = changes.url not in {None, hook.row.url}
+    variables = {} if moves else opened_map(services, hook.row.url_variables)
+    values = columns(services, changes, hook.owner.scope, hook.row.events, hook.row.branch_filter_strategy)
+    if changes.url is not None or changes.url_variables is not None:
+        fresh = variables if changes.url_variables is None else pairs(changes.url_variables)
+        check_url(services, changes.url or hook.row.url, fresh)
+    if moves:
+        values = {**dict.fromkeys(_SECRET, ""), **values}
+    async with services.database.write() as connection:
+        await hooks.change(connection, hook.row.id, hook.owner, **values)
+        await note(connection, services, hook.holder, hook.row.id, "hook_changed")
+        row = await hooks.get(connection, hook.row.id, hook.owner)
+    return presented(services, row)
+
+
+@routes.delete("/{hook_id}", status_code=204)
+async def delete_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) -> Response:
+    """Delete a webhook with the log of its deliveries; what is still on its way is not delivered any more."""
+    async with services.database.write() as connection:
+        await hooks.remove(connection, hook.row.id, hook.owner)
+        await note(connection, services, hook.holder, hook.row.id, "hook_removed")
+    return Response(status_code=204)
 
 
 router = APIRouter()
 for place, may in PLACES:
-    router.include_router(routes_of(place, may))
+    router.include_router(mounted(routes, place, {of_owner: may, of_one: hook_of(may)}))

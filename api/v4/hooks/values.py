@@ -7,8 +7,9 @@ from pydantic import BaseModel
 
 from api.deps import ServicesDep
 from api.services import Services
-from api.v4.hooks.holders import PLACES, Access, HookAccess, hook_of, note
+from api.v4.hooks.holders import PLACES, HookAccess, hook_of, note
 from api.v4.hooks.parameters import MAX_PAIRS, check_url
+from api.v4.owned_routes import mounted, of_one
 from api.v4.parameters import given
 from application.hooks.secrets import opened_map, sealed_map
 from domain.errors import Invalid, NotFound
@@ -25,36 +26,36 @@ class Value(BaseModel):
 ValueDep = Annotated[Value, Depends(given(Value))]
 
 
-def routes_of(prefix: str, access: Access) -> APIRouter:
-    """The same four calls for the webhooks of one kind of owner."""
-    router = APIRouter(prefix=f"{prefix}/{{hook_id}}")
-    one = hook_of(access)
+routes = APIRouter()
+"""The same four calls for the webhooks of one kind of owner."""
 
-    @router.put("/custom_headers/{key}", status_code=204)
-    async def set_header(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
-        """Set a custom header."""
-        check_header(key, new.value)
-        known = _known(services, hook, "custom_headers")
-        return await _write(services, hook, "custom_headers", {**known, key: new.value})
 
-    @router.delete("/custom_headers/{key}", status_code=204)
-    async def delete_header(key: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
-        """Delete a custom header."""
-        return await _write(services, hook, "custom_headers", _without(_known(services, hook, "custom_headers"), key))
+@routes.put("/{hook_id}/custom_headers/{key}", status_code=204)
+async def set_header(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> Response:
+    """Set a custom header."""
+    check_header(key, new.value)
+    known = _known(services, hook, "custom_headers")
+    return await _write(services, hook, "custom_headers", {**known, key: new.value})
 
-    @router.put("/url_variables/{key}", status_code=204)
-    async def set_variable(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
-        """Set a variable of the address."""
-        check_variable(key, new.value)
-        known = _known(services, hook, "url_variables")
-        return await _write(services, hook, "url_variables", {**known, key: new.value})
 
-    @router.delete("/url_variables/{key}", status_code=204)
-    async def delete_variable(key: str, services: ServicesDep, hook: HookAccess = Depends(one)) -> Response:
-        """Delete a variable of the address, which must not name it any more."""
-        return await _write(services, hook, "url_variables", _without(_known(services, hook, "url_variables"), key))
+@routes.delete("/{hook_id}/custom_headers/{key}", status_code=204)
+async def delete_header(key: str, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> Response:
+    """Delete a custom header."""
+    return await _write(services, hook, "custom_headers", _without(_known(services, hook, "custom_headers"), key))
 
-    return router
+
+@routes.put("/{hook_id}/url_variables/{key}", status_code=204)
+async def set_variable(key: str, new: ValueDep, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> Response:
+    """Set a variable of the address."""
+    check_variable(key, new.value)
+    known = _known(services, hook, "url_variables")
+    return await _write(services, hook, "url_variables", {**known, key: new.value})
+
+
+@routes.delete("/{hook_id}/url_variables/{key}", status_code=204)
+async def delete_variable(key: str, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> Response:
+    """Delete a variable of the address, which must not name it any more."""
+    return await _write(services, hook, "url_variables", _without(_known(services, hook, "url_variables"), key))
 
 
 def _known(services: Services, hook: HookAccess, column: str) -> dict[str, str]:
@@ -81,4 +82,4 @@ async def _write(services: Services, hook: HookAccess, column: str, values: dict
 
 router = APIRouter()
 for place, may in PLACES:
-    router.include_router(routes_of(place, may))
+    router.include_router(mounted(routes, place, {of_one: hook_of(may)}))

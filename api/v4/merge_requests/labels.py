@@ -1,6 +1,5 @@
 """Labels of projects and of groups: the same routes below both."""
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Response
@@ -11,6 +10,7 @@ from api.deps import ServicesDep
 from api.services import Services
 from api.v4.encoded_paths import decoded
 from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_group, planning_of_project
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from domain.errors import Forbidden, Invalid
@@ -93,78 +93,79 @@ def _require_own(planning: PlanningAccess, row: Record) -> None:
         raise Forbidden(f"403 Forbidden: {row.name} is the label of a group around it; change it there.")
 
 
-def routes_of(prefix: str, access: Callable[..., Awaitable[PlanningAccess]]) -> APIRouter:
-    """The same calls for the labels of one kind of owner."""
-    router = APIRouter(prefix=prefix)
+routes = APIRouter()
+"""The same calls for the labels of one kind of owner."""
 
-    @router.get("")
-    async def list_labels(
-        services: ServicesDep,
-        paging: PagingDep,
-        search: str = "",
-        with_counts: bool = False,
-        include_ancestor_groups: bool = True,
-        planning: PlanningAccess = Depends(access),
-    ) -> JSONResponse:
-        """The labels of a project or group and of the groups around it, by name."""
-        statement = labels.listed(planning.owner, search, ancestors=include_ancestor_groups)
-        async with services.database.read() as connection:
-            page = await slice_of(connection, statement, paging.number, paging.size)
-            found = [_shown(row) for row in page.rows]
-            for document in found if with_counts else ():
-                number = await labels.open_requests(connection, planning.owner, document["name"])
-                counts = {"open_issues_count": 0, "closed_issues_count": 0, "open_merge_requests_count": number}
-                document.update(counts)
-        return paging.answer(found, page.total)
 
-    @router.post("", status_code=201)
-    async def create_label(
-        new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """Add a label, as a reporter; that of a group is for all that lies in it. Answers 409 when there is one."""
-        planning.require_change()
-        values = {"name": checked_name(new.name), "color": color_of(new.color), "description": new.description or ""}
-        async with services.database.write() as connection:
-            row = await labels.add(connection, planning.owner, services.clock(), priority=new.priority, **values)
-        return _shown(row)
+@routes.get("")
+async def list_labels(
+    services: ServicesDep,
+    paging: PagingDep,
+    search: str = "",
+    with_counts: bool = False,
+    include_ancestor_groups: bool = True,
+    planning: PlanningAccess = Depends(of_owner),
+) -> JSONResponse:
+    """The labels of a project or group and of the groups around it, by name."""
+    statement = labels.listed(planning.owner, search, ancestors=include_ancestor_groups)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+        found = [_shown(row) for row in page.rows]
+        for document in found if with_counts else ():
+            number = await labels.open_requests(connection, planning.owner, document["name"])
+            counts = {"open_issues_count": 0, "closed_issues_count": 0, "open_merge_requests_count": number}
+            document.update(counts)
+    return paging.answer(found, page.total)
 
-    @router.get("/{label_id}")
-    async def get_label(
-        label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """One label, by id or name."""
-        async with services.database.read() as connection:
-            return _shown(await labels.find(connection, planning.owner, decoded(label_id)))
 
-    @router.put("/{label_id}")
-    async def change_label(
-        label_id: str, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """Change a label; merge requests follow its name."""
-        return await _change(planning, services, decoded(label_id), changes)
+@routes.post("", status_code=201)
+async def create_label(
+    new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """Add a label, as a reporter; that of a group is for all that lies in it. Answers 409 when there is one."""
+    planning.require_change()
+    values = {"name": checked_name(new.name), "color": color_of(new.color), "description": new.description or ""}
+    async with services.database.write() as connection:
+        row = await labels.add(connection, planning.owner, services.clock(), priority=new.priority, **values)
+    return _shown(row)
 
-    @router.put("")
-    async def change_label_by_name(
-        changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """The same, by `name`."""
-        return await _change(planning, services, changes.name, changes)
 
-    @router.delete("/{label_id}", status_code=204)
-    async def remove_label(
-        label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> Response:
-        """Remove a label, from merge requests too."""
-        planning.require_change()
-        async with services.database.write() as connection:
-            row = await labels.find(connection, planning.owner, decoded(label_id))
-            _require_own(planning, row)
-            await labels.remove(connection, planning.owner, row)
-        return Response(status_code=204)
+@routes.get("/{label_id}")
+async def get_label(
+    label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """One label, by id or name."""
+    async with services.database.read() as connection:
+        return _shown(await labels.find(connection, planning.owner, decoded(label_id)))
 
-    return router
+
+@routes.put("/{label_id}")
+async def change_label(
+    label_id: str, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """Change a label; merge requests follow its name."""
+    return await _change(planning, services, decoded(label_id), changes)
+
+
+@routes.put("")
+async def change_label_by_name(
+    changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """The same, by `name`."""
+    return await _change(planning, services, changes.name, changes)
+
+
+@routes.delete("/{label_id}", status_code=204)
+async def remove_label(label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)) -> Response:
+    """Remove a label, from merge requests too."""
+    planning.require_change()
+    async with services.database.write() as connection:
+        row = await labels.find(connection, planning.owner, decoded(label_id))
+        _require_own(planning, row)
+        await labels.remove(connection, planning.owner, row)
+    return Response(status_code=204)
 
 
 router = APIRouter()
-router.include_router(routes_of("/projects/{project}/labels", planning_of_project))
-router.include_router(routes_of("/groups/{group}/labels", planning_of_group))
+router.include_router(mounted(routes, "/projects/{project}/labels", {of_owner: planning_of_project}))
+router.include_router(mounted(routes, "/groups/{group}/labels", {of_owner: planning_of_group}))

@@ -1,6 +1,6 @@
 """Milestones of projects and of groups: the same routes below both."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Final, Literal
@@ -15,6 +15,7 @@ from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_requests.access import surrounded
 from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_group, planning_of_project
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.merge_requests import listed as shown_request
@@ -116,71 +117,74 @@ def _requests(planning: PlanningAccess, row: Record) -> Select[Any]:
     return milestones.merge_requests(row, readable_ids(viewer_of(planning.caller)))
 
 
-def routes_of(prefix: str, access: Callable[..., Awaitable[PlanningAccess]]) -> APIRouter:
-    """The same calls for the milestones of one kind of owner."""
-    router = APIRouter(prefix=prefix)
+routes = APIRouter()
+"""The same calls for the milestones of one kind of owner."""
 
-    @router.get("")
-    async def list_milestones(
-        services: ServicesDep, paging: PagingDep, asked: WantedDep, planning: PlanningAccess = Depends(access)
-    ) -> JSONResponse:
-        """The milestones, the newest first; those of groups around a project or group with `include_ancestors`."""
-        narrowed = (asked.state, asked.iids, asked.title, asked.search)
-        statement = milestones.listed(planning.owner, *narrowed, ancestors=asked.ancestors)
-        async with services.database.read() as connection:
-            page = await slice_of(connection, statement, paging.number, paging.size)
-        return paging.answer(await _shown(planning, services, page.rows), page.total)
 
-    @router.post("", status_code=201)
-    async def create_milestone(
-        new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """Add a milestone, as a reporter; that of a group is for all that lies in it."""
-        planning.require_change()
-        _check_days(new.start_date, new.due_date)
-        values = {**new.model_dump(), "description": new.description or ""}
-        async with services.database.write() as connection:
-            row = await milestones.add(connection, planning.owner, services.clock(), **values)
-        return (await _shown(planning, services, [row]))[0]
+@routes.get("")
+async def list_milestones(
+    services: ServicesDep, paging: PagingDep, asked: WantedDep, planning: PlanningAccess = Depends(of_owner)
+) -> JSONResponse:
+    """The milestones, the newest first; those of groups around a project or group with `include_ancestors`."""
+    narrowed = (asked.state, asked.iids, asked.title, asked.search)
+    statement = milestones.listed(planning.owner, *narrowed, ancestors=asked.ancestors)
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+    return paging.answer(await _shown(planning, services, page.rows), page.total)
 
-    @router.get("/{milestone_id}")
-    async def get_milestone(
-        milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """One milestone."""
-        return (await _shown(planning, services, [await _row(planning, services, milestone_id)]))[0]
 
-    @router.put("/{milestone_id}")
-    async def change_milestone(
-        milestone_id: Id, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """Change a milestone, close it or open it again."""
-        return await _change(planning, services, milestone_id, changes)
+@routes.post("", status_code=201)
+async def create_milestone(
+    new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """Add a milestone, as a reporter; that of a group is for all that lies in it."""
+    planning.require_change()
+    _check_days(new.start_date, new.due_date)
+    values = {**new.model_dump(), "description": new.description or ""}
+    async with services.database.write() as connection:
+        row = await milestones.add(connection, planning.owner, services.clock(), **values)
+    return (await _shown(planning, services, [row]))[0]
 
-    @router.delete("/{milestone_id}", status_code=204)
-    async def remove_milestone(
-        milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> Response:
-        """Remove a milestone, from merge requests too."""
-        planning.require_change()
-        async with services.database.write() as connection:
-            await milestones.remove(connection, await milestones.find(connection, planning.owner, milestone_id))
-        return Response(status_code=204)
 
-    @router.get("/{milestone_id}/merge_requests")
-    async def list_requests(
-        milestone_id: Id, services: ServicesDep, paging: PagingDep, planning: PlanningAccess = Depends(access)
-    ) -> JSONResponse:
-        """The merge requests that are planned for a milestone and that the caller may read, the newest first."""
-        statement = _requests(planning, await _row(planning, services, milestone_id))
-        async with services.database.read() as connection:
-            page = await slice_of(connection, statement, paging.number, paging.size)
-        about = await surrounded(services, page.rows)
-        return paging.answer([shown_request(row, about) for row in page.rows], page.total)
+@routes.get("/{milestone_id}")
+async def get_milestone(
+    milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """One milestone."""
+    return (await _shown(planning, services, [await _row(planning, services, milestone_id)]))[0]
 
-    return router
+
+@routes.put("/{milestone_id}")
+async def change_milestone(
+    milestone_id: Id, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """Change a milestone, close it or open it again."""
+    return await _change(planning, services, milestone_id, changes)
+
+
+@routes.delete("/{milestone_id}", status_code=204)
+async def remove_milestone(
+    milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> Response:
+    """Remove a milestone, from merge requests too."""
+    planning.require_change()
+    async with services.database.write() as connection:
+        await milestones.remove(connection, await milestones.find(connection, planning.owner, milestone_id))
+    return Response(status_code=204)
+
+
+@routes.get("/{milestone_id}/merge_requests")
+async def list_requests(
+    milestone_id: Id, services: ServicesDep, paging: PagingDep, planning: PlanningAccess = Depends(of_owner)
+) -> JSONResponse:
+    """The merge requests that are planned for a milestone and that the caller may read, the newest first."""
+    statement = _requests(planning, await _row(planning, services, milestone_id))
+    async with services.database.read() as connection:
+        page = await slice_of(connection, statement, paging.number, paging.size)
+    about = await surrounded(services, page.rows)
+    return paging.answer([shown_request(row, about) for row in page.rows], page.total)
 
 
 router = APIRouter()
-router.include_router(routes_of("/projects/{project}/milestones", planning_of_project))
-router.include_router(routes_of("/groups/{group}/milestones", planning_of_group))
+router.include_router(mounted(routes, "/projects/{project}/milestones", {of_owner: planning_of_project}))
+router.include_router(mounted(routes, "/groups/{group}/milestones", {of_owner: planning_of_group}))

@@ -1,6 +1,5 @@
 """CI/CD variables of projects, of groups and of the instance, under GitLab's addresses and shapes."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -12,6 +11,7 @@ from api.deps import CallerDep, ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.namespaces.groups import GroupDep
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.audit import record
@@ -123,89 +123,91 @@ def _require_maskable(services: Services, row: Any, changes: VariableChanges) ->
         raise Invalid(f"value {fault}")
 
 
-def routes_of(prefix: str, access: Callable[..., Awaitable[VariablesAccess]]) -> APIRouter:
-    """The same five calls for the variables of one kind of owner."""
-    router = APIRouter(prefix=prefix)
+routes = APIRouter()
+"""The same five calls for the variables of one kind of owner."""
 
-    @router.get("")
-    async def list_variables(
-        services: ServicesDep, paging: PagingDep, found: VariablesAccess = Depends(access)
-    ) -> JSONResponse:
-        """The variables, by key; hidden ones without their values."""
-        async with services.database.read() as connection:
-            page = await slice_of(connection, ci_variables.of_owner(found.owner), paging.number, paging.size)
-        return paging.answer([_shown(services, row) for row in page.rows], page.total)
 
-    @router.get("/{key}")
-    async def get_variable(
-        key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """One variable; where several have the key, `filter[environment_scope]` says which."""
-        async with services.database.read() as connection:
-            return _shown(services, await ci_variables.find(connection, found.owner, key, scope))
+@routes.get("")
+async def list_variables(
+    services: ServicesDep, paging: PagingDep, found: VariablesAccess = Depends(of_owner)
+) -> JSONResponse:
+    """The variables, by key; hidden ones without their values."""
+    async with services.database.read() as connection:
+        page = await slice_of(connection, ci_variables.of_owner(found.owner), paging.number, paging.size)
+    return paging.answer([_shown(services, row) for row in page.rows], page.total)
 
-    @router.post("", status_code=201)
-    async def add_variable(
-        new: Annotated[NewCiVariable, Depends(given(NewCiVariable))],
-        services: ServicesDep,
-        found: VariablesAccess = Depends(access),
-    ) -> dict[str, Any]:
-        """Add a variable; its value is kept sealed."""
-        values = {
-            "key": new.key,
-            "value": services.sealer.seal(new.value, found.owner.purpose),
-            "variable_type": new.variable_type,
-            "protected": new.protected,
-            "masked": new.masked or new.masked_and_hidden,
-            "hidden": new.masked_and_hidden,
-            "raw": new.raw,
-            "environment_scope": new.environment_scope,
-            "description": new.description or "",
-        }
-        now = services.clock()
-        async with services.database.write() as connection:
-            key = await ci_variables.add(connection, found.owner, now, **values)
-            happened = Happened("variable_added", {"key": new.key, "environment_scope": new.environment_scope})
-            await record(connection, found.caller, found.entity, happened, now)
-            return _shown(services, await ci_variables.get(connection, key))
 
-    @router.put("/{key}")
-    async def change_variable(
-        key: str,
-        changes: Annotated[VariableChanges, Depends(given(VariableChanges))],
-        services: ServicesDep,
-        found: VariablesAccess = Depends(access),
-    ) -> dict[str, Any]:
-        """Change a variable."""
-        now, scope = services.clock(), changes.filter.get("environment_scope")
-        values = changes.model_dump(exclude_none=True, exclude={"filter"})
-        async with services.database.write() as connection:
-            row = await ci_variables.find(connection, found.owner, key, scope)
-            if values.get("masked", row.masked):
-                _require_maskable(services, row, changes)
-            if changes.value is not None:
-                values["value"] = services.sealer.seal(changes.value, found.owner.purpose)
-            await ci_variables.change(connection, row, now, **values)
-            details = {"key": key, "environment_scope": row.environment_scope, "changed": sorted(values)}
-            await record(connection, found.caller, found.entity, Happened("variable_changed", details), now)
-            return _shown(services, await ci_variables.get(connection, row.id))
+@routes.get("/{key}")
+async def get_variable(
+    key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """One variable; where several have the key, `filter[environment_scope]` says which."""
+    async with services.database.read() as connection:
+        return _shown(services, await ci_variables.find(connection, found.owner, key, scope))
 
-    @router.delete("/{key}", status_code=204)
-    async def remove_variable(
-        key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(access)
-    ) -> Response:
-        """Remove a variable."""
-        async with services.database.write() as connection:
-            row = await ci_variables.find(connection, found.owner, key, scope)
-            await ci_variables.remove(connection, row.id)
-            happened = Happened("variable_removed", {"key": key, "environment_scope": row.environment_scope})
-            await record(connection, found.caller, found.entity, happened, services.clock())
-        return Response(status_code=204)
 
-    return router
+@routes.post("", status_code=201)
+async def add_variable(
+    new: Annotated[NewCiVariable, Depends(given(NewCiVariable))],
+    services: ServicesDep,
+    found: VariablesAccess = Depends(of_owner),
+) -> dict[str, Any]:
+    """Add a variable; its value is kept sealed."""
+    values = {
+        "key": new.key,
+        "value": services.sealer.seal(new.value, found.owner.purpose),
+        "variable_type": new.variable_type,
+        "protected": new.protected,
+        "masked": new.masked or new.masked_and_hidden,
+        "hidden": new.masked_and_hidden,
+        "raw": new.raw,
+        "environment_scope": new.environment_scope,
+        "description": new.description or "",
+    }
+    now = services.clock()
+    async with services.database.write() as connection:
+        key = await ci_variables.add(connection, found.owner, now, **values)
+        happened = Happened("variable_added", {"key": new.key, "environment_scope": new.environment_scope})
+        await record(connection, found.caller, found.entity, happened, now)
+        return _shown(services, await ci_variables.get(connection, key))
+
+
+@routes.put("/{key}")
+async def change_variable(
+    key: str,
+    changes: Annotated[VariableChanges, Depends(given(VariableChanges))],
+    services: ServicesDep,
+    found: VariablesAccess = Depends(of_owner),
+) -> dict[str, Any]:
+    """Change a variable."""
+    now, scope = services.clock(), changes.filter.get("environment_scope")
+    values = changes.model_dump(exclude_none=True, exclude={"filter"})
+    async with services.database.write() as connection:
+        row = await ci_variables.find(connection, found.owner, key, scope)
+        if values.get("masked", row.masked):
+            _require_maskable(services, row, changes)
+        if changes.value is not None:
+            values["value"] = services.sealer.seal(changes.value, found.owner.purpose)
+        await ci_variables.change(connection, row, now, **values)
+        details = {"key": key, "environment_scope": row.environment_scope, "changed": sorted(values)}
+        await record(connection, found.caller, found.entity, Happened("variable_changed", details), now)
+        return _shown(services, await ci_variables.get(connection, row.id))
+
+
+@routes.delete("/{key}", status_code=204)
+async def remove_variable(
+    key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(of_owner)
+) -> Response:
+    """Remove a variable."""
+    async with services.database.write() as connection:
+        row = await ci_variables.find(connection, found.owner, key, scope)
+        await ci_variables.remove(connection, row.id)
+        happened = Happened("variable_removed", {"key": key, "environment_scope": row.environment_scope})
+        await record(connection, found.caller, found.entity, happened, services.clock())
+    return Response(status_code=204)
 
 
 router = APIRouter()
-router.include_router(routes_of("/projects/{project}/variables", of_project))
-router.include_router(routes_of("/groups/{group}/variables", of_group))
-router.include_router(routes_of("/admin/ci/variables", of_instance))
+router.include_router(mounted(routes, "/projects/{project}/variables", {of_owner: of_project}))
+router.include_router(mounted(routes, "/groups/{group}/variables", {of_owner: of_group}))
+router.include_router(mounted(routes, "/admin/ci/variables", {of_owner: of_instance}))

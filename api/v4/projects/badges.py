@@ -13,6 +13,7 @@ from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_group, planning_of_project
 from api.v4.namespaces.groups import GroupDep
+from api.v4.owned_routes import mounted, of_owner, of_owner_to_change
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.access import viewer_of
@@ -131,77 +132,86 @@ async def _group_to_change(
 _Access = Callable[..., Awaitable[PlanningAccess]]
 
 
-def _routes_of(prefix: str, access: _Access, access_to_change: _Access) -> APIRouter:
-    """The same calls for the badges of one kind of owner."""
-    router = APIRouter(prefix=prefix)
+routes = APIRouter()
+"""The same calls for the badges of one kind of owner."""
 
-    @router.get("")
-    async def list_badges(
-        services: ServicesDep, paging: PagingDep, name: str = "", planning: PlanningAccess = Depends(access)
-    ) -> JSONResponse:
-        """The badges, of a project with those of the groups around it."""
-        async with services.database.read() as connection:
-            statement = badges.listed(planning.owner, name)
-            page = await slice_of(connection, statement, paging.number, paging.size)
-        return paging.answer(await _shown(services, planning, page.rows), page.total)
 
-    @router.get("/render")
-    async def render_badge(
-        link_url: str, image_url: str, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """What the addresses of a badge would be."""
-        checked_address(link_url, "link_url")
-        checked_address(image_url, "image_url")
-        return _addresses(link_url, image_url, await _facts(services, planning, (link_url, image_url)))
+@routes.get("")
+async def list_badges(
+    services: ServicesDep, paging: PagingDep, name: str = "", planning: PlanningAccess = Depends(of_owner)
+) -> JSONResponse:
+    """The badges, of a project with those of the groups around it."""
+    async with services.database.read() as connection:
+        statement = badges.listed(planning.owner, name)
+        page = await slice_of(connection, statement, paging.number, paging.size)
+    return paging.answer(await _shown(services, planning, page.rows), page.total)
 
-    @router.get("/{badge_id}")
-    async def get_badge(
-        badge_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(access)
-    ) -> dict[str, Any]:
-        """One badge."""
-        async with services.database.read() as connection:
-            row = await badges.find(connection, planning.owner, badge_id)
-        return (await _shown(services, planning, [row]))[0]
 
-    @router.post("", status_code=201)
-    async def create_badge(
-        new: Annotated[NewBadge, Depends(given(NewBadge))],
-        services: ServicesDep,
-        planning: PlanningAccess = Depends(access_to_change),
-    ) -> dict[str, Any]:
-        """Add a badge: maintainers of a project and owners of a group may."""
-        values = _checked({**new.model_dump(), "name": new.name or ""})
-        async with services.database.write() as connection:
-            row = await badges.add(connection, planning.owner, services.clock(), **values)
-        return (await _shown(services, planning, [row]))[0]
+@routes.get("/render")
+async def render_badge(
+    link_url: str, image_url: str, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """What the addresses of a badge would be."""
+    checked_address(link_url, "link_url")
+    checked_address(image_url, "image_url")
+    return _addresses(link_url, image_url, await _facts(services, planning, (link_url, image_url)))
 
-    @router.put("/{badge_id}")
-    async def change_badge(
-        badge_id: Id,
-        changes: Annotated[BadgeChanges, Depends(given(BadgeChanges))],
-        services: ServicesDep,
-        planning: PlanningAccess = Depends(access_to_change),
-    ) -> dict[str, Any]:
-        """Change a badge."""
-        values = _checked(changes.model_dump(exclude_none=True))
-        row = await _row_to_change(services, planning, badge_id)
-        async with services.database.write() as connection:
-            row = await badges.change(connection, row.id, **values)
-        return (await _shown(services, planning, [row]))[0]
 
-    @router.delete("/{badge_id}", status_code=204)
-    async def remove_badge(
-        badge_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(access_to_change)
-    ) -> Response:
-        """Remove a badge."""
-        row = await _row_to_change(services, planning, badge_id)
-        async with services.database.write() as connection:
-            await badges.remove(connection, row.id)
-        return Response(status_code=204)
+@routes.get("/{badge_id}")
+async def get_badge(
+    badge_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
+) -> dict[str, Any]:
+    """One badge."""
+    async with services.database.read() as connection:
+        row = await badges.find(connection, planning.owner, badge_id)
+    return (await _shown(services, planning, [row]))[0]
 
-    return router
+
+@routes.post("", status_code=201)
+async def create_badge(
+    new: Annotated[NewBadge, Depends(given(NewBadge))],
+    services: ServicesDep,
+    planning: PlanningAccess = Depends(of_owner_to_change),
+) -> dict[str, Any]:
+    """Add a badge: maintainers of a project and owners of a group may."""
+    values = _checked({**new.model_dump(), "name": new.name or ""})
+    async with services.database.write() as connection:
+        row = await badges.add(connection, planning.owner, services.clock(), **values)
+    return (await _shown(services, planning, [row]))[0]
+
+
+@routes.put("/{badge_id}")
+async def change_badge(
+    badge_id: Id,
+    changes: Annotated[BadgeChanges, Depends(given(BadgeChanges))],
+    services: ServicesDep,
+    planning: PlanningAccess = Depends(of_owner_to_change),
+) -> dict[str, Any]:
+    """Change a badge."""
+    values = _checked(changes.model_dump(exclude_none=True))
+    row = await _row_to_change(services, planning, badge_id)
+    async with services.database.write() as connection:
+        row = await badges.change(connection, row.id, **values)
+    return (await _shown(services, planning, [row]))[0]
+
+
+@routes.delete("/{badge_id}", status_code=204)
+async def remove_badge(
+    badge_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner_to_change)
+) -> Response:
+    """Remove a badge."""
+    row = await _row_to_change(services, planning, badge_id)
+    async with services.database.write() as connection:
+        await badges.remove(connection, row.id)
+    return Response(status_code=204)
 
 
 router = APIRouter()
-router.include_router(_routes_of("/projects/{project}/badges", planning_of_project, _project_to_change))
-router.include_router(_routes_of("/groups/{group}/badges", planning_of_group, _group_to_change))
+router.include_router(
+    mounted(
+        routes, "/projects/{project}/badges", {of_owner: planning_of_project, of_owner_to_change: _project_to_change}
+    )
+)
+router.include_router(
+    mounted(routes, "/groups/{group}/badges", {of_owner: planning_of_group, of_owner_to_change: _group_to_change})
+)

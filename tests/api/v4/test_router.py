@@ -1,12 +1,17 @@
 """The REST API's routers are found, not listed: every one is there, and no route hides another."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
+import pytest
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.routing import compile_path
 
 import api.v4
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.router import router, routers
 
 HERE = Path(api.v4.__file__).parent
@@ -40,3 +45,25 @@ def test_no_route_hides_one_with_a_fixed_path() -> None:
         before.append((route, compile_path(route.path)[0]))
     assert len(before) > 400
     assert hidden == []
+
+
+async def test_a_route_for_all_owners_is_mounted_with_the_dependency_of_one() -> None:
+    routes = APIRouter()
+
+    @routes.get("/name")
+    async def name(owner: str = Depends(of_owner)) -> str:
+        """Whose it is."""
+        return owner
+
+    app = FastAPI()
+    for kind in ("projects", "groups"):
+        app.include_router(mounted(routes, f"/{kind}/{{owner_id}}", {of_owner: partial(_owner, kind)}))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://perdure.test") as client:
+        assert (await client.get("/projects/7/name")).json() == "projects 7"
+        assert (await client.get("/groups/8/name")).json() == "groups 8"
+    with pytest.raises(NotImplementedError):
+        await of_owner()
+
+
+async def _owner(kind: str, owner_id: int) -> str:
+    return f"{kind} {owner_id}"
