@@ -4,12 +4,12 @@ The row goes first: nobody can meet an artifact without its file. The key of the
 deleted it, so a killed process leaves none behind. Any number of these loops may run.
 """
 
-import asyncio
 from typing import Final
 
 import structlog
 
 from domain.errors import PerdureError
+from loops.rounds import every
 from models.repositories.artifacts import artifacts, unused_objects
 from models.session import Database
 from storage.objects import ObjectStore
@@ -31,13 +31,11 @@ class ArtifactLoop:
 
     async def run(self) -> None:
         """Remove for ever."""
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                await self.expire()
-                await self.delete_unused()
-            except Exception:
-                log.exception("artifacts could not be removed; the next round tries again")
+        await every(self._every, self._remove, "artifacts could not be removed; the next round tries again")
+
+    async def _remove(self) -> None:
+        await self.expire()
+        await self.delete_unused()
 
     async def expire(self) -> int:
         """Remove every artifact whose time is over; give back how many. Their objects go with `delete_unused`."""

@@ -14,6 +14,7 @@ import structlog
 from temporalio.service import RPCError
 
 from domain.errors import Unavailable
+from loops.rounds import when_told
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import HOOKS, Notifications
@@ -52,19 +53,17 @@ class Telling:
 
     async def run(self) -> None:
         """Look for ever."""
-        while True:
-            waiter = self._notifications.subscribe(HOOKS)
-            found = 0
-            try:
-                found = await self.start_due()
-                await self._clean()
-            except Unavailable as error:
-                log.warning("webhooks and forges are told later", error=str(error))
-            except Exception:
-                log.exception("the loop that tells webhooks and forges stumbled; it goes on")
-            if found < BATCH:
-                await asyncio.wait([waiter], timeout=IDLE)
-            self._notifications.leave(HOOKS, waiter)
+        fault = "the loop that tells webhooks and forges stumbled; it goes on"
+        await when_told(self._notifications, HOOKS, self._look, IDLE, fault)
+
+    async def _look(self) -> float:
+        try:
+            found = await self.start_due()
+            await self._clean()
+        except Unavailable as error:
+            log.warning("webhooks and forges are told later", error=str(error))
+            return IDLE
+        return 0 if found >= BATCH else IDLE
 
     async def start_due(self) -> int:
         """Start what is due; how much that was."""

@@ -4,12 +4,12 @@ Any number of these loops may run: the row of an environment lets one of them st
 writes the command for its stop job.
 """
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
+from loops.rounds import every
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
 from models.repositories.environments import environment_lifecycle
@@ -35,13 +35,11 @@ class EnvironmentLoop:
 
     async def run(self) -> None:
         """Stop what is due, for ever."""
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                await self.stop_due()
-                await self.recover()
-            except Exception:
-                log.exception("environments could not be stopped; the next round tries again")
+        await every(self._every, self._stop, "environments could not be stopped; the next round tries again")
+
+    async def _stop(self) -> None:
+        await self.stop_due()
+        await self.recover()
 
     async def stop_due(self) -> list[int]:
         """Stop every environment whose time has come; give back their ids."""

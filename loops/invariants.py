@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from domain.pipelines.invariants import Broken, Limits, Rule, confirmed
+from loops.rounds import every
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.repositories.pipelines import invariants, unfinished
@@ -52,12 +53,8 @@ class InvariantLoop:
 
     async def run(self) -> None:
         """Look at once, and then for ever."""
-        while True:
-            try:
-                await self.look()
-            except Exception:
-                log.exception("the rules could not be looked at; the next look is soon")
-            await asyncio.sleep(EVERY)
+        fault = "the rules could not be looked at; the next look is soon"
+        await every(EVERY, self.look, fault, begins_at_once=True)
 
     async def look(self) -> Sequence[Broken]:
         """Look at the next pipelines; give back what is known to be broken, also of others."""

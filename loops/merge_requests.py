@@ -4,7 +4,6 @@ It looks at rows again and again and remembers nothing, so that it does not matt
 killed; several may run at once, since each effect is one guarded transaction.
 """
 
-import asyncio
 from typing import Any, Final
 
 import structlog
@@ -20,6 +19,7 @@ from application.services import Services
 from domain.errors import Forbidden, NotFound, PerdureError, Refused, Unauthenticated
 from domain.merge_requests.merge_request import AutoMerge, State, Turn, auto_merge_turn
 from domain.merge_requests.notes import of_auto_merge_given_up
+from loops.rounds import when_told
 from models.notifications import MERGES
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
 
@@ -41,16 +41,12 @@ class MergeLoop:
     async def run(self) -> None:
         """Carry on for ever."""
         await self._begin()
-        while True:
-            waiter = self._services.notifications.subscribe(MERGES)
-            try:
-                await self.step()
-            except Exception:
-                log.exception("the loop of merge requests stumbled; it goes on")
-            try:
-                await asyncio.wait([waiter], timeout=self._every)
-            finally:
-                self._services.notifications.leave(MERGES, waiter)
+        fault = "the loop of merge requests stumbled; it goes on"
+        await when_told(self._services.notifications, MERGES, self._step, self._every, fault)
+
+    async def _step(self) -> float:
+        await self.step()
+        return self._every
 
     async def _begin(self) -> None:
         """Whatever is locked or owed was left by the process before, where there is only one."""

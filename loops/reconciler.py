@@ -17,6 +17,7 @@ from temporalio.service import RPCError
 
 from domain.messages import Operation, PipelineFacts
 from domain.pipelines.status import COMPLETE
+from loops.rounds import every
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
@@ -57,13 +58,14 @@ class Reconciler:
 
     async def run(self) -> None:
         """Reconcile for ever."""
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                self._metrics.reconciliation("done", len(await self.reconcile()))
-            except Exception:
-                self._metrics.reconciliation("failed")
-                log.exception("reconciling failed; the next round tries again")
+        await every(self._every, self._counted, "reconciling failed; the next round tries again")
+
+    async def _counted(self) -> None:
+        try:
+            self._metrics.reconciliation("done", len(await self.reconcile()))
+        except Exception:
+            self._metrics.reconciliation("failed")
+            raise
 
     async def reconcile(self) -> list[int]:
         """Look at every pipeline that has not ended, and at those with a verdict that nobody has folded.

@@ -1,12 +1,12 @@
 """Going on with the removal of projects and groups whose pipelines had not ended when somebody asked for it."""
 
-import asyncio
 import time
 from typing import Final
 
 import structlog
 
 from git.repository import Repositories
+from loops.rounds import every
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, RUNNERS, Notifications
@@ -37,12 +37,7 @@ class RemovalLoop:
 
     async def run(self) -> None:
         """Look for ever."""
-        while True:
-            await asyncio.sleep(RESCAN)
-            try:
-                await self.remove_marked()
-            except Exception:
-                log.exception("what is being removed could not be; the next look tries again")
+        await every(RESCAN, self.remove_marked, "what is being removed could not be; the next look tries again")
 
     async def remove_marked(self) -> int:
         """Remove every marked project whose pipelines have ended, cancel the others, and remove groups that are left.

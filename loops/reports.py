@@ -15,6 +15,7 @@ from typing import Any, Final
 import structlog
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from loops.rounds import when_told
 from models.columns import Record
 from models.notifications import REPORTS, Notifications
 from models.repositories.artifacts import reports
@@ -43,16 +44,11 @@ class ReportLoop:
 
     async def run(self) -> None:
         """Read for ever; what the store does not give now is tried again at the next look."""
-        while True:
-            waiter = self._notifications.subscribe(REPORTS)
-            try:
-                await self.parse()
-            except Exception:
-                log.exception("reports could not be read; it is tried again")
-            try:
-                await asyncio.wait([waiter], timeout=IDLE)
-            finally:
-                self._notifications.leave(REPORTS, waiter)
+        await when_told(self._notifications, REPORTS, self._parse, IDLE, "reports could not be read; it is tried again")
+
+    async def _parse(self) -> float:
+        await self.parse()
+        return IDLE
 
     async def parse(self) -> int:
         """Read every report that waits, of each project in turn; give back how many are in their tables now."""

@@ -5,7 +5,6 @@ for a few pipelines; their objects are doomed in it, and the refs that held thei
 process leaves of those refs goes at the next start.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,6 +14,7 @@ from domain.errors import NotFound, PerdureError
 from domain.projects.ref_names import full_ref
 from git.repository import Repositories, Repository
 from git.transport.snapshot import KEPT, forget_pipelines
+from loops.rounds import every
 from models.clock import Clock
 from models.columns import Record
 from models.repositories.installation import dead_rows
@@ -40,20 +40,19 @@ class RetentionLoop:
         self._repositories = repositories
         self._clock = clock
         self._retention = retention
+        self._has_swept = False
 
     async def run(self) -> None:
         """Remove for ever."""
-        first = True
-        while True:
-            await asyncio.sleep(self._retention.retention_every)
-            try:
-                if first:
-                    await self.sweep_refs()
-                    first = False
-                await self.remove_pipelines()
-                await self.remove_dead_rows()
-            except Exception:
-                log.exception("what is too old could not be removed; the next round tries again")
+        fault = "what is too old could not be removed; the next round tries again"
+        await every(self._retention.retention_every, self._remove, fault)
+
+    async def _remove(self) -> None:
+        if not self._has_swept:
+            await self.sweep_refs()
+            self._has_swept = True
+        await self.remove_pipelines()
+        await self.remove_dead_rows()
 
     async def remove_pipelines(self) -> int:
         """Remove every pipeline whose time is over; how many."""

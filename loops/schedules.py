@@ -17,6 +17,7 @@ from domain.schedules.cron import parse
 from domain.schedules.cron_calendars import calendars
 from domain.schedules.ticks import ScheduleFacts
 from domain.schedules.time_zones import iana_name
+from loops.rounds import when_told
 from models.clock import Clock
 from models.columns import Record
 from models.notifications import OUTBOX, SCHEDULES, TICKS, Notifications
@@ -49,20 +50,16 @@ class ScheduleKeeper:
 
     async def run(self) -> None:
         """Keep them for ever: changes at once, everything every now and then."""
+        fault = "schedules could not be told to Temporal; the next round tries again"
         comparing = asyncio.create_task(self._compare())
         try:
-            while True:
-                waiter = self._notifications.subscribe(SCHEDULES)
-                pause = self._every
-                try:
-                    pause = self._every if await self.mirror() else SOON
-                except Exception:
-                    log.exception("schedules could not be told to Temporal; the next round tries again")
-                await asyncio.wait([waiter], timeout=pause)
-                self._notifications.leave(SCHEDULES, waiter)
+            await when_told(self._notifications, SCHEDULES, self._mirror, self._every, fault)
         finally:
             comparing.cancel()
             await asyncio.gather(comparing, return_exceptions=True)
+
+    async def _mirror(self) -> float:
+        return self._every if await self.mirror() else SOON
 
     async def _compare(self) -> None:
         while True:

@@ -4,7 +4,6 @@ It may be wrong only a little: one sweep touches at most max(3, 5 %) of the jobs
 that wait for one; then it stops and raises an alarm (docs/reference/reliability.md, "Mass errors").
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import TypeVar
@@ -14,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import RUNNER_LOST
+from loops.rounds import every
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
@@ -80,15 +80,16 @@ class Sweeper:
 
     async def run(self) -> None:
         """Sweep for ever."""
-        while True:
-            await asyncio.sleep(self._times.lease_tick)
-            try:
-                if is_reachable := await self._reachable():
-                    await self.sweep()
-                self._metrics.swept("done" if is_reachable else "unreachable")
-            except Exception:
-                self._metrics.swept("failed")
-                log.exception("a sweep failed; the next one tries again")
+        await every(self._times.lease_tick, self._counted, "a sweep failed; the next one tries again")
+
+    async def _counted(self) -> None:
+        try:
+            if is_reachable := await self._reachable():
+                await self.sweep()
+            self._metrics.swept("done" if is_reachable else "unreachable")
+        except Exception:
+            self._metrics.swept("failed")
+            raise
 
     async def sweep(self) -> None:
         """Count a tick; then look for hand-outs nobody took up, lost runners, and jobs whose time is over."""

@@ -9,8 +9,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Leases",
         "a tick is counted only when the front reaches this API",
         "loops/sweeper.py",
-        "                if is_reachable := await self._reachable():\n",
-        "                if is_reachable := await self._reachable() or True:\n",
+        "            if is_reachable := await self._reachable():\n",
+        "            if is_reachable := await self._reachable() or True:\n",
         "tests/loops/test_ticks.py::test_a_tick_is_counted_only_when_the_front_reaches_us",
     ),
     Removal(
