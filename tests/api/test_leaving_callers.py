@@ -4,16 +4,14 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from api import v4
 from api.leaving_callers import EndsWithCaller
+from api.v4.router import routers
 from git.turns import COMMANDS
 from tests.api.v4.site import Person, Site, open_site, serving
 from tests.waiting import eventually
@@ -87,8 +85,7 @@ async def test_a_comparison_ends_when_nobody_waits_for_it_and_others_go_on(site:
 
 
 def test_every_read_of_a_repository_ends_with_its_caller() -> None:
-    modules = [import_module(found.name) for found in iter_modules(v4.__path__, "api.v4.")]
-    routes = [route for module in modules for route in getattr(getattr(module, "router", None), "routes", ())]
+    routes = [route for router in routers() for route in router.routes]
     reads = [route for route in routes if isinstance(route, APIRoute) and "GET" in route.methods]
     found = [route for route in reads if "/repository/" in route.path or route.path.endswith(("/diffs", "/changes"))]
     assert len(found) > 20

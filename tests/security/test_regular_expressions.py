@@ -11,7 +11,9 @@ ROOT: Final = Path(__file__).parents[2]
 OURS: Final = sorted(
     file
     for folder in ROOT.iterdir()
-    if folder.is_dir() and (folder / "__init__.py").is_file() and folder.name not in {"tests", "bench", "examples"}
+    if folder.is_dir()
+    and (folder / "__init__.py").is_file()
+    and folder.name not in {"tests", "bench", "rigs", "examples"}
     for file in folder.rglob("*.py")
 )
 ESCAPED: Final = {
