@@ -8,12 +8,11 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
+_NOT_SERVED: Final = {"tests", "bench", "rigs", "examples"}
 OURS: Final = sorted(
     file
     for folder in ROOT.iterdir()
-    if folder.is_dir()
-    and (folder / "__init__.py").is_file()
-    and folder.name not in {"tests", "bench", "rigs", "examples"}
+    if folder.is_dir() and (folder / "__init__.py").is_file() and folder.name not in _NOT_SERVED
     for file in folder.rglob("*.py")
 )
 ESCAPED: Final = {
