@@ -10,6 +10,7 @@ from typing import Final
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 
 from api.event_streams import followed
 from api.pages.templates import Fragment
@@ -47,7 +48,7 @@ async def events(services: Services, draw: Draw, topics: tuple[str, ...], known:
                 yield event(part)
                 known, quiet = part.version, 0
             elif quiet % _QUIET_ROUNDS == 0:
-                yield b": still here\n\n"
+                yield format_sse_event(comment="still here")
             await asyncio.wait(waiters.values(), timeout=RECHECK, return_when=asyncio.FIRST_COMPLETED)
         except PerdureError:
             return
@@ -60,5 +61,4 @@ async def events(services: Services, draw: Draw, topics: tuple[str, ...], known:
 
 def event(part: Fragment) -> bytes:
     """A part of a page as one event; the newlines of HTML become lines of data."""
-    lines = "".join(f"data: {line}\n" for line in part.html.splitlines())
-    return f"event: part\nid: {part.version}\n{lines}\n".encode()
+    return format_sse_event(event="part", id=part.version, data_str=part.html)

@@ -20,6 +20,7 @@ from typing import Any, Final
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 
 from api.deps import ServicesDep
 from api.event_streams import followed
@@ -84,7 +85,7 @@ async def trace_events(services: Services, found: JobAccess, place: Place) -> As
                 yield await _end(services, found, place)
                 return
             if quiet and quiet % _QUIET_ROUNDS == 0:
-                yield b": still here\n\n"
+                yield format_sse_event(comment="still here")
             await asyncio.wait([waiter], timeout=RECHECK)
         except PerdureError:
             return
@@ -119,5 +120,5 @@ async def _end(services: Services, found: JobAccess, place: Place) -> bytes:
 
 
 def _event(kind: str, place: Place, data: dict[str, Any]) -> bytes:
-    head = f"event: {kind}\nid: {place.generation}-{place.offset}\n".encode()
-    return head + b"data: " + orjson.dumps(data) + b"\n\n"
+    position = f"{place.generation}-{place.offset}"
+    return format_sse_event(event=kind, id=position, data_str=orjson.dumps(data).decode())

@@ -42,7 +42,7 @@ async def test_a_change_is_sent_once_and_carries_its_version(site):
     board = Board()
     async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
         first = await next_event(stream)
-        assert first == b"event: part\nid: v-one\ndata: <p>one</p>\ndata: <p>x</p>\n\n"
+        assert first == b"event: part\ndata: <p>one</p>\ndata: <p>x</p>\nid: v-one\n\n"
         board.text = "two"
         await site.services.notifications.notify("t")
         assert b"<p>two</p>" in await next_event(stream)

@@ -49,9 +49,9 @@ class Reader:
         async with asyncio.timeout(WITHIN):
             while not (part := await anext(self._stream)).startswith(b"event:"):
                 pass
-        kind, place, data, *_ = (line.partition(": ")[2] for line in part.decode().split("\n"))
-        self.last = place
-        return kind, json.loads(data)
+        fields = dict(line.split(": ", 1) for line in part.decode().rstrip("\n").split("\n"))
+        self.last = fields["id"]
+        return fields["event"], json.loads(fields["data"])
 
     async def over(self) -> bool:
         """Whether nothing follows."""
@@ -186,7 +186,7 @@ async def test_by_a_real_connection(site: Site) -> None:
             await site.world.put(job, "success", b"one\n")
             seen += [line async for line in lines]
         assert 'data: {"offset":0,"text":"one\\n"}' in seen
-        assert seen[-4:-1] == ["event: end", "id: 0-4", 'data: {"size":4,"incomplete":false}']
+        assert seen[-4:-1] == ["event: end", 'data: {"size":4,"incomplete":false}', "id: 0-4"]
 
 
 async def _until(lines: AsyncIterator[str], wanted: str) -> AsyncIterator[str]:
