@@ -61,4 +61,4 @@ async def events(services: Services, draw: Draw, topics: tuple[str, ...], known:
 
 def event(part: Fragment) -> bytes:
     """A part of a page as one event; the newlines of HTML become lines of data."""
-    return format_sse_event(event="part", id=part.version, data_str=part.html)
+    return format_sse_event(event="part", id=part.version, data_str=part.html.rstrip("\n"))

@@ -101,7 +101,7 @@ async def test_a_real_browser_connection_sees_a_job_end(site):
             await site.world.put(job, "failed", failure_reason="script_failure")
             await site.services.notifications.notify(pipeline_topic(pipeline))
             seen += [line async for line in _until(lines, "script failure")]
-        assert sum(line.startswith("id: ") for line in seen) >= 3
+        assert sum(line == "event: part" for line in seen) >= 3
 
 
 async def _until(lines, text):
