@@ -6,7 +6,7 @@ from domain.errors import Forbidden, Invalid, NotFound, PerdureError, PipelineFi
 
 
 class ExitCode(IntEnum):
-    """| status | meaning |"""
+    """How a command ended."""
 
     OK = 0
     """It was done, or everything that was asked about is well."""

@@ -91,8 +91,10 @@ def _authority(folder: Path, now: datetime, write: Callable[..., None]) -> _Auth
 
 
 def _leaf(folder: Path, role: _Role, issuer: _Authority, now: datetime, write: Callable[..., None]) -> None:
-    """Provide one owner's files. A renewed certificate keeps its key: one file changes, so that nobody who reads
-    the files meanwhile gets two that do not belong together.
+    """Provide one owner's files.
+
+    A renewed certificate keeps its key: one file changes, so that nobody who reads the files meanwhile gets two that do
+    not belong together.
     """
     ca = issuer.certificate.public_bytes(serialization.Encoding.PEM)
     if not (folder / CA).exists() or (folder / CA).read_bytes() != ca:

@@ -131,10 +131,10 @@ async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
 
 
 def nested(fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Flat fields as a document: `scope[]=a` becomes a list, `variables[][key]=A` a list of objects, `variables[A]=1` a
-    map.
+    """Flat fields as a document.
 
-    A name that comes again begins the next object, as in Rails.
+    `scope[]=a` becomes a list, `variables[][key]=A` a list of objects, `variables[A]=1` a map. A name that comes again
+    begins the next object, as in Rails.
     """
     values: dict[str, Any] = {}
     for name, value in fields:

@@ -118,8 +118,9 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """There is no such thing, or the user may not see it; `message` is a whole sentence in GitLab's words, or empty for
-    the usual one of the kind of request.
+    """There is no such thing, or the user may not see it.
+
+    `message` is a whole sentence in GitLab's words, or empty for the usual one of the kind of request.
     """
 
     message: str = ""

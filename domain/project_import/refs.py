@@ -38,8 +38,10 @@ def plan(
     ahead: Collection[str] = (),
     first: str = "",
 ) -> Refs:
-    """`source` and `present` are objects by full name; of differing branches those here are `behind`, or `ahead` of,
-    the source's, or neither. The branch `first` comes first: it is the one that a clone looks for.
+    """What is to be pushed, and what stays as it is.
+
+    `source` and `present` are objects by full name; of differing branches those here are `behind`, or `ahead` of, the
+    source's, or neither. The branch `first` comes first: it is the one that a clone looks for.
     """
     push: list[str] = []
     same: list[str] = []

@@ -203,6 +203,7 @@ async def rotate_token(
 
 
 async def revoke(connection: AsyncConnection, services: Services, caller: Caller, row: Record) -> None:
+    """Revoke a token from now on, and write an audit event of it."""
     now = services.clock()
     await access_tokens.revoke(connection, [row.id], now)
     entity = Entity("user", row.user_id, "")

@@ -198,6 +198,7 @@ def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
 
 
 async def request_page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+    """A page of merge requests as GitLab lists them."""
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     about = await surrounded(services, found.rows)

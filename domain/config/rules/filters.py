@@ -34,8 +34,10 @@ _REFS_TEXT: Final = "should be an array of strings or regular expressions using 
 
 @dataclass(frozen=True, slots=True)
 class RefItem:
-    """One item of `refs`, as `written`: before its `@` a word (a kind of ref, a source, or a ref itself) or a pattern,
-    behind it the only project that is meant.
+    """One item of `refs`, as `written`.
+
+    Before its `@` is a word (a kind of ref, a source, or a ref itself) or a pattern, behind it the only project that
+    is meant.
     """
 
     written: str

@@ -111,8 +111,9 @@ async def remove_all(connection: AsyncConnection, owner: HookOwner) -> None:
 
 
 def _watched() -> ColumnElement[int]:
-    """What the hooks and links of a project want to hear of: one bit after the other, as databases have no `or` of
-    numbers in common.
+    """What the hooks and links of a project want to hear of.
+
+    It is made one bit after the other, as databases have no `or` of numbers in common.
     """
     reported = select(link.c.id).where(link.c.project_id == project.c.id, link.c.active).correlate(project).exists()
     above = (
