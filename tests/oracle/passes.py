@@ -98,6 +98,16 @@ def _processed(world: World) -> list[World] | None:
             return [world, *early]
 
 
+def with_children(world: World) -> list[World]:
+    """Jobs have gone on and bridges made their children, but nothing of those has happened yet."""
+    while any([run.process() for run in world.runs.values()]):  # noqa: C419  # all of them
+        world.kept = frozenset()
+    _trigger(world, _ready(world))
+    for run in world.runs.values():
+        run.fold()
+    return [world]
+
+
 def _ready(world: World) -> list[tuple[Run, Attempt]]:
     """The bridges whose turn it is to make a child."""
     return [

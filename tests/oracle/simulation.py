@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from tests.oracle.events import Event, apply
-from tests.oracle.passes import settle
+from tests.oracle.passes import settle, with_children
 from tests.oracle.stopping import strike
 from tests.oracle.world import World
 
@@ -98,6 +98,16 @@ def _slotted(world: World) -> list[World]:
 
 
 Between: TypeAlias = Callable[[World], list[World]]
-_BETWEEN: Final[Sequence[Between]] = (_nothing, _canceled, _folded, _passed_by, _passed, _slotted, settle)
+_BETWEEN: Final[Sequence[Between]] = (
+    _nothing,
+    _canceled,
+    _folded,
+    _passed_by,
+    _passed,
+    with_children,
+    _slotted,
+    settle,
+)
 """What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass (which
-sees what was only just made, or not yet), what follows with slots and new children, or all of it, bridges included."""
+sees what was only just made, or not yet), new children that have not begun, what follows with slots and new
+children, or all of it, bridges included."""

@@ -10,12 +10,18 @@ import pytest
 
 from domain.pipelines.decisions import Turn, decide
 from tests.cases import processing
+from tests.oracle.case import Case
 from tests.oracle.domain_engine import DomainProject
+from tests.oracle.events import Event
 from tests.oracle.generate import case_of
+from tests.oracle.passes import settle
 from tests.oracle.runs import Report, run
 from tests.oracle.scenarios import all_faults
+from tests.oracle.seen import seen_of
 from tests.oracle.shrink import shrunk
+from tests.oracle.simulation import happen
 from tests.oracle.trial import Project, trial
+from tests.oracle.world import ROOT
 
 CASES = Path(__file__).parents[1] / "cases"
 FOLDERS = ("samples/processing", "samples/truth", "more/processing")
@@ -70,3 +76,19 @@ async def test_a_defect_is_found_and_shrunk_to_what_shows_it(monkeypatch: pytest
     assert len(small.case.moments) <= 2
     assert len(small.case.config) <= 3
     assert f"seed-{found.case.seed}" in str(small)
+
+
+def test_a_bridge_may_be_canceled_between_its_child_and_what_the_child_makes() -> None:
+    script = {"script": ["true"]}
+    deeper = {"a1": {"trigger": {"include": "deepest.yml", "strategy": "depend"}}}
+    files = {"child.yml": deeper, "deepest.yml": {"a2": script}}
+    config = {"c": {"trigger": {"include": "child.yml", "strategy": "depend"}, "when": "manual"}}
+    (world,) = settle(Case(config, files=files).world())
+    seen = [seen_of(end) for end, _ in happen(world, [Event("play", "c"), Event("cancel", "c")])]
+    canceled = [runs for runs in seen if runs[ROOT].jobs["c"].status == "canceled"]
+    assert {frozenset(runs) for runs in canceled} == {
+        frozenset({ROOT}),
+        frozenset({ROOT, "root/c#1"}),
+        frozenset({ROOT, "root/c#1", "root/c#1/a1#1"}),
+    }
+    assert {run.pipeline for runs in canceled for name, run in runs.items() if name != ROOT} == {"canceled"}
