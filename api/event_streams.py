@@ -10,12 +10,17 @@ from typing import Final
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 
 from api.deps import key_of, shown_caller
 from api.services import Services
 from auth.permissions import Caller
 from domain.errors import PerdureError
 
+COME_BACK: Final = format_sse_event(retry=2000)
+"""The first words of each stream: whoever loses it comes back after two seconds."""
+STILL_HERE: Final = format_sse_event(comment="still here")
+"""What a quiet stream says now and then, so that proxies see that it lives."""
 ASKED_EVERY: Final = 10.0
 """Seconds."""
 

@@ -12,7 +12,7 @@ from fastapi import Request
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
-from api.event_streams import followed
+from api.event_streams import COME_BACK, STILL_HERE, followed
 from api.pages.templates import Fragment
 from api.services import Services
 from auth.permissions import Caller
@@ -24,7 +24,6 @@ _PAUSE: Final = 0.3
 """Seconds after a change: a pipeline in full flight is not drawn more often."""
 _QUIET_ROUNDS: Final = 7
 """After so many looks without a change a comment shows proxies that the connection lives."""
-_COME_BACK: Final = b"retry: 2000\n\n"
 
 Draw = Callable[[], Awaitable[Fragment]]
 
@@ -37,7 +36,7 @@ def event_stream(request: Request, services: Services, caller: Caller, draw: Dra
 
 async def events(services: Services, draw: Draw, topics: tuple[str, ...], known: str) -> AsyncIterator[bytes]:
     """Events until the process drains, or the reader may not see the page any more."""
-    yield _COME_BACK
+    yield COME_BACK
     quiet = 0
     while not services.drain.begun:
         waiters = {topic: services.notifications.subscribe(topic) for topic in topics}
@@ -48,7 +47,7 @@ async def events(services: Services, draw: Draw, topics: tuple[str, ...], known:
                 yield event(part)
                 known, quiet = part.version, 0
             elif quiet % _QUIET_ROUNDS == 0:
-                yield format_sse_event(comment="still here")
+                yield STILL_HERE
             await asyncio.wait(waiters.values(), timeout=RECHECK, return_when=asyncio.FIRST_COMPLETED)
         except PerdureError:
             return

@@ -12,28 +12,30 @@ A route takes what it needs of the owner from `Depends(of_owner)`, which stands 
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from fastapi import APIRouter
 from fastapi.params import Depends
 from fastapi.routing import APIRoute
+
+_UNMOUNTED: Final = "a route that is written for all owners has been called without one"
 
 Dependency: TypeAlias = Callable[..., Any]
 
 
 async def of_owner() -> Any:
     """Stands for what reads the owner of a path, and checks what the caller may do there."""
-    raise NotImplementedError("a route that is written for all owners has been called without one")
+    raise NotImplementedError(_UNMOUNTED)
 
 
 async def of_owner_to_change() -> Any:
     """The same where changing asks for more than reading."""
-    raise NotImplementedError("a route that is written for all owners has been called without one")
+    raise NotImplementedError(_UNMOUNTED)
 
 
 async def of_one() -> Any:
     """Stands for what reads the one thing that a path names below its owner."""
-    raise NotImplementedError("a route that is written for all owners has been called without one")
+    raise NotImplementedError(_UNMOUNTED)
 
 
 def mounted(routes: APIRouter, prefix: str, dependencies: Mapping[Dependency, Dependency]) -> APIRouter:

@@ -11,8 +11,7 @@ import orjson
 from application.access import ProjectAccess, access_to, caller_from
 from application.bridges.scope import document, expanded_inputs, scope_of
 from application.pipelines.ci_variables import opened
-from application.pipelines.creation import with_commit
-from application.pipelines.prepared import Prepared, prepared
+from application.pipelines.prepared import Prepared, prepared_by_itself
 from application.pipelines.refs import find_ref
 from application.services import Services
 from domain.errors import (
@@ -99,15 +98,8 @@ async def _compiled(services: Services, request: PipelineRequest, child_config: 
         repository = services.repositories.get(request.project_id)
     except NotFound:
         return _denied(CREATION_FAILED, "The downstream project has no commits.")
-    try:
-        made = await prepared(services, request, repository, skip=False, child_config=child_config)
-    except (Unavailable, StorageFull):
-        raise
-    except PerdureError as error:
-        return Denied(CREATION_FAILED, _text(CREATION_FAILED, str(error)), await with_commit(request, repository))
-    if made.error is None:
-        return made
-    return Denied(CREATION_FAILED, _text(CREATION_FAILED, made.fault), None if made.is_unwanted else made.request)
+    made = await prepared_by_itself(services, request, repository, child_config)
+    return made if made.error is None else Denied(CREATION_FAILED, _text(CREATION_FAILED, made.fault), made.shown)
 
 
 def _child(bridge: Bridge, trigger: dict[str, Any], scope: Scope) -> PipelineRequest:

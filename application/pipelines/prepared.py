@@ -11,7 +11,15 @@ from application.pipelines.deployment_targets import places_for
 from application.services import Services
 from domain.config.plan import Plan
 from domain.environments.places import Place
-from domain.errors import ConfigInvalid, ConfigMissing, Invalid, PipelineFiltered
+from domain.errors import (
+    ConfigInvalid,
+    ConfigMissing,
+    Invalid,
+    PerdureError,
+    PipelineFiltered,
+    StorageFull,
+    Unavailable,
+)
 from domain.pipelines.skipping import is_skipped
 from domain.pipelines.status import Status
 from git.repository import Repository
@@ -29,7 +37,7 @@ class Prepared:
     request: PipelineRequest
     repository: Repository
     plan: Plan | None = None
-    error: Invalid | None = None
+    error: PerdureError | None = None
     skip: bool = False
     places: Sequence[Place] = ()
 
@@ -44,6 +52,11 @@ class Prepared:
     def is_unwanted(self) -> bool:
         """Whether there is no configuration, or its rules want no pipeline: not even one that shows a fault."""
         return isinstance(self.error, ConfigMissing | PipelineFiltered)
+
+    @property
+    def shown(self) -> PipelineRequest | None:
+        """The request of a pipeline that shall show the fault; None where not even that is wanted."""
+        return None if self.is_unwanted else self.request
 
     async def save(self, services: Services, connection: AsyncConnection) -> int | None:
         """Write the pipeline; None if there is no configuration, or its rules want none."""
@@ -101,3 +114,18 @@ async def prepared(
     if skip is None:
         skip = is_skipped(request.source, request.commit.get("message", ""))
     return Prepared(request, repository, plan, error, skip, places)
+
+
+async def prepared_by_itself(
+    services: Services, request: PipelineRequest, repository: Repository, child_config: str = ""
+) -> Prepared:
+    """As `prepared`, for what nobody waits for and `[skip ci]` does not stop: whatever is wrong is part of the result.
+
+    Raises `Unavailable` and `StorageFull`: try again later.
+    """
+    try:
+        return await prepared(services, request, repository, skip=False, child_config=child_config)
+    except (Unavailable, StorageFull):
+        raise
+    except PerdureError as error:
+        return Prepared(await with_commit(request, repository), repository, error=error)

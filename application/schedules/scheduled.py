@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from application.access import access_to, caller_from
-from application.pipelines.creation import with_commit
-from application.pipelines.prepared import Prepared, prepared
+from application.pipelines.prepared import Prepared, prepared_by_itself
 from application.pipelines.refs import find_ref
 from application.services import Services
 from domain.errors import (
@@ -21,7 +20,6 @@ from domain.errors import (
     Unavailable,
 )
 from domain.schedules.ticks import SOURCE, short_ref
-from git.repository import Repository
 from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.pipelines import schedules
@@ -72,7 +70,8 @@ async def wish_of(services: Services, tick: Record, schedule: Record) -> Wish:
         inputs=schedule.inputs,
         schedule_description=schedule.description,
     )
-    return await _compiled(services, request, repository)
+    made = await prepared_by_itself(services, request, repository)
+    return made if made.error is None else Failed(made.fault, made.shown)
 
 
 async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
@@ -86,18 +85,6 @@ async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
     except (NotFound, Forbidden, Unauthenticated):
         return False
     return True
-
-
-async def _compiled(services: Services, request: PipelineRequest, repository: Repository) -> Wish:
-    try:
-        made = await prepared(services, request, repository, skip=False)
-    except (Unavailable, StorageFull):
-        raise
-    except PerdureError as error:
-        return Failed(str(error), await with_commit(request, repository))
-    if made.error is None:
-        return made
-    return Failed(made.fault, None if made.is_unwanted else made.request)
 
 
 def _document(services: Services, variable: Record) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
 from api.deps import ServicesDep
-from api.event_streams import followed
+from api.event_streams import COME_BACK, STILL_HERE, followed
 from api.services import Services
 from api.v4.access import JobAccess, JobDep
 from api.v4.jobs.log import Log, log_of, read_log
@@ -69,7 +69,7 @@ async def follow_trace(request: Request, found: JobDep, services: ServicesDep) -
 async def trace_events(services: Services, found: JobAccess, place: Place) -> AsyncIterator[bytes]:
     """Events until the log ends, the process drains, or the reader may not see the project any more."""
     topic, quiet, now, looked = trace_topic(found.row.id), 0, asyncio.get_running_loop().time, 0.0
-    yield b"retry: 2000\n\n"
+    yield COME_BACK
     while not services.drain.begun:
         waiter = services.notifications.subscribe(topic)
         try:
@@ -85,7 +85,7 @@ async def trace_events(services: Services, found: JobAccess, place: Place) -> As
                 yield await _end(services, found, place)
                 return
             if quiet and quiet % _QUIET_ROUNDS == 0:
-                yield format_sse_event(comment="still here")
+                yield STILL_HERE
             await asyncio.wait([waiter], timeout=RECHECK)
         except PerdureError:
             return
