@@ -24,7 +24,7 @@ class Holders:
         self._sending: set[asyncio.Task[None]] = set()
 
     def show(self, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str) -> None:
-        """Send a heartbeat unless others are on their way; `room` as `models.pipelines.Job` has it."""
+        """Send a heartbeat unless others are on their way; `room` as `models.tables.pipelines.Job` has it."""
         if self.pipelines is None or len(self._sending) >= MAX_CONCURRENT:
             return
         task = asyncio.create_task(self._send(self.pipelines, pipeline_id, job_id, holder, hand_out, room))

@@ -32,7 +32,7 @@ def viewer_of(caller: Caller) -> Viewer:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAccess:
-    """A project as one caller may use it. `row` has the columns of `models.tables.Project`.
+    """A project as one caller may use it. `row` has the columns of `models.tables.projects.Project`.
 
     `member_level` is what they are there as a member: whoever may see an open project has a `level` without being one.
     """

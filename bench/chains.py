@@ -22,8 +22,8 @@ from sqlalchemy import select
 
 from bench.http_connection import Answer, Connection
 from models.columns import table_of
-from models.pipelines import Job
 from models.session import Database
+from models.tables.pipelines import Job
 from settings import Settings
 
 _DEADLINE: Final = 180.0

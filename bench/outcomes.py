@@ -28,12 +28,14 @@ from domain.config.plan import Plan
 from domain.pipelines.status import COMPLETE, Status
 from models.clock import system_clock
 from models.columns import table_of
-from models.pipelines import Outbox, Pipeline, QueueEntry
 from models.repositories.accounts import accounts
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import outbox, pipelines, verdicts
 from models.repositories.projects import projects
 from models.session import Database
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Pipeline
+from models.tables.queue import QueueEntry
 from settings import Settings
 
 _LOOK_EVERY: Final = 0.005

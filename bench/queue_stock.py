@@ -18,13 +18,14 @@ from domain.config.plan import Plan
 from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
-from models.pipelines import Job, Outbox
 from models.repositories.accounts import accounts
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import job_rows, pipelines
 from models.repositories.projects import projects
 from models.repositories.runners import runners
 from models.session import Database
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Job
 
 _PUSH: Final = Context(predefined={"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"})
 _FOREIGN: Final = "of-no-job"

@@ -32,9 +32,9 @@ from domain.messages import PipelineFacts
 from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
-from models.pipelines import Job, Pipeline, Stage
 from models.repositories.pipelines import pipelines
 from models.session import Database
+from models.tables.pipelines import Job, Pipeline, Stage
 from settings import TimeLimits
 from workflows.handles import Pipelines
 

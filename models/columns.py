@@ -19,6 +19,10 @@ DOCUMENT_OR_NULL: TypeEngine[Any] = JSON(none_as_null=True).with_variant(JSONB(n
 """The same, with NULL for none."""
 
 
+COUNTING: dict[str, Any] = {"sqlite_autoincrement": True}
+"""No id is ever used again."""
+
+
 Record: TypeAlias = Any
 """A row of a result, read by column name; SQLAlchemy's own type of it lists the columns one by one."""
 

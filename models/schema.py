@@ -7,34 +7,42 @@ from typing import Final
 
 from sqlmodel import SQLModel
 
-import models.audit
-import models.badges
-import models.commit_comments
-import models.commit_statuses
-import models.contributions
-import models.deploy_tokens
-import models.environments
-import models.hooks
-import models.idempotency
-import models.identities
-import models.incoming_hooks
-import models.job_token_access
-import models.labels
-import models.merge_request_notes
-import models.merge_requests
-import models.mirrors
-import models.pipelines
-import models.protected_environments
-import models.protected_refs
-import models.reports
-import models.schedules
-import models.secure_files
-import models.sessions
-import models.sharing
-import models.ssh_keys
-import models.subscriptions
-import models.tables
-import models.triggers
-import models.variables  # noqa: F401
+import models.tables.accounts
+import models.tables.artifacts
+import models.tables.audit
+import models.tables.badges
+import models.tables.commit_comments
+import models.tables.commit_statuses
+import models.tables.contributions
+import models.tables.deploy_tokens
+import models.tables.environments
+import models.tables.hooks
+import models.tables.idempotency
+import models.tables.identities
+import models.tables.incoming_hooks
+import models.tables.installation
+import models.tables.job_token_access
+import models.tables.labels
+import models.tables.logs
+import models.tables.merge_request_notes
+import models.tables.merge_requests
+import models.tables.mirrors
+import models.tables.namespaces
+import models.tables.outbox
+import models.tables.pipelines
+import models.tables.projects
+import models.tables.protected_environments
+import models.tables.protected_refs
+import models.tables.queue
+import models.tables.reports
+import models.tables.runners
+import models.tables.schedules
+import models.tables.secure_files
+import models.tables.sessions
+import models.tables.sharing
+import models.tables.ssh_keys
+import models.tables.subscriptions
+import models.tables.triggers
+import models.tables.variables  # noqa: F401
 
 METADATA: Final = SQLModel.metadata

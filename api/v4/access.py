@@ -41,7 +41,7 @@ SeenProjectDep = Annotated[ProjectAccess, Depends(seen_project_of)]
 
 @dataclass(frozen=True, slots=True)
 class PipelineAccess:
-    """A pipeline of a project that the caller may read. `row` has the columns of `models.pipelines.Pipeline`."""
+    """A pipeline of a project that the caller may read. `row` has the columns of `models.tables.pipelines.Pipeline`."""
 
     row: Any
     project: ProjectAccess

@@ -53,7 +53,7 @@ def moment_of(text: str) -> datetime | None:
 async def prepare_release(
     services: Services, access: ProjectAccess, user: Any, repository: Repository, new: NewRelease
 ) -> dict[str, Any]:
-    """Check a release and make its tag if that is missing; the row to be written (`models.environments.Release`).
+    """Check a release and make its tag if that is missing; the row of the `Release` to write.
 
     `user` is the row of who releases; they must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
     will never do, `Unavailable` and `StorageFull` for what may do later.

@@ -14,8 +14,8 @@ from domain.messages import ReportCommit
 from domain.pipelines.status import Status
 from domain.sealed_for import FORGE
 from models.columns import Record, table_of
-from models.hooks import CommitReport
 from models.repositories.hooks import forge_links
+from models.tables.hooks import CommitReport
 from outbound.post import Poster
 from settings import Settings, TimeLimits
 from tests.activities.receiver import Receiver, local_poster, receiving

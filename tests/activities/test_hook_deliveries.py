@@ -22,7 +22,6 @@ from domain.pipelines.status import Status
 from domain.sealed_for import HOOK
 from models.clock import system_clock
 from models.columns import Record, table_of
-from models.hooks import Hook, HookDelivery
 from models.notifications import Notifications
 from models.repositories.artifacts import releases
 from models.repositories.environments import environments, reported_deployments
@@ -30,6 +29,7 @@ from models.repositories.environments.reported_deployments import Report
 from models.repositories.hooks import hook_deliveries, hooks, webhook_events
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.hooks.webhook_events import Happening
+from models.tables.hooks import Hook, HookDelivery
 from outbound.post import Poster, PostLimits
 from settings import Settings, TimeLimits
 from tests.activities.receiver import local_poster, receiving

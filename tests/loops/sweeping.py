@@ -8,9 +8,9 @@ from sqlalchemy import select, update
 from loops.sweeper import Sweeper
 from models.columns import table_of
 from models.notifications import Notifications
-from models.pipelines import Lease, LeaseClock
 from models.repositories.queue.held_jobs import RENEWED
-from models.tables import Runner
+from models.tables.queue import Lease, LeaseClock
+from models.tables.runners import Runner
 from settings import TimeLimits
 from tests.models import waiting
 from tests.models.world import World, job

@@ -13,9 +13,10 @@ from domain.object_keys import trace_key
 from loops.archiver import Archiver
 from models.columns import table_of
 from models.notifications import Notifications
-from models.pipelines import Job, TraceChunk
 from models.repositories.logs import trace_chunks, traces
 from models.repositories.queue import held_jobs
+from models.tables.logs import TraceChunk
+from models.tables.pipelines import Job
 from storage.objects import ObjectStore, Stored
 from tests.models.world import World
 

@@ -13,8 +13,8 @@ from domain.pipelines.status import Status
 from loops import artifacts as loops
 from loops.artifacts import ArtifactLoop
 from models.columns import table_of
-from models.pipelines import Artifact, ObjectToDelete
 from models.repositories.artifacts import artifacts, unused_objects
+from models.tables.artifacts import Artifact, ObjectToDelete
 from storage.objects import ObjectStore
 from tests.models.world import World, job, pipeline
 

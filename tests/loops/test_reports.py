@@ -13,11 +13,11 @@ from loops import reports as loops
 from loops.reports import ReportLoop
 from models.columns import table_of
 from models.notifications import Notifications
-from models.pipelines import Artifact, TestReport
-from models.reports import Report
 from models.repositories.artifacts import artifacts
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
+from models.tables.artifacts import Artifact, TestReport
+from models.tables.reports import Report
 from storage.objects import ObjectStore
 from storage.reports.parsers import PARSERS
 from tests.models.world import BEGIN, World, job

@@ -14,13 +14,16 @@ from git.repository import Repositories
 from git.transport.snapshot import KEPT
 from loops.retention import RetentionLoop
 from models.columns import table_of
-from models.contributions import Contribution
-from models.environments import Deployment, Environment, Release
-from models.incoming_hooks import IncomingDelivery, IncomingHook
-from models.pipelines import ObjectToDelete, Push, Trace
 from models.repositories.artifacts import artifacts
-from models.subscriptions import SubscribedRun
-from models.tables import AccessToken, Project
+from models.tables.accounts import AccessToken
+from models.tables.artifacts import ObjectToDelete
+from models.tables.contributions import Contribution
+from models.tables.environments import Deployment, Environment, Release
+from models.tables.incoming_hooks import IncomingDelivery, IncomingHook
+from models.tables.logs import Trace
+from models.tables.outbox import Push
+from models.tables.projects import Project
+from models.tables.subscriptions import SubscribedRun
 from settings import Retention
 from tests.git.serving import git, new_work_tree
 from tests.models.world import World, job, pipeline

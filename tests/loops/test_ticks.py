@@ -9,8 +9,8 @@ from domain.messages import Command
 from loops.sweeper import Sweeper
 from models.columns import table_of
 from models.notifications import Notifications
-from models.pipelines import LeaseClock
 from models.repositories.queue import leases
+from models.tables.queue import LeaseClock
 from settings import TimeLimits
 from tests.loops.sweeping import TICK, Sweeping
 from tests.models.world import touch

@@ -3,8 +3,9 @@
 from domain.messages import Command
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.pipelines import Lease, QueueEntry, Trace
 from models.repositories.pipelines.cancellation import cancel_jobs
+from models.tables.logs import Trace
+from models.tables.queue import Lease, QueueEntry
 from tests.models.world import World, job
 
 lease = table_of(Lease)

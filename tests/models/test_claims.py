@@ -7,8 +7,9 @@ import pytest
 
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.pipelines import Lease, QueueEntry, Trace
 from models.repositories.queue import queue_counts
+from models.tables.logs import Trace
+from models.tables.queue import Lease, QueueEntry
 from tests.models.world import World, hand_out, job, pipeline, touch
 
 lease = table_of(Lease)

@@ -9,7 +9,6 @@ from sqlalchemy import update
 from domain.messages import Command
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.environments import Deployment, Environment, ResourceGroup
 from models.repositories.accounts import accounts, members
 from models.repositories.environments import (
     deploy_permissions,
@@ -21,6 +20,7 @@ from models.repositories.environments.protected_environments import Holder
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import invariants, operation_callers
 from models.repositories.projects import projects
+from models.tables.environments import Deployment, Environment, ResourceGroup
 from tests.models.world import BEGIN, World, job
 
 environment = table_of(Environment)

@@ -16,13 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.status import Status
 from domain.runners.matching import Candidate, Demand, RunnerType, Waiting, next_job
 from models.columns import table_of
-from models.pipelines import Lease, QueueEntry
 from models.repositories.accounts import accounts
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines.job_rows import dequeue
 from models.repositories.projects import projects
 from models.repositories.queue import demands, queue
-from models.tables import Project, Runner, RunnerProject
+from models.tables.projects import Project
+from models.tables.queue import Lease, QueueEntry
+from models.tables.runners import Runner, RunnerProject
 from tests.models.world import BEGIN, World, job
 
 entry = table_of(QueueEntry)

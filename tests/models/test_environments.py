@@ -13,13 +13,13 @@ from domain.environments.places import Place
 from domain.messages import Command
 from domain.pipelines.status import Status
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment
 from models.repositories.artifacts import reports
 from models.repositories.environments import deployment_listings, deployments, environment_lifecycle, environments
 from models.repositories.environments.deployment_listings import DeploymentFilter
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import pipelines
 from models.repositories.projects import projects
+from models.tables.environments import Deployment, Environment
 from tests.compiling import plan_of
 from tests.models.world import World, job
 

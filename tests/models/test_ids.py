@@ -4,10 +4,6 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlmodel import SQLModel
 
-import models.commit_statuses
-import models.environments
-import models.pipelines
-import models.tables  # noqa: F401  # all of them register their tables
 from models.repositories.installation import installations
 from models.session import Database
 from settings import Settings

@@ -12,7 +12,7 @@ from models.repositories.accounts import accounts
 from models.repositories.projects import projects
 from models.repositories.queue import contacts, queue, waiting_jobs
 from models.repositories.queue.contacts import Contact
-from models.tables import User
+from models.tables.accounts import User
 from tests.models.query_plans import multiply, query_plan
 from tests.models.world import BEGIN, World, job
 

@@ -9,9 +9,9 @@ from sqlalchemy import select, update
 from domain.messages import Command
 from domain.runners.leases import Silence
 from models.columns import table_of
-from models.pipelines import Lease, LeaseClock
 from models.repositories.pipelines.job_rows import stuck_canceling
 from models.repositories.queue import leases
+from models.tables.queue import Lease, LeaseClock
 from tests.models.waiting import wait
 from tests.models.world import World, job, touch
 

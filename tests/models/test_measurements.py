@@ -5,9 +5,9 @@ from sqlalchemy import update
 
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.pipelines import QueueEntry
 from models.repositories.installation.measurements import MAX_ROWS, Measurements, measure
 from models.repositories.queue import leases
+from models.tables.queue import QueueEntry
 from tests.models.world import World
 
 entry = table_of(QueueEntry)

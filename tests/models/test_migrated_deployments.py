@@ -10,10 +10,10 @@ from sqlalchemy.exc import IntegrityError
 
 from models import migrate as migrating
 from models.columns import table_of
-from models.environments import Deployment
 from models.migrate import alembic_config, migrate
 from models.repositories.installation import installations
 from models.session import Database
+from models.tables.environments import Deployment
 from tests.known_schema import MIGRATING
 from tests.models.world import BEGIN, World
 

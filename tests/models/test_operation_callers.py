@@ -8,11 +8,11 @@ from domain.messages import Command
 from domain.pipelines.portions import portions
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.environments import Environment
-from models.pipelines import OperationCaller, OperationKey
 from models.repositories.accounts import accounts
 from models.repositories.environments import environment_lifecycle
 from models.repositories.pipelines import operation_callers
+from models.tables.environments import Environment
+from models.tables.outbox import OperationCaller, OperationKey
 from tests.models.world import World, job
 
 GATE = "gate: {script: x, when: manual, allow_failure: false}\nafter: {stage: deploy, script: x}\n"

@@ -1,8 +1,8 @@
 """Variables of a play that wait in SQL for its answer."""
 
 from models.columns import table_of
-from models.pipelines import PlayVariables
 from models.repositories.pipelines import play_variables
+from models.tables.outbox import PlayVariables
 from tests.models.world import World, job
 
 GIVEN = {"COLOUR": "red", "SIZE": "9"}

@@ -12,7 +12,7 @@ from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import pipelines, redundant
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects
-from models.tables import Project
+from models.tables.projects import Project
 from tests.compiling import plan_of
 from tests.models.query_plans import multiply, query_plan
 from tests.models.world import World, outbox_table, pipeline

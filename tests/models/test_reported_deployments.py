@@ -12,9 +12,6 @@ from domain.errors import FieldsInvalid, Invalid
 from domain.hooks.webhooks import Event, bits_of
 from domain.pipelines.status import Status
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment
-from models.hooks import HookEvent
-from models.pipelines import Pipeline
 from models.repositories.environments import (
     deployment_listings,
     environment_lifecycle,
@@ -26,6 +23,9 @@ from models.repositories.environments.reported_deployments import Report
 from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.pipelines import pipeline_removal, pipelines
+from models.tables.environments import Deployment, Environment
+from models.tables.hooks import HookEvent
+from models.tables.pipelines import Pipeline
 from tests.compiling import plan_of
 from tests.models.world import BEGIN, World, job
 

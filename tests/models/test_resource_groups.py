@@ -13,11 +13,11 @@ from domain.messages import Command
 from domain.pipelines.resource_groups import Candidate, ProcessMode, choose, in_order
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.environments import ResourceGroup
-from models.pipelines import Outbox
 from models.repositories.pipelines import outbox, resource_groups
 from models.repositories.pipelines.cancellation import cancel_jobs
 from models.repositories.pipelines.resource_groups import forget, holds, situation, take
+from models.tables.environments import ResourceGroup
+from models.tables.outbox import Outbox
 from tests.models.world import World, job
 from tests.waiting import eventually
 

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from models.columns import Record, table_of
-from models.pipelines import LeaseClock, TraceChunk
 from models.repositories.logs import trace_chunks, traces
 from models.repositories.queue import held_jobs, leases
+from models.tables.logs import TraceChunk
+from models.tables.queue import LeaseClock
 from tests.models.world import World
 
 chunk = table_of(TraceChunk)

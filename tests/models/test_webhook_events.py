@@ -13,13 +13,13 @@ from domain.hooks.webhooks import BITS, Event, bits_of
 from domain.messages import Command
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.hooks import CommitReport, HookDelivery, HookEvent
-from models.pipelines import Lease
 from models.repositories.hooks import commit_reports, forge_links, hook_deliveries, hooks, webhook_events
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.pipelines import job_rows, pipelines
 from models.session import Database
+from models.tables.hooks import CommitReport, HookDelivery, HookEvent
+from models.tables.queue import Lease
 from tests.models.world import BEGIN, World, job, pipeline
 
 events = table_of(HookEvent)

@@ -5,11 +5,11 @@ from datetime import timedelta
 from sqlalchemy import select, update
 
 from models.columns import table_of
-from models.pipelines import QueueEntry
 from models.repositories import database_time
 from models.repositories.queue import contacts
 from models.repositories.queue.contacts import Contact
-from models.tables import Runner
+from models.tables.queue import QueueEntry
+from models.tables.runners import Runner
 from tests.models.world import World, job
 
 queue = table_of(QueueEntry)

@@ -16,7 +16,6 @@ from domain.pipelines.decisions import Turn, decide
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import Verdict
 from models.columns import Record, table_of
-from models.pipelines import Job, Outbox, Pipeline, Stage
 from models.repositories.accounts import accounts
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import decisions, loading, pipelines, verdicts
@@ -25,6 +24,8 @@ from models.repositories.queue import claims, hand_outs, held_jobs
 from models.repositories.queue.claims import Claim
 from models.repositories.runners import runners
 from models.session import Database
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Job, Pipeline, Stage
 from tests.compiling import plan_of
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -10,10 +10,10 @@ from temporalio.client import WorkflowUpdateFailedError
 
 from domain.pipelines.status import Status
 from models.columns import Record, table_of
-from models.pipelines import QueueEntry
 from models.repositories.pipelines import outbox
 from models.repositories.projects import projects
 from models.repositories.queue import demands
+from models.tables.queue import QueueEntry
 from tests.cases.engine import COMMANDS
 from tests.models.world import World, job, pipeline
 from tests.oracle.events import Event

@@ -10,8 +10,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from domain.pipelines.resource_groups import choose
 from models.columns import Record, table_of
-from models.environments import ResourceGroup
 from models.repositories.pipelines import resource_groups
+from models.tables.environments import ResourceGroup
 from tests.models.world import outbox_table, pipeline
 from tests.workflows.pod import Pod
 from workflows.await_job import workflow_id

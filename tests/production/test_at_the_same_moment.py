@@ -18,7 +18,7 @@ from models.repositories.queue import contacts
 from models.repositories.queue.contacts import Contact
 from models.repositories.runners import runners
 from models.session import Database
-from models.tables import RunnerManager
+from models.tables.runners import RunnerManager
 from rigs.postgres import fresh_database
 from tests.models.world import World, job, pipeline
 from tests.waiting import eventually

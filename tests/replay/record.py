@@ -15,7 +15,7 @@ from typing import Any, Final
 from temporalio.client import WorkflowExecutionStatus
 
 from models.columns import table_of
-from models.environments import ResourceGroup
+from models.tables.environments import ResourceGroup
 from tests.models.world import job
 from tests.replay.shapes import SHAPES, WINDOWS
 from tests.temporal import temporal_server

@@ -16,12 +16,12 @@ from sqlalchemy import func, select
 
 from api.app import create_framework
 from models.columns import table_of
-from models.environments import Deployment, Environment
-from models.pipelines import Job, Pipeline
 from models.repositories.accounts import members
 from models.repositories.accounts.access_tokens import access_token
 from models.repositories.accounts.accounts import user
-from models.tables import Member
+from models.tables.environments import Deployment, Environment
+from models.tables.pipelines import Job, Pipeline
+from models.tables.projects import Member
 from tests.api.v4.site import Person, Site, open_site
 from tests.permissions.routes import every_route
 from tests.security.request_bodies import bodies

@@ -10,13 +10,13 @@ from domain.pipelines.status import Status
 from loops.environments import EnvironmentLoop
 from models.clock import system_clock
 from models.columns import table_of
-from models.environments import Deployment, Environment
 from models.notifications import OUTBOX
-from models.pipelines import OperationKey
 from models.repositories.environments import protected_environments
 from models.repositories.environments.protected_environments import Holder
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.tables.environments import Deployment, Environment
+from models.tables.outbox import OperationKey
 from tests.compiling import plan_of
 from tests.models.world import job, outbox_table
 from tests.waiting import eventually

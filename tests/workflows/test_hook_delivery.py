@@ -25,12 +25,12 @@ from loops import delivery_starter
 from loops.delivery_starter import Telling
 from models.clock import system_clock
 from models.columns import table_of
-from models.hooks import CommitReport, HookDelivery
 from models.notifications import HOOKS, Notifications
 from models.repositories.hooks import forge_links, hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.tables.hooks import CommitReport, HookDelivery
 from settings import Settings, TimeLimits
 from tests.activities.receiver import Receiver, local_poster, receiving
 from tests.models.world import World

@@ -8,7 +8,7 @@ from temporalio.client import WorkflowExecutionStatus
 
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.pipelines import OperationKey
+from models.tables.outbox import OperationKey
 from tests.models.world import job, pipeline
 from tests.waiting import eventually
 from tests.workflows.command import Said, temporal

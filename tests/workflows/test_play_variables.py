@@ -14,8 +14,8 @@ from activities.temporal_client import connect
 from activities.temporal_worker import make_worker, prepare_namespace
 from loops.relay import Relay
 from models.columns import table_of
-from models.pipelines import Outbox, PlayVariables
 from models.repositories.pipelines.pipelines import PipelineRequest, create
+from models.tables.outbox import Outbox, PlayVariables
 from tests.api.runner.world import SHA
 from tests.api.v4.site import Site, open_site
 from tests.compiling import plan_of

@@ -11,9 +11,9 @@ from domain.pipelines.resource_groups import ProcessMode
 from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.columns import table_of
-from models.environments import ResourceGroup
 from models.repositories.pipelines import resource_groups
 from models.repositories.pipelines.resource_groups import Situation
+from models.tables.environments import ResourceGroup
 from tests.models.world import job
 from tests.temporal import new_namespace
 from tests.waiting import eventually

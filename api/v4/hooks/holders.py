@@ -61,7 +61,7 @@ PLACES: Final[tuple[tuple[str, Access], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class HookAccess:
-    """A webhook. `row` has the columns of `models.hooks.Hook`."""
+    """A webhook. `row` has the columns of `models.tables.hooks.Hook`."""
 
     row: Any
     holder: HookHolder

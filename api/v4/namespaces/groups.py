@@ -59,7 +59,7 @@ class GroupChanges(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GroupAccess:
-    """A group as one caller may use it. `row` has the columns of `models.tables.Namespace`."""
+    """A group as one caller may use it. `row` has the columns of `models.tables.namespaces.Namespace`."""
 
     row: Any
     caller: Caller

@@ -35,7 +35,7 @@ class Changes(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GroupAccess:
-    """A resource group of a project. `row` has the columns of `models.environments.ResourceGroup`."""
+    """A resource group of a project. `row` has the columns of `models.tables.environments.ResourceGroup`."""
 
     row: Any
     project: ProjectAccess

@@ -21,7 +21,7 @@ from models.repositories.pipelines import schedules
 
 @dataclass(frozen=True, slots=True)
 class ScheduleAccess:
-    """A schedule. `row` has the columns of `models.schedules.PipelineSchedule`."""
+    """A schedule. `row` has the columns of `models.tables.schedules.PipelineSchedule`."""
 
     row: Any
     project: ProjectAccess

@@ -32,7 +32,7 @@ from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed
-from models.tables import DEFAULT_GIT_DEPTH
+from models.tables.projects import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400
 _YEAR: Final = 365 * _DAY

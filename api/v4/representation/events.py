@@ -8,7 +8,7 @@ from domain.projects.contributions import Action, action_name
 
 
 def event(row: Any, author: Any, url: str) -> dict[str, Any]:
-    """What somebody did; `row` has the columns of `models.contributions.Contribution`, `author` those of an account."""
+    """What somebody did: `row` is a `Contribution`, `author` the row of an account."""
     return {
         "id": row.id,
         "project_id": row.project_id,

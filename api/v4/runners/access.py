@@ -16,7 +16,7 @@ from models.repositories.runners import runners
 
 @dataclass(frozen=True, slots=True)
 class RunnerAccess:
-    """A runner that the caller may read. `row` has the columns of `models.tables.Runner`.
+    """A runner that the caller may read. `row` has the columns of `models.tables.runners.Runner`.
 
     `lowest` and `highest` are the caller's access levels in the projects that the runner works for.
     """

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
 from models.columns import Record, table_of
-from models.tables import AccessToken, User
+from models.tables.accounts import AccessToken, User
 
 user = table_of(User)
 access_token = table_of(AccessToken)

@@ -8,8 +8,8 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.identities import Identity
 from models.repositories.accounts.accounts import user
+from models.tables.identities import Identity
 
 identity = table_of(Identity)
 

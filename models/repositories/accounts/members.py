@@ -30,8 +30,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
 from models.repositories.namespaces.namespaces import namespace, namespace_member, trail_of
-from models.sharing import ProjectShare
-from models.tables import Member, Project, User
+from models.tables.accounts import User
+from models.tables.projects import Member, Project
+from models.tables.sharing import ProjectShare
 
 member = table_of(Member)
 share = table_of(ProjectShare)

@@ -7,8 +7,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, func, or_, select
 
 from models.columns import table_of
-from models.identities import Identity
 from models.repositories.accounts.accounts import user
+from models.tables.identities import Identity
 
 identity = table_of(Identity)
 

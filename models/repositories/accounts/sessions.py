@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
 from models.repositories.accounts.accounts import ACTIVE, access_token, is_good, user
-from models.sessions import EndedSession
+from models.tables.sessions import EndedSession
 
 ended = table_of(EndedSession)
 

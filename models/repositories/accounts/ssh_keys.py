@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
 from models.columns import Record, table_of
-from models.ssh_keys import SshKey
+from models.tables.ssh_keys import SshKey
 
 ssh_key = table_of(SshKey)
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.accounts.accounts import user
-from models.sharing import ProjectStar
+from models.tables.sharing import ProjectStar
 
 star = table_of(ProjectStar)
 

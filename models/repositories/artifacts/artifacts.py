@@ -10,11 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
 from models.columns import Record, table_of
-from models.pipelines import Artifact, Pipeline
 from models.repositories import database_time
 from models.repositories.artifacts import unused_objects
 from models.repositories.pipelines.job_rows import job
-from models.tables import Project
+from models.tables.artifacts import Artifact
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 artifact = table_of(Artifact)
 pipeline = table_of(Pipeline)

@@ -7,10 +7,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.object_keys import trace_key
 from models.columns import table_of
-from models.pipelines import Trace, TraceChunk
 from models.repositories.artifacts import artifacts, reports, unused_objects
 from models.repositories.artifacts.artifacts import artifact
 from models.repositories.pipelines.job_rows import job
+from models.tables.logs import Trace, TraceChunk
 
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)

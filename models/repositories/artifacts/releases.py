@@ -12,10 +12,10 @@ from domain.errors import NotFound
 from domain.hooks.webhooks import Event, wants
 from domain.projects.release_links import links_of
 from models.columns import Record, padded, table_of
-from models.environments import Release
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.pipelines.job_rows import job
+from models.tables.environments import Release
 
 release = table_of(Release)
 

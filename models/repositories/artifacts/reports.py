@@ -7,9 +7,9 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Artifact, TestReport
-from models.reports import Report
 from models.repositories.pipelines.job_rows import job
+from models.tables.artifacts import Artifact, TestReport
+from models.tables.reports import Report
 
 artifact = table_of(Artifact)
 report = table_of(Report)
@@ -78,7 +78,7 @@ async def parsed(connection: AsyncConnection, artifact_id: int) -> bool:
 
 
 async def put(connection: AsyncConnection, **values: Any) -> None:
-    """Keep what a report says: columns of `models.reports.Report`, in the place of an earlier one of job and kind."""
+    """Keep what a report says (columns of `Report`), in the place of an earlier one of job and kind."""
     earlier = delete(report).where(report.c.job_id == values["job_id"], report.c.kind == values["kind"])
     await connection.execute(earlier)
     await connection.execute(insert(report).values(**values))

@@ -12,8 +12,8 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
-from models.pipelines import ObjectToDelete
 from models.repositories import database_time
+from models.tables.artifacts import ObjectToDelete
 
 unused = table_of(ObjectToDelete)
 

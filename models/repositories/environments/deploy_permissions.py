@@ -13,13 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.environments.protected_environments import Deployer, DeployLevel, EnvironmentRule, refusal
 from domain.variables.environment_variables import guessed_tier
 from models.columns import Record, table_of
-from models.environments import Environment
 from models.repositories.accounts import members
 from models.repositories.environments import protected_environments
 from models.repositories.environments.protected_environments import rule
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
 from models.repositories.pipelines.job_rows import job
-from models.tables import Project, User
+from models.tables.accounts import User
+from models.tables.environments import Environment
+from models.tables.projects import Project
 
 environment = table_of(Environment)
 project = table_of(Project)

@@ -19,11 +19,11 @@ from domain.pipelines.status import Status
 from domain.pipelines.verdict import NO_ENVIRONMENT, OUTDATED
 from domain.variables.environment_variables import environment_slug, guessed_tier
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment
-from models.pipelines import Pipeline
 from models.repositories.environments import environments
 from models.repositories.pipelines.job_rows import job
-from models.tables import Project
+from models.tables.environments import Deployment, Environment
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 deployment = table_of(Deployment)
 environment = table_of(Environment)

@@ -15,13 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.environments.places import START, STOP, deployed_url, seconds_of
 from domain.pipelines.status import COMPLETE, LIVE, Status
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment
 from models.repositories.artifacts import reports
 from models.repositories.environments import deploy_permissions, environments
 from models.repositories.environments.deployments import NEWEST_SUCCESS
 from models.repositories.environments.environments import AVAILABLE, STOPPED, STOPPING
 from models.repositories.pipelines import operation_callers, outbox
 from models.repositories.pipelines.job_rows import job
+from models.tables.environments import Deployment, Environment
 
 environment = table_of(Environment)
 deployment = table_of(Deployment)

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.environments.places import Place
 from domain.errors import Invalid, NotFound
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment
 from models.repositories.pipelines.job_rows import job
+from models.tables.environments import Deployment, Environment
 
 environment = table_of(Environment)
 deployment = table_of(Deployment)

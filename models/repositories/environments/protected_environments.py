@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
 from models.columns import Record, table_of
-from models.protected_environments import DeployAccessLevel, ProtectedEnvironment
+from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
 
 rule = table_of(ProtectedEnvironment)
 level = table_of(DeployAccessLevel)

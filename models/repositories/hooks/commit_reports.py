@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from models.columns import Record, table_of
-from models.hooks import CommitReport, ForgeLink
-from models.pipelines import Pipeline
-from models.tables import Project
+from models.tables.hooks import CommitReport, ForgeLink
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 link = table_of(ForgeLink)
 report = table_of(CommitReport)

@@ -8,9 +8,9 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.hooks import ForgeLink
 from models.repositories.hooks import commit_reports, hooks
 from models.repositories.hooks.hooks import HookOwner
+from models.tables.hooks import ForgeLink
 
 link = table_of(ForgeLink)
 

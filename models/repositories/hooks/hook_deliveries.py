@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import Record, table_of
-from models.hooks import HookDelivery, HookEvent
 from models.repositories.hooks.webhook_events import delivery_of
+from models.tables.hooks import HookDelivery, HookEvent
 
 delivery = table_of(HookDelivery)
 event = table_of(HookEvent)

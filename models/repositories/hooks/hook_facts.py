@@ -8,11 +8,12 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment
-from models.pipelines import Job, Pipeline, Stage
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact
 from models.repositories.projects import relations
-from models.tables import Namespace, Project
+from models.tables.environments import Deployment, Environment
+from models.tables.namespaces import Namespace
+from models.tables.pipelines import Job, Pipeline, Stage
+from models.tables.projects import Project
 
 job = table_of(Job)
 pipeline = table_of(Pipeline)

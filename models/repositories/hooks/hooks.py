@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from domain.hooks.webhooks import BITS, REPORTED, Health, HookScope
 from models.columns import Record, table_of
-from models.hooks import ForgeLink, Hook, HookDelivery
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
-from models.tables import Project
+from models.tables.hooks import ForgeLink, Hook, HookDelivery
+from models.tables.projects import Project
 
 hook = table_of(Hook)
 delivery = table_of(HookDelivery)

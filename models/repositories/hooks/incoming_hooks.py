@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import Record, table_of
-from models.incoming_hooks import IncomingDelivery, IncomingHook
 from models.repositories.pipelines.pipeline_requests import OwedPipelines
+from models.tables.incoming_hooks import IncomingDelivery, IncomingHook
 
 hook = table_of(IncomingHook)
 delivery = table_of(IncomingDelivery)

@@ -12,7 +12,9 @@ from models.columns import Record, table_of
 from models.repositories.accounts import members
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
-from models.tables import Namespace, Project, User
+from models.tables.accounts import User
+from models.tables.namespaces import Namespace
+from models.tables.projects import Project
 
 project = table_of(Project)
 namespace = table_of(Namespace)

@@ -25,12 +25,12 @@ from domain.hooks.webhooks import (
     wants,
 )
 from models.columns import Record, table_of
-from models.environments import Deployment
-from models.hooks import Hook, HookDelivery, HookEvent
-from models.pipelines import Job, Pipeline
 from models.repositories.hooks import commit_reports
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
-from models.tables import Project
+from models.tables.environments import Deployment
+from models.tables.hooks import Hook, HookDelivery, HookEvent
+from models.tables.pipelines import Job, Pipeline
+from models.tables.projects import Project
 
 project = table_of(Project)
 pipeline = table_of(Pipeline)

@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import Select, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.audit import AuditEvent
 from models.columns import table_of
 from models.repositories.hooks import system_events
 from models.repositories.pipelines import contributions
+from models.tables.audit import AuditEvent
 
 event = table_of(AuditEvent)
 

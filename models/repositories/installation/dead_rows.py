@@ -10,14 +10,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import COMPLETE
 from domain.schedules.ticks import OPEN
-from models.audit import AuditEvent
 from models.columns import table_of
-from models.contributions import Contribution
-from models.incoming_hooks import IncomingDelivery
-from models.pipelines import Job, OperationKey, Pipeline, Push
-from models.schedules import ScheduleTick
-from models.subscriptions import SubscribedRun
-from models.tables import AccessToken, RunnerManager
+from models.tables.accounts import AccessToken
+from models.tables.audit import AuditEvent
+from models.tables.contributions import Contribution
+from models.tables.incoming_hooks import IncomingDelivery
+from models.tables.outbox import OperationKey, Push
+from models.tables.pipelines import Job, Pipeline
+from models.tables.runners import RunnerManager
+from models.tables.schedules import ScheduleTick
+from models.tables.subscriptions import SubscribedRun
 from settings import Retention
 
 token = table_of(AccessToken)

@@ -8,7 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.idempotency import IdempotentCall
+from models.tables.idempotency import IdempotentCall
 
 call = table_of(IdempotentCall)
 

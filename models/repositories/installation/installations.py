@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import Invalid
 from models.columns import Record, table_of
 from models.schema import METADATA
-from models.tables import Installation
+from models.tables.installation import Installation
 
 installation = table_of(Installation)
 

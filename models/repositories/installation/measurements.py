@@ -15,19 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import LIVE, OPEN, Status
 from models.columns import table_of
-from models.pipelines import (
-    Job,
-    Lease,
-    LeaseClock,
-    ObjectToDelete,
-    Outbox,
-    Pipeline,
-    QueueDemand,
-    QueueEntry,
-    Trace,
-)
 from models.repositories import database_time
 from models.repositories.pipelines.outbox import OUTCOME
+from models.tables.artifacts import ObjectToDelete
+from models.tables.logs import Trace
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Job, Pipeline
+from models.tables.queue import Lease, LeaseClock, QueueDemand, QueueEntry
 
 MAX_ROWS: Final[dict[str, int]] = {"sqlite": 20_000, "postgresql": 100_000}
 """By dialect. Where SQLite runs in the process that asks, everything else waits: a row takes a microsecond."""

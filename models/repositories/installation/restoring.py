@@ -16,12 +16,15 @@ from domain.errors import Invalid
 from domain.object_keys import trace_key
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER
 from models.columns import table_of
-from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace, TraceChunk
 from models.repositories.installation.installations import BLOCK, continue_after, installation, last_ids
 from models.repositories.projects import secure_files
 from models.repositories.queue import leases
-from models.schedules import PipelineSchedule
 from models.schema import METADATA
+from models.tables.artifacts import Artifact
+from models.tables.logs import Trace, TraceChunk
+from models.tables.pipelines import Job, Pipeline
+from models.tables.queue import Lease, LeaseClock
+from models.tables.schedules import PipelineSchedule
 
 SKIPPED: Final = 1_000_000
 """So many ids of each table are left out: those that the lost world may have given."""

@@ -7,8 +7,8 @@ from sqlalchemy import CompoundSelect, bindparam, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
-from models.commit_statuses import CommitStatus
 from models.repositories.pipelines.job_rows import job
+from models.tables.commit_statuses import CommitStatus
 
 status = table_of(CommitStatus)
 

@@ -13,9 +13,9 @@ from sqlalchemy import BigInteger, Integer, bindparam, case, cast, delete, func,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, padded, table_of
-from models.pipelines import Trace, TraceChunk
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue.held_jobs import TICKS
+from models.tables.logs import Trace, TraceChunk
 
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)

@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.merge_requests import MergeRequestEvent
+from models.tables.merge_requests import MergeRequestEvent
 
 event = table_of(MergeRequestEvent)
 

@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from domain.merge_requests.notes import Kind
 from models.columns import Record, padded, table_of
-from models.merge_request_notes import MergeRequestNote
-from models.merge_requests import MergeRequest
-from models.tables import User
+from models.tables.accounts import User
+from models.tables.merge_request_notes import MergeRequestNote
+from models.tables.merge_requests import MergeRequest
 
 note = table_of(MergeRequestNote)
 merge_request = table_of(MergeRequest)

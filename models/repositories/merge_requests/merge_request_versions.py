@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import Record, table_of
-from models.merge_request_notes import MergeRequestVersion
+from models.tables.merge_request_notes import MergeRequestVersion
 
 version = table_of(MergeRequestVersion)
 

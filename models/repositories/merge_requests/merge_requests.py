@@ -15,11 +15,12 @@ from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
 from domain.variables.predefined import MAX_OPEN_MERGE_REQUESTS, MERGE_REQUEST_SOURCE
 from models.columns import Record, table_of
-from models.labels import Milestone
-from models.merge_requests import Approval, MergeRequest
-from models.pipelines import Pipeline
 from models.repositories.merge_requests import merge_request_notes, merge_request_versions
-from models.tables import Project, User
+from models.tables.accounts import User
+from models.tables.labels import Milestone
+from models.tables.merge_requests import Approval, MergeRequest
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 merge_request = table_of(MergeRequest)
 approval = table_of(Approval)

@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound, Refused
 from domain.merge_requests.merge_train import ON_THE_WAY, CarStatus
 from models.columns import Record, table_of
-from models.merge_requests import MergeRequest, TrainCar
-from models.pipelines import Pipeline
 from models.repositories.pipelines import outbox
+from models.tables.merge_requests import MergeRequest, TrainCar
+from models.tables.pipelines import Pipeline
 
 car = table_of(TrainCar)
 pipeline = table_of(Pipeline)

@@ -9,9 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import Record, table_of
-from models.deploy_tokens import DeployToken
 from models.repositories.namespaces.group_ancestry import lies_in
-from models.tables import Namespace, Project
+from models.tables.deploy_tokens import DeployToken
+from models.tables.namespaces import Namespace
+from models.tables.projects import Project
 
 deploy_token = table_of(DeployToken)
 namespace = table_of(Namespace)

@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, String, cast, literal
 
 from models.columns import table_of
-from models.tables import Namespace
+from models.tables.namespaces import Namespace
 
 namespace = table_of(Namespace)
 

@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
 from models.columns import Record, table_of
-from models.job_token_access import JobTokenAccess
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
-from models.tables import Project
+from models.tables.job_token_access import JobTokenAccess
+from models.tables.projects import Project
 
 access = table_of(JobTokenAccess)
 project = table_of(Project)

@@ -8,17 +8,20 @@ from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound, Refused
-from models.badges import Badge
 from models.columns import Record, table_of
-from models.deploy_tokens import DeployToken
-from models.job_token_access import JobTokenAccess
-from models.labels import Label, Milestone
-from models.protected_environments import DeployAccessLevel, ProtectedEnvironment
 from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
-from models.sharing import ProjectShare
-from models.tables import AccessToken, Namespace, NamespaceMember, Project, Runner, User
-from models.variables import CiVariable
+from models.tables.accounts import AccessToken, User
+from models.tables.badges import Badge
+from models.tables.deploy_tokens import DeployToken
+from models.tables.job_token_access import JobTokenAccess
+from models.tables.labels import Label, Milestone
+from models.tables.namespaces import Namespace, NamespaceMember
+from models.tables.projects import Project
+from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
+from models.tables.runners import Runner
+from models.tables.sharing import ProjectShare
+from models.tables.variables import CiVariable
 
 namespace = table_of(Namespace)
 namespace_member = table_of(NamespaceMember)

@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import Record, padded, table_of
 from models.repositories.namespaces.group_ancestry import lies_in
 from models.repositories.namespaces.namespaces import trail_of
-from models.tables import Namespace, Project
+from models.tables.namespaces import Namespace
+from models.tables.projects import Project
 
 namespace = table_of(Namespace)
 project = table_of(Project)

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import Refused
 from models.columns import Record, table_of
 from models.repositories.namespaces.namespaces import namespace
-from models.sharing import ProjectShare
+from models.tables.sharing import ProjectShare
 
 share = table_of(ProjectShare)
 

@@ -13,14 +13,16 @@ from domain.pipelines.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ance
 from domain.pipelines.status import COMPLETE, Status
 from domain.variables.ci_variables import CiVariable
 from models.columns import Record, table_of
-from models.pipelines import Pipeline, Stage, Trace, TraceChunk
 from models.repositories.pipelines import operation_callers, outbox, verdicts
 from models.repositories.pipelines.job_rows import job, set_status
 from models.repositories.projects import ci_variables
 from models.repositories.queue import hand_outs
 from models.repositories.queue.claims import lift
 from models.repositories.queue.hand_outs import HandOut
-from models.tables import Project, User
+from models.tables.accounts import User
+from models.tables.logs import Trace, TraceChunk
+from models.tables.pipelines import Pipeline, Stage
+from models.tables.projects import Project
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)

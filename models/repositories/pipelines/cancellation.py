@@ -11,13 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import LIVE, OPEN, Status
 from models.columns import table_of
-from models.pipelines import Lease, Trace
 from models.repositories import database_time
 from models.repositories.hooks import webhook_events
 from models.repositories.logs import traces
 from models.repositories.pipelines import completions, outbox
 from models.repositories.pipelines.job_rows import dequeue, job, lock
 from models.repositories.pipelines.verdicts import IS_BEGUN
+from models.tables.logs import Trace
+from models.tables.queue import Lease
 
 lease = table_of(Lease)
 trace = table_of(Trace)

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE
 from models.columns import Record, table_of
-from models.pipelines import Pipeline
 from models.repositories.pipelines import outbox
+from models.tables.pipelines import Pipeline
 
 pipeline = table_of(Pipeline)
 

@@ -7,7 +7,7 @@ from sqlalchemy import Select, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.commit_comments import CommitComment
+from models.tables.commit_comments import CommitComment
 
 comment = table_of(CommitComment)
 

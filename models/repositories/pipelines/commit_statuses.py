@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import Invalid
 from domain.projects.commit_status import ENDED, State, why_not
 from models.columns import Record, table_of
-from models.commit_statuses import LATEST, CommitStatus
-from models.pipelines import Job, Pipeline
+from models.tables.commit_statuses import LATEST, CommitStatus
+from models.tables.pipelines import Job, Pipeline
 
 status = table_of(CommitStatus)
 job = table_of(Job)

@@ -11,11 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.projects import contributions as rules
 from domain.projects.contributions import Action
 from models.columns import table_of
-from models.contributions import Contribution
 from models.repositories.accounts import members
 from models.repositories.projects import projects
 from models.repositories.projects.projects import REPORTER, Viewer
-from models.tables import Project, User
+from models.tables.accounts import User
+from models.tables.contributions import Contribution
+from models.tables.projects import Project
 
 contribution = table_of(Contribution)
 project = table_of(Project)

@@ -21,7 +21,6 @@ from domain.pipelines.status import COMPLETE, OPEN, Status, settled
 from domain.pipelines.transitions import Transition
 from domain.pipelines.verdict import PROTECTED_ENVIRONMENT, Verdict
 from models.columns import Record, table_of
-from models.pipelines import OperationKey, Pipeline
 from models.repositories.environments import deploy_permissions, deployments
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import operation_callers, outbox, play_variables, resource_groups
@@ -34,6 +33,8 @@ from models.repositories.pipelines.loading import answers as kept_answers
 from models.repositories.pipelines.loading import head
 from models.repositories.pipelines.verdicts import end_jobs
 from models.repositories.projects import subscriptions
+from models.tables.outbox import OperationKey
+from models.tables.pipelines import Pipeline
 
 pipeline = table_of(Pipeline)
 operation_key = table_of(OperationKey)

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status, composite
 from models.columns import Record, table_of
-from models.pipelines import Stage
 from models.repositories.pipelines.job_rows import job
+from models.tables.pipelines import Stage
 
 stage = table_of(Stage)
 

@@ -15,11 +15,14 @@ from domain.pipelines.invariants import Broken, Limits, Rule
 from domain.pipelines.resource_groups import choose
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composite, settled
 from models.columns import Record, table_of
-from models.pipelines import Lease, Outbox, Pipeline, QueueEntry, Stage, Trace
 from models.repositories.pipelines import resource_groups
 from models.repositories.pipelines.folding import COUNTS, counts_as
 from models.repositories.pipelines.job_rows import job
 from models.repositories.pipelines.outbox import BRIDGE, OUTCOME, START
+from models.tables.logs import Trace
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Pipeline, Stage
+from models.tables.queue import Lease, QueueEntry
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)

@@ -13,11 +13,12 @@ from domain.pipelines.pipeline import Job as Snapshot
 from domain.pipelines.status import COMPLETE, Status, mirrored_from, sources_of
 from domain.pipelines.verdict import Verdict
 from models.columns import Record, table_of
-from models.environments import ResourceGroup
-from models.pipelines import Job, QueueEntry
 from models.repositories import database_time
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import outbox
+from models.tables.environments import ResourceGroup
+from models.tables.pipelines import Job
+from models.tables.queue import QueueEntry
 
 job = table_of(Job)
 group = table_of(ResourceGroup)

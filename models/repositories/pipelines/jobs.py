@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from models.columns import Record, table_of
-from models.pipelines import Job, Pipeline
+from models.tables.pipelines import Job, Pipeline
 
 job = table_of(Job)
 pipeline = table_of(Pipeline)

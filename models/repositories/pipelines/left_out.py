@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.runners.info import LEGACY_SYSTEM_ID
 from domain.runners.left_out import Asked, left_out
 from models.columns import table_of
-from models.pipelines import Job
-from models.tables import Runner, RunnerManager
+from models.tables.pipelines import Job
+from models.tables.runners import Runner, RunnerManager
 
 job = table_of(Job)
 runner = table_of(Runner)

@@ -13,9 +13,10 @@ from domain.pipelines.packing import Packed, pack
 from domain.pipelines.status import OPEN, Status
 from domain.pipelines.verdict import Verdict
 from models.columns import Record, table_of
-from models.pipelines import OperationKey, Pipeline, Stage
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines.job_rows import SNAPSHOT, job, snapshot, verdict_of
+from models.tables.outbox import OperationKey
+from models.tables.pipelines import Pipeline, Stage
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)

@@ -15,7 +15,8 @@ from domain.messages import Decision, Started
 from domain.pipelines.commands import GIVES_USER
 from domain.pipelines.pipeline import Job as Snapshot
 from models.columns import table_of
-from models.pipelines import Job, OperationCaller, OperationKey, Pipeline
+from models.tables.outbox import OperationCaller, OperationKey
+from models.tables.pipelines import Job, Pipeline
 
 operation_caller = table_of(OperationCaller)
 operation_key = table_of(OperationKey)

@@ -11,7 +11,8 @@ from sqlalchemy import Integer, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Outbox, Pipeline
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Pipeline
 
 outbox = table_of(Outbox)
 pipeline = table_of(Pipeline)

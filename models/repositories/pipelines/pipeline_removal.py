@@ -14,12 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE, Status
 from models.columns import Record, table_of
-from models.environments import Deployment, Environment, Release
-from models.pipelines import Pipeline
 from models.repositories import row_removal
 from models.repositories.artifacts import job_objects
 from models.repositories.pipelines.job_rows import job, lock
-from models.tables import Project
+from models.tables.environments import Deployment, Environment, Release
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 deployment = table_of(Deployment)
 environment = table_of(Environment)

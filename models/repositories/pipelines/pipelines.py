@@ -15,14 +15,14 @@ from domain.messages import PipelineFacts
 from domain.pipelines.bridges import MIRROR
 from domain.pipelines.status import Status
 from models.columns import Record, table_of
-from models.pipelines import Pipeline, Stage
 from models.repositories.environments import environments
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import outbox, redundant, resource_groups
 from models.repositories.pipelines.compiled import plan_document, reasons_document, why_document
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import demands
-from models.tables import Project
+from models.tables.pipelines import Pipeline, Stage
+from models.tables.projects import Project
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)

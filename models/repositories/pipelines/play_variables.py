@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
-from models.pipelines import PlayVariables
+from models.tables.outbox import PlayVariables
 
 play_variables = table_of(PlayVariables)
 

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Push
+from models.tables.outbox import Push
 
 push = table_of(Push)
 

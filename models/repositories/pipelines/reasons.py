@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Job
+from models.tables.pipelines import Job
 
 job = table_of(Job)
 

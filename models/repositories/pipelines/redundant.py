@@ -14,9 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.redundancy import NOT_OLDER_THAN, Contender, cancels_others, is_redundant
 from domain.pipelines.status import LIVE, Status
 from models.columns import Record, table_of
-from models.pipelines import Pipeline
 from models.repositories.pipelines import outbox
-from models.tables import Project
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 pipeline = table_of(Pipeline)
 project = table_of(Project)

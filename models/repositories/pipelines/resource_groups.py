@@ -19,10 +19,10 @@ from domain.errors import NotFound
 from domain.pipelines.resource_groups import MODES, Candidate, ProcessMode
 from domain.pipelines.status import COMPLETE, Status
 from models.columns import Record, table_of
-from models.environments import ResourceGroup
-from models.pipelines import Job
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.jobs import LISTED
+from models.tables.environments import ResourceGroup
+from models.tables.pipelines import Job
 
 group = table_of(ResourceGroup)
 job = table_of(Job)

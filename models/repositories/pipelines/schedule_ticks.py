@@ -31,10 +31,10 @@ from domain.schedules.ticks import (
     decide,
 )
 from models.columns import Record, table_of
-from models.pipelines import Pipeline
 from models.repositories.pipelines import outbox
-from models.schedules import PipelineSchedule, ScheduleTick
-from models.tables import Project
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
+from models.tables.schedules import PipelineSchedule, ScheduleTick
 from models.time_zones import zone_of
 
 schedule = table_of(PipelineSchedule)

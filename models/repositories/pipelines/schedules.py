@@ -13,8 +13,8 @@ from domain.schedules.cron_ticks import next_tick
 from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Overlap
 from models.columns import Record, table_of
 from models.repositories.pipelines import schedule_ticks
-from models.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
-from models.tables import Project
+from models.tables.projects import Project
+from models.tables.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
 from models.time_zones import zone_of
 
 schedule = table_of(PipelineSchedule)

@@ -9,8 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import LIVE
 from models.columns import Moment, table_of
-from models.pipelines import Outbox, Pipeline
 from models.repositories.pipelines.outbox import OUTCOME, START
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Pipeline
 
 PAGE: Final = 1_000
 """So many pipelines are read at once."""

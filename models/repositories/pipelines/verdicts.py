@@ -11,11 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.status import HELD_BY_RUNNER, OPEN, Status
 from domain.pipelines.verdict import Verdict, allows_failure
 from models.columns import Record, table_of
-from models.pipelines import Lease, Trace
 from models.repositories.hooks import webhook_events
 from models.repositories.logs import traces
 from models.repositories.pipelines import completions, outbox
 from models.repositories.pipelines.job_rows import dequeue, job, verdict_of
+from models.tables.logs import Trace
+from models.tables.queue import Lease
 
 lease = table_of(Lease)
 trace = table_of(Trace)

@@ -7,9 +7,9 @@ from sqlalchemy import Select, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.badges import Badge
 from models.columns import Record, table_of
 from models.repositories.namespaces.owners import Owner
+from models.tables.badges import Badge
 
 badge = table_of(Badge)
 

@@ -12,7 +12,7 @@ from domain.errors import Invalid, NotFound
 from models.columns import Record, table_of
 from models.repositories.namespaces.namespaces import namespace, trail_of
 from models.repositories.projects.projects import project
-from models.variables import CiVariable
+from models.tables.variables import CiVariable
 
 variable = table_of(CiVariable)
 

@@ -4,10 +4,10 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
-from models.merge_requests import MergeRequest
 from models.repositories.accounts.accounts import ACTIVE, user
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.projects.projects import project
+from models.tables.merge_requests import MergeRequest
 
 merge_request = table_of(MergeRequest)
 

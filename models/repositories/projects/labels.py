@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound, Refused
 from domain.projects.labels import DEFAULT_COLOR
 from models.columns import Record, padded, table_of
-from models.labels import Label
-from models.merge_requests import MergeRequest
 from models.repositories.merge_requests.merge_requests import holds_label
 from models.repositories.namespaces.owners import Owner, lock
+from models.tables.labels import Label
+from models.tables.merge_requests import MergeRequest
 
 label = table_of(Label)
 merge_request = table_of(MergeRequest)

@@ -11,12 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE, Status
 from models.columns import Record, table_of
-from models.pipelines import Pipeline
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace, within
 from models.repositories.paging import first_of
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
+from models.tables.pipelines import Pipeline
 
 pipeline = table_of(Pipeline)
 

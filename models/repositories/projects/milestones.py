@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
 from models.columns import Record, padded, table_of
-from models.labels import Milestone
-from models.merge_requests import MergeRequest
 from models.repositories.namespaces.owners import Owner, lock
+from models.tables.labels import Milestone
+from models.tables.merge_requests import MergeRequest
 
 milestone = table_of(Milestone)
 merge_request = table_of(MergeRequest)

@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.mirrors import Mirror
+from models.tables.mirrors import Mirror
 
 mirror = table_of(Mirror)
 

@@ -7,7 +7,6 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import Record, table_of
-from models.pipelines import Artifact, Trace
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace
@@ -15,6 +14,8 @@ from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import relations
 from models.repositories.projects.listings import NamespaceFilter, namespaces
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
+from models.tables.artifacts import Artifact
+from models.tables.logs import Trace
 
 artifact = table_of(Artifact)
 trace = table_of(Trace)

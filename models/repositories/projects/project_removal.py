@@ -14,13 +14,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import COMPLETE
 from models.columns import Record, table_of
-from models.pipelines import Pipeline
 from models.repositories import row_removal
 from models.repositories.artifacts import job_objects
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import secure_files
-from models.tables import Project
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
 
 project = table_of(Project)
 pipeline = table_of(Pipeline)

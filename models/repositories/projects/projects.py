@@ -15,8 +15,8 @@ from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import protected_refs
-from models.sharing import ProjectRedirect
-from models.tables import Project
+from models.tables.projects import Project
+from models.tables.sharing import ProjectRedirect
 
 project = table_of(Project)
 redirect = table_of(ProjectRedirect)

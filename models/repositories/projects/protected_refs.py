@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound, Refused
 from domain.projects.protection import BranchRule, Protection, TagRule
 from models.columns import Record, table_of
-from models.protected_refs import ProtectedBranch, ProtectedTag
+from models.tables.protected_refs import ProtectedBranch, ProtectedTag
 
 branch = table_of(ProtectedBranch)
 tag = table_of(ProtectedTag)

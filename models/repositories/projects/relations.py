@@ -9,11 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.info import LEGACY_SYSTEM_ID
 from models.columns import Record, table_of
-from models.merge_requests import MergeRequest
-from models.pipelines import Pipeline
 from models.repositories.artifacts import artifacts
 from models.repositories.runners import runner_listings
-from models.tables import Namespace, Project, Runner, User
+from models.tables.accounts import User
+from models.tables.merge_requests import MergeRequest
+from models.tables.namespaces import Namespace
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
+from models.tables.runners import Runner
 
 user = table_of(User)
 runner = table_of(Runner)

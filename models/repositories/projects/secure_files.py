@@ -11,8 +11,8 @@ from domain.errors import NotFound
 from domain.projects.secure_files import check_room
 from models.columns import Record, table_of
 from models.repositories.artifacts import unused_objects
-from models.secure_files import SecureFile
-from models.tables import Project
+from models.tables.projects import Project
+from models.tables.secure_files import SecureFile
 
 secure_file = table_of(SecureFile)
 project = table_of(Project)

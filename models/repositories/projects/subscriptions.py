@@ -9,10 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import Invalid, NotFound
 from domain.pipelines.bridges import CHILD
 from models.columns import Record, table_of
-from models.pipelines import Pipeline
 from models.repositories.pipelines.pipeline_requests import OwedPipelines
-from models.subscriptions import PipelineSubscription, SubscribedRun
-from models.tables import Project
+from models.tables.pipelines import Pipeline
+from models.tables.projects import Project
+from models.tables.subscriptions import PipelineSubscription, SubscribedRun
 
 subscription = table_of(PipelineSubscription)
 run = table_of(SubscribedRun)

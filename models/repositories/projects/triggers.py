@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import Record, table_of
-from models.triggers import PipelineTrigger
+from models.tables.triggers import PipelineTrigger
 
 trigger = table_of(PipelineTrigger)
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.runners.matching import Candidate, RunnerType
 from models.columns import Record, table_of
 from models.repositories import database_time
-from models.tables import Runner, RunnerProject
+from models.tables.runners import Runner, RunnerProject
 
 runner = table_of(Runner)
 runner_project = table_of(RunnerProject)

@@ -17,7 +17,6 @@ from domain.environments.places import START
 from domain.pipelines.status import COMPLETE, Status
 from domain.runners.matching import RunnerType
 from models.columns import Record, table_of
-from models.pipelines import Lease, LeaseClock, Pipeline, QueueEntry, Stage, Trace
 from models.repositories.environments import deployments
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import verdicts
@@ -25,6 +24,9 @@ from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import queue
 from models.repositories.queue.hand_outs import HandOut
 from models.repositories.queue.queue import Kind
+from models.tables.logs import Trace
+from models.tables.pipelines import Pipeline, Stage
+from models.tables.queue import Lease, LeaseClock, QueueEntry
 
 entry = table_of(QueueEntry)
 lease = table_of(Lease)

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import padded, table_of
-from models.tables import Runner, RunnerManager
+from models.tables.runners import Runner, RunnerManager
 
 runner = table_of(Runner)
 manager = table_of(RunnerManager)

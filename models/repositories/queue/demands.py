@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import Demand
 from models.columns import Record, padded, table_of
-from models.pipelines import QueueDemand, QueueDemandTag
 from models.repositories.accounts import accounts
 from models.repositories.namespaces.namespaces import namespace, trail_of
-from models.tables import Project
+from models.tables.projects import Project
+from models.tables.queue import QueueDemand, QueueDemandTag
 
 demand = table_of(QueueDemand)
 demand_tag = table_of(QueueDemandTag)

@@ -11,14 +11,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.variables.ci_variables import CiVariable
 from domain.variables.job_variables import JobVariable
 from models.columns import Record, padded, table_of
-from models.deploy_tokens import DeployToken
-from models.environments import Environment
-from models.pipelines import Lease, Pipeline, QueueEntry, Stage
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact
 from models.repositories.artifacts.reports import DOTENV, report
 from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import ci_variables
-from models.tables import Installation, Project, User
+from models.tables.accounts import User
+from models.tables.deploy_tokens import DeployToken
+from models.tables.environments import Environment
+from models.tables.installation import Installation
+from models.tables.pipelines import Pipeline, Stage
+from models.tables.projects import Project
+from models.tables.queue import Lease, QueueEntry
 
 pipeline = table_of(Pipeline)
 project = table_of(Project)

@@ -10,9 +10,10 @@ from sqlalchemy import ColumnElement, bindparam, case, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import BIG, Record, padded, table_of
-from models.pipelines import Lease, LeaseClock, Trace
 from models.repositories.pipelines.job_rows import job
-from models.tables import Project
+from models.tables.logs import Trace
+from models.tables.projects import Project
+from models.tables.queue import Lease, LeaseClock
 
 project = table_of(Project)
 lease = table_of(Lease)

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status
 from models.columns import BIG, Record, table_of
-from models.pipelines import Lease, LeaseClock
 from models.repositories import database_time
 from models.repositories.pipelines.folding import fold_stages, lock_stages
 from models.repositories.pipelines.job_rows import job, lock, set_status
-from models.tables import Runner
+from models.tables.queue import Lease, LeaseClock
+from models.tables.runners import Runner
 
 lease = table_of(Lease)
 clock = table_of(LeaseClock)

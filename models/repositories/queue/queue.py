@@ -34,12 +34,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.status import Status, sources_of
 from domain.runners.matching import RunnerType
 from models.columns import Record, padded, table_of
-from models.pipelines import Lease, QueueDemand, QueueDemandTag, QueueEntry
 from models.repositories.accounts import accounts
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import queue_counts
-from models.tables import Project, Runner, RunnerProject
+from models.tables.projects import Project
+from models.tables.queue import Lease, QueueDemand, QueueDemandTag, QueueEntry
+from models.tables.runners import Runner, RunnerProject
 
 entry = table_of(QueueEntry)
 demand = table_of(QueueDemand)

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import padded, table_of
-from models.pipelines import Lease, QueueEntry
+from models.tables.queue import Lease, QueueEntry
 
 entry = table_of(QueueEntry)
 lease = table_of(Lease)

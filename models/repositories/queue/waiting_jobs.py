@@ -15,12 +15,12 @@ from domain.pipelines.status import Status
 from domain.pipelines.stuck import why_stuck
 from domain.runners.matching import Candidate
 from models.columns import Record, table_of
-from models.pipelines import Lease, QueueEntry
 from models.repositories import database_time
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import demands
 from models.repositories.queue.candidates import candidate, linked_projects
-from models.tables import Runner
+from models.tables.queue import Lease, QueueEntry
+from models.tables.runners import Runner
 from settings import TimeLimits
 
 queue = table_of(QueueEntry)

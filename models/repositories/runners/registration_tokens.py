@@ -7,7 +7,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import RunnerType
 from models.columns import Record, table_of
-from models.tables import Installation, Namespace, Project
+from models.tables.installation import Installation
+from models.tables.namespaces import Namespace
+from models.tables.projects import Project
 
 installation = table_of(Installation)
 namespace = table_of(Namespace)

@@ -12,12 +12,12 @@ from domain.runners.info import LEGACY_SYSTEM_ID
 from domain.runners.matching import RunnerType
 from domain.runners.status import ONLINE_FOR, STALE_AFTER, Connection
 from models.columns import Record, table_of
-from models.pipelines import Lease
 from models.repositories.accounts import members
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.pipelines import jobs
 from models.repositories.projects.projects import Viewer, visible
 from models.repositories.runners.runners import job, manager, project, runner, runner_project
+from models.tables.queue import Lease
 
 lease = table_of(Lease)
 

@@ -10,11 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import RunnerType
 from models.columns import Record, table_of
-from models.pipelines import Job
 from models.repositories import database_time
 from models.repositories.accounts import members
 from models.repositories.namespaces import namespaces
-from models.tables import Project, Runner, RunnerManager, RunnerProject
+from models.tables.pipelines import Job
+from models.tables.projects import Project
+from models.tables.runners import Runner, RunnerManager, RunnerProject
 
 runner = table_of(Runner)
 manager = table_of(RunnerManager)

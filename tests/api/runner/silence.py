@@ -10,8 +10,8 @@ from sqlalchemy import update
 
 from loops.sweeper import Sweeper
 from models.columns import table_of
-from models.pipelines import LeaseClock
 from models.repositories.queue import leases
+from models.tables.queue import LeaseClock
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at, is_blocked
 

@@ -8,10 +8,10 @@ import pytest
 from api.runner import updates
 from domain.messages import Decision
 from models.columns import table_of
-from models.pipelines import LeaseClock
 from models.repositories.logs import trace_chunks, traces
 from models.repositories.pipelines import decisions, verdicts
 from models.repositories.queue import leases
+from models.tables.queue import LeaseClock
 from tests.api.runner.silence import let_pass, swept_beside
 from tests.api.runner.world import World
 from tests.fault_point import WITHIN, held_at, is_blocked, side_by_side

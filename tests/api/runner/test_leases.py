@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select, update
 
 from models.columns import Record, table_of
-from models.pipelines import Lease
 from models.repositories.projects import projects
 from models.repositories.queue import leases
+from models.tables.queue import Lease
 from tests.api.runner.silence import clock, sweep
 from tests.api.runner.world import World
 

@@ -10,8 +10,9 @@ from sqlalchemy import select
 from auth.session_token import COOKIE, issue_session
 from domain.messages import Operation, PipelineFacts
 from models.columns import table_of
-from models.pipelines import Job, OperationCaller
 from models.repositories.projects import protected_refs
+from models.tables.outbox import OperationCaller
+from models.tables.pipelines import Job
 from tests.api.v4.environments.test_environments import address, deployed, the_environment
 from tests.api.v4.site import Person, Site
 

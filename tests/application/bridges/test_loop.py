@@ -13,7 +13,7 @@ from models.columns import table_of
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import operation_callers, outbox
 from models.repositories.pipelines.outbox import BRIDGE, COMMAND, FOLLOW, OUTCOME, START
-from models.tables import Project
+from models.tables.projects import Project
 from tests.application.bridges.installation import Installation
 from tests.models.world import outbox_table, pipeline
 

@@ -14,9 +14,10 @@ from api.app import create_app
 from domain.schedules.ticks import Tick
 from loops.schedule_ticks import TickLoop
 from models.columns import Record, table_of
-from models.pipelines import Outbox, Pipeline
 from models.repositories.pipelines import schedule_ticks
-from models.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Pipeline
+from models.tables.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
 from tests.api.v4.site import Person, Site, open_site
 from tests.git.serving import git
 

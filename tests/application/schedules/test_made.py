@@ -12,7 +12,8 @@ from loops.schedule_ticks import FAULT, MAX_ATTEMPTS
 from models.columns import table_of
 from models.repositories.accounts import accounts
 from models.repositories.projects import protected_refs
-from models.tables import Member, User
+from models.tables.accounts import User
+from models.tables.projects import Member
 from tests.application.schedules.planned import SIDE, Planned, pipeline_table, schedule_table, tick_table
 from tests.git.serving import git
 

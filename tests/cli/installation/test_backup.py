@@ -17,15 +17,18 @@ from domain.errors import Invalid, NotFound, Refused
 from git.transport.snapshot import KEPT
 from models.clock import system_clock
 from models.columns import table_of
-from models.pipelines import Artifact, Job, Lease, LeaseClock, Pipeline, Trace
 from models.repositories.accounts import accounts
 from models.repositories.artifacts import artifacts
 from models.repositories.installation.installations import installation
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
-from models.secure_files import SecureFile
 from models.session import Database
-from models.tables import Project
+from models.tables.artifacts import Artifact
+from models.tables.logs import Trace
+from models.tables.pipelines import Job, Pipeline
+from models.tables.projects import Project
+from models.tables.queue import Lease, LeaseClock
+from models.tables.secure_files import SecureFile
 from rigs.postgres import fresh_database
 from settings import Settings
 from storage.backup_archive import members, verified_manifest

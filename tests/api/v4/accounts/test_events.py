@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select, update
 
 from models.columns import table_of
-from models.contributions import Contribution
 from models.repositories.pipelines import contributions
+from models.tables.contributions import Contribution
 from tests.api.v4.merge_requests.merging import Merging
 from tests.api.v4.site import Person, Site, serving
 from tests.git.serving import git, new_commit

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from models.columns import table_of
-from models.environments import Environment
 from models.repositories.environments import environments
+from models.tables.environments import Environment
 from tests.api.v4.site import Person, Site, serving
 from tests.git.serving import git
 

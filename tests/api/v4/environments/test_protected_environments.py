@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from models.columns import table_of
-from models.protected_environments import DeployAccessLevel, ProtectedEnvironment
+from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
 from tests.api.v4.site import Site
 
 MAINTAINERS = [{"access_level": 40}]

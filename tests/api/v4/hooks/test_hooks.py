@@ -10,8 +10,8 @@ import gitlab
 import pytest
 
 from models.columns import table_of
-from models.hooks import ForgeLink, Hook, HookDelivery, HookEvent
-from models.tables import Project
+from models.tables.hooks import ForgeLink, Hook, HookDelivery, HookEvent
+from models.tables.projects import Project
 from settings import TimeLimits
 from tests.activities.receiver import NETWORK, receiving
 from tests.api.v4.hooks.delivering import told, until

@@ -12,10 +12,10 @@ from standardwebhooks.webhooks import Webhook
 
 from domain.hooks.webhooks import Event, bits_of
 from models.columns import table_of
-from models.hooks import Hook, HookDelivery
 from models.repositories.hooks import webhook_events
 from models.repositories.projects import projects
-from models.tables import Project
+from models.tables.hooks import Hook, HookDelivery
+from models.tables.projects import Project
 from tests.activities.receiver import NETWORK, Receiver, receiving
 from tests.api.v4.hooks.delivering import told, until
 from tests.api.v4.site import Person, Site, open_site, serving

@@ -12,9 +12,9 @@ from application.access import access_to
 from auth.permissions import Caller
 from loops.archiver import Archiver
 from models.columns import table_of
-from models.pipelines import LeaseClock
 from models.repositories.logs import traces
 from models.repositories.queue import leases
+from models.tables.queue import LeaseClock
 from tests.api.v4.site import Site
 
 clock = table_of(LeaseClock)

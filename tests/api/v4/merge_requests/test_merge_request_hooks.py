@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models.columns import table_of
-from models.hooks import HookEvent
+from models.tables.hooks import HookEvent
 from tests.activities.receiver import NETWORK, Receiver, receiving
 from tests.api.v4.hooks.delivering import told, until
 from tests.api.v4.merge_requests.merging import Merging

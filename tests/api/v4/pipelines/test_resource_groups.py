@@ -6,8 +6,9 @@ import httpx
 import pytest
 
 from models.columns import table_of
-from models.pipelines import Job, Outbox
 from models.repositories.pipelines import outbox, resource_groups
+from models.tables.outbox import Outbox
+from models.tables.pipelines import Job
 from tests.api.v4.site import Site
 
 DEVELOPER = 30

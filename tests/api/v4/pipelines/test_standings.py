@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import update
 
 from models.columns import table_of
-from models.pipelines import Lease
 from models.repositories.queue.leases import clock
-from models.tables import Runner
+from models.tables.queue import Lease
+from models.tables.runners import Runner
 from tests.api.pages.test_pages import browser
 from tests.api.v4.site import Site
 

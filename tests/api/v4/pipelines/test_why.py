@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from models.columns import table_of
-from models.pipelines import Job, Pipeline
+from models.tables.pipelines import Job, Pipeline
 from tests.api.v4.site import Site
 
 

@@ -11,11 +11,13 @@ from temporalio.client import WorkflowUpdateFailedError
 from domain.messages import Operation
 from loops.removals import RemovalLoop
 from models.columns import table_of
-from models.pipelines import Job
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import outbox, pipelines
 from models.repositories.projects import projects
-from models.tables import Namespace, Project, Runner
+from models.tables.namespaces import Namespace
+from models.tables.pipelines import Job
+from models.tables.projects import Project
+from models.tables.runners import Runner
 from tests.api.v4.site import Site
 
 OWNER = 50

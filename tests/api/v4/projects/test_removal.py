@@ -9,9 +9,11 @@ from sqlalchemy import func, select, update
 from loops.archiver import Archiver
 from loops.artifacts import ArtifactLoop
 from models.columns import table_of
-from models.pipelines import ObjectToDelete, Pipeline, Trace, TraceChunk
 from models.repositories.installation.audit import event
 from models.repositories.pipelines.job_rows import job as jobs
+from models.tables.artifacts import ObjectToDelete
+from models.tables.logs import Trace, TraceChunk
+from models.tables.pipelines import Pipeline
 from tests.api.v4.jobs.test_artifacts import archive
 from tests.api.v4.jobs.test_jobs import address
 from tests.api.v4.site import serving

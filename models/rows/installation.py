@@ -1,0 +1,17 @@
+"""Rows of the tables of `models.tables.installation`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationRow:
+    """A row of `models.tables.installation.Installation`, which says what its columns mean."""
+
+    id: int
+    installation_id: str
+    pod: str
+    registration_token_hash: str
+    sealed_check: str
+    restored_at: datetime | None
+    created_at: datetime

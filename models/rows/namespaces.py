@@ -1,0 +1,35 @@
+"""Rows of the tables of `models.tables.namespaces`."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceRow:
+    """A row of `models.tables.namespaces.Namespace`, which says what its columns mean."""
+
+    id: int
+    organisation_id: int
+    parent_id: int | None
+    trail: str
+    path: str
+    full_path: str
+    name: str
+    kind: str
+    owner_id: int | None
+    description: str
+    visibility: str
+    registration_token_hash: str | None
+    created_at: datetime
+    removal_asked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceMemberRow:
+    """A row of `models.tables.namespaces.NamespaceMember`, which says what its columns mean."""
+
+    namespace_id: int
+    user_id: int
+    access_level: int
+    expires_on: date | None
+    created_at: datetime

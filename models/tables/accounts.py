@@ -1,0 +1,72 @@
+"""People and robots, and their access tokens."""
+
+from datetime import date, datetime
+
+from sqlalchemy import Index, false, text
+from sqlmodel import Field, SQLModel
+
+from models.columns import COUNTING, document, key, moment, number, reference
+
+
+class User(SQLModel, table=True):
+    """A person or a robot that acts.
+
+    `password_hash` is argon2id's own text; empty for whoever cannot sign in by password. `state` is `active` or
+    `blocked`: a blocked person's tokens and sessions are worth nothing. A `bot` belongs to a token of a project or
+    group. `external` ones see no internal projects. A session is good while it carries its person's `session_epoch`.
+    `current_sign_in_at` and `last_sign_in_at` are the last two sign-ins at the pages;
+    `last_activity_on` is the day (UTC) of the last call as this person.
+    """
+
+    __tablename__ = "account"
+    __table_args__ = (
+        Index(
+            "account_of_others",
+            "id",
+            sqlite_where=text("is_admin = 0 AND bot = 0"),
+            postgresql_where=text("NOT is_admin AND NOT bot"),
+        ),
+        COUNTING,
+    )
+
+    id: int | None = key()
+    username: str = Field(unique=True)
+    name: str
+    email: str
+    is_admin: bool = False
+    state: str = "active"
+    bot: bool = False
+    external: bool = False
+    password_hash: str = ""
+    session_epoch: int = number()
+    created_at: datetime = moment(nullable=False)
+    current_sign_in_at: datetime | None = moment()
+    last_sign_in_at: datetime | None = moment()
+    last_activity_on: date | None = Field(default=None, nullable=True)
+
+
+class AccessToken(SQLModel, table=True):
+    """A personal, project or group access token; only its SHA-256 is kept.
+
+    `scopes` are those of `auth.scopes`. It is good until the beginning of the day `expires_on` (UTC); None is for ever.
+    The token of a project (`project_id`) or group (`namespace_id`) belongs to a bot that is a member there. One of
+    `impersonation` was made by an administrator to act as a person, who neither sees nor revokes it.
+    """
+
+    __tablename__ = "access_token"
+    __table_args__ = (COUNTING,)
+
+    id: int | None = key()
+    user_id: int = reference("account.id", index=True)
+    project_id: int | None = reference("project.id", index=True, nullable=True)
+    namespace_id: int | None = reference("namespace.id", index=True, nullable=True)
+    name: str
+    description: str = ""
+    scopes: list[str] = document(list)
+    token_hash: str = Field(unique=True)
+    created_by: int | None = reference("account.id", nullable=True)
+    created_at: datetime = moment(nullable=False)
+    last_used_at: datetime | None = moment()
+    expires_on: date | None = Field(default=None, nullable=True)
+    revoked_at: datetime | None = moment()
+    impersonation: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

@@ -1,0 +1,23 @@
+"""The installation that this database belongs to."""
+
+from datetime import datetime
+
+from sqlmodel import Field, SQLModel
+
+from models.columns import moment
+
+
+class Installation(SQLModel, table=True):
+    """One row: which installation this database belongs to. The Temporal namespace carries the same id.
+
+    `sealed_check` was sealed with the key for secrets: it can be opened by whoever has the right one. `restored_at` is
+    when it was put back from a backup, until Temporal has been brought to what it says.
+    """
+
+    id: int = Field(default=1, primary_key=True)
+    installation_id: str
+    pod: str
+    registration_token_hash: str = Field(default="")
+    sealed_check: str = Field(default="")
+    restored_at: datetime | None = moment()
+    created_at: datetime = moment(nullable=False)

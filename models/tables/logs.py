@@ -1,0 +1,38 @@
+"""Logs of jobs."""
+
+from sqlalchemy import LargeBinary
+from sqlmodel import Field, SQLModel
+
+from models.columns import BIG, number, reference
+
+
+class Trace(SQLModel, table=True):
+    """The log of a job. `crc` is the CRC-32 of all `size` bytes.
+
+    A log that is sent again is a new `generation`; `earlier_size` and `earlier_crc` are those of the one before it.
+    `copied` is true once the store holds all of it and readers go there, `stored` once its chunks are gone too.
+    `watched` is the tick of the lease clock at which somebody last read it while it grew.
+    """
+
+    job_id: int = reference("job.id", primary_key=True)
+    generation: int = 0
+    size: int = number()
+    crc: int = number()
+    earlier_size: int = number()
+    earlier_crc: int = number()
+    frozen: bool = False
+    resent: bool = False
+    copied: bool = False
+    stored: bool = Field(default=False, index=True)
+    watched: int | None = Field(default=None, nullable=True, sa_type=BIG)
+
+
+class TraceChunk(SQLModel, table=True):
+    """Bytes of a log, until the whole log is an object in the store."""
+
+    __tablename__ = "trace_chunk"
+
+    job_id: int = reference("job.id", primary_key=True)
+    generation: int = Field(primary_key=True)
+    start: int = Field(primary_key=True, sa_type=BIG)
+    content: bytes = Field(sa_type=LargeBinary)
