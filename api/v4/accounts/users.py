@@ -1,6 +1,6 @@
 """People."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -81,7 +81,7 @@ async def list_users(
 
 
 @router.get("/users/{user_id}")
-async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> Mapping[str, Any]:
     """One person."""
     async with services.database.read() as connection:
         row = await accounts.get(connection, user_id)
@@ -89,7 +89,9 @@ async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -
     return document
 
 
-async def _shown(connection: AsyncConnection, caller: Caller, rows: Sequence[Record], url: str) -> list[dict[str, Any]]:
+async def _shown(
+    connection: AsyncConnection, caller: Caller, rows: Sequence[Record], url: str
+) -> Sequence[Mapping[str, Any]]:
     """People as a caller sees them: administrators see everything, and who they are at a provider."""
     return await accounts_of(connection, rows, url) if caller.is_admin else [person(row, url) for row in rows]
 

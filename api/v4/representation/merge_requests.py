@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.v4.representation.people import person
+from api.v4.representation.people import PersonResponse, person
 from api.v4.representation.pipelines import brief as brief_pipeline
 from application.merge_requests.addresses import page_of
 from domain.merge_requests.merge_request import Standing, State, detailed_status, is_draft
@@ -31,12 +31,12 @@ class Around:
         """A milestone, or None for none."""
         return None if key is None else self.milestones.get(key)
 
-    def person(self, key: int | None) -> dict[str, Any] | None:
+    def person(self, key: int | None) -> PersonResponse | None:
         """A person, or None for nobody."""
         found = None if key is None else self.people.get(key)
         return None if found is None else person(found, self.url)
 
-    def everybody(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+    def everybody(self, keys: Iterable[int]) -> list[PersonResponse]:
         """Those of these people that are there."""
         return [person(self.people[key], self.url) for key in keys if key in self.people]
 

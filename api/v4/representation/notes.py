@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.v4.representation.people import person
+from api.v4.representation.people import PersonResponse, person
 from domain.merge_requests.notes import Kind
 from domain.moments import moment
 
@@ -17,7 +17,7 @@ class AroundNotes:
     url: str
     people: Mapping[int, Any] = field(default_factory=dict)
 
-    def person(self, key: int | None) -> dict[str, Any] | None:
+    def person(self, key: int | None) -> PersonResponse | None:
         """A person, or None for nobody."""
         found = None if key is None else self.people.get(key)
         return None if found is None else person(found, self.url)

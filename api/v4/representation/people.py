@@ -1,12 +1,46 @@
 """People and members as GitLab's JSON."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
+
+from typing_extensions import TypedDict
 
 from domain.moments import moment
 
 
-def person(row: Any, url: str) -> dict[str, Any]:
+class Person(Protocol):
+    """What everybody sees of an account, of whatever row."""
+
+    @property
+    def id(self) -> int:
+        """Of the account."""
+
+    @property
+    def username(self) -> str:
+        """What they sign in with."""
+
+    @property
+    def name(self) -> str:
+        """What they are called."""
+
+    @property
+    def state(self) -> str:
+        """`active` or `blocked`."""
+
+
+class PersonResponse(TypedDict):
+    """A person as everybody sees them."""
+
+    id: int
+    username: str
+    name: str
+    state: str
+    locked: bool
+    avatar_url: str | None
+    web_url: str
+
+
+def person(row: Person, url: str) -> PersonResponse:
     """A person as everybody sees them."""
     return {
         "id": row.id,
