@@ -86,19 +86,19 @@ def watched(work: Callable[[], Awaitable[object]]) -> list[str]:
         ("runs", "runs slept"),
     ],
 )
-def test_what_holds_up_the_loop_is_named(ours, name: str, line: str) -> None:
+def test_what_holds_up_the_loop_is_named(ours: SimpleNamespace, name: str, line: str) -> None:
     seconds = SLEEPS + 0.3 if "slept" in line else COMPUTES + 0.1
     (fault,) = watched(lambda: getattr(ours, name)(seconds))
     assert fault.startswith(line), fault
     assert "api/slow.py:" in fault
 
 
-def test_work_that_yields_holds_up_nobody(ours) -> None:
+def test_work_that_yields_holds_up_nobody(ours: SimpleNamespace) -> None:
     assert not watched(lambda: ours.yields(3 * COMPUTES, 30))
     assert not watched(lambda: ours.asks(SLEEPS + 0.3))
 
 
-def test_what_a_test_does_itself_does_not_count(ours) -> None:
+def test_what_a_test_does_itself_does_not_count(ours: SimpleNamespace) -> None:
     async def test() -> None:
         ours.compute(COMPUTES + 0.1)
         await ours.waits(lambda seconds: ours.compute(seconds), COMPUTES + 0.1)
@@ -106,7 +106,7 @@ def test_what_a_test_does_itself_does_not_count(ours) -> None:
     assert not watched(test)
 
 
-def test_each_call_of_many_that_a_test_makes_counts_for_itself(ours) -> None:
+def test_each_call_of_many_that_a_test_makes_counts_for_itself(ours: SimpleNamespace) -> None:
     async def test() -> None:
         for _ in range(6):
             await ours.computes(COMPUTES / 3)
@@ -114,7 +114,7 @@ def test_each_call_of_many_that_a_test_makes_counts_for_itself(ours) -> None:
     assert not watched(test)
 
 
-def test_a_busy_machine_is_no_fault(ours) -> None:
+def test_a_busy_machine_is_no_fault(ours: SimpleNamespace) -> None:
     """Other threads take the interpreter's lock, so that a little work takes long."""
     over = threading.Event()
 
@@ -148,7 +148,7 @@ def test_does_nothing():
 """
 
 
-def test_the_test_that_ran_fails(tmp_path) -> None:
+def test_the_test_that_ran_fails(tmp_path: Path) -> None:
     file = tmp_path / "test_blocked.py"
     file.write_text(TESTS.format(ours=OURS, file=OURS_FILE, seconds=COMPUTES + 0.1))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.loop_watch", "--noconftest", file]

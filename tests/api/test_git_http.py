@@ -28,7 +28,7 @@ def database_url(sqlite_url: str) -> str:
 
 
 @pytest.fixture
-async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
+async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
     """An installation behind a real web server, with an empty repository."""
     async with open_site(tmp_path, database_url) as opened, serving(opened):
         await opened.services.repositories.create(opened.world.project_id, "main")

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ async def _public_keys(site: Site) -> None:
 
 @pytest.mark.parametrize("first_use", [_registry, _id_token, _public_keys])
 async def test_the_first_key_is_not_made_on_the_event_loop(
-    tmp_path, database_url: str, monkeypatch: pytest.MonkeyPatch, first_use: Callable[[Site], Awaitable[None]]
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch, first_use: Callable[[Site], Awaitable[None]]
 ) -> None:
     makers: list[threading.Thread] = []
 

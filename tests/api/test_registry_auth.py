@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +17,7 @@ NOBODY = ("", "")
 
 
 @pytest.fixture
-async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
+async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
     """An installation with a registry."""
     async with open_site(tmp_path, database_url, registry_url="registry.example:5000") as opened:
         yield opened
@@ -158,7 +159,7 @@ async def test_another_service_is_none_of_ours(site: Site) -> None:
     assert answer.status_code == 400
 
 
-async def test_without_a_registry_there_is_nothing_to_sign_in_to(tmp_path, database_url: str) -> None:
+async def test_without_a_registry_there_is_nothing_to_sign_in_to(tmp_path: Path, database_url: str) -> None:
     async with open_site(tmp_path, database_url) as site:
         job, who = await running_job(site)
         assert (await ask(site, (), who)).status_code == 404

@@ -25,13 +25,13 @@ from api.stored_file import Unsatisfiable, byte_range
         ("bytes=" + "9" * 5_000 + "-", None),
     ],
 )
-def test_one_range_or_the_whole(header: str, expected: tuple[int, int] | None):
+def test_one_range_or_the_whole(header: str, expected: tuple[int, int] | None) -> None:
     assert byte_range(header, 10) == expected
 
 
 @pytest.mark.parametrize(
     ("header", "size"), [("bytes=10-", 10), ("bytes=10-20", 10), ("bytes=0-0", 0), ("bytes=-0", 10)]
 )
-def test_a_range_behind_the_end_cannot_be_given(header: str, size: int):
+def test_a_range_behind_the_end_cannot_be_given(header: str, size: int) -> None:
     with pytest.raises(Unsatisfiable):
         byte_range(header, size)

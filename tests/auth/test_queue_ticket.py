@@ -1,5 +1,7 @@
 """Tickets of runners that wait: they name pod and state of the queue, and whatever is not ours is no ticket."""
 
+from typing import Any
+
 import pytest
 
 from auth.queue_ticket import QueueTickets, Seen
@@ -36,7 +38,7 @@ def test_a_ticket_is_short_and_names_its_pod_for_a_router() -> None:
         lambda ticket: ticket.replace(".42.", ".٤٢."),
     ],
 )
-def test_what_was_changed_is_no_ticket(change) -> None:
+def test_what_was_changed_is_no_ticket(change: Any) -> None:
     tickets = QueueTickets(ring_of(), 7)
     assert tickets.read(change(tickets.issue(5, SEEN)), 5) is None
 

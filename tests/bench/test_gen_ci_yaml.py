@@ -8,7 +8,7 @@ from tests.compiling import plan_of
 
 
 @pytest.mark.parametrize("size", [10, 11, 250])
-def test_a_trivial_configuration_has_its_jobs_in_two_stages(size):
+def test_a_trivial_configuration_has_its_jobs_in_two_stages(size: int) -> None:
     plan = plan_of(trivial(size))
     assert len(plan.jobs) == size
     assert plan.stages == ("one", "two")
@@ -16,7 +16,7 @@ def test_a_trivial_configuration_has_its_jobs_in_two_stages(size):
 
 
 @pytest.mark.parametrize("size", [10, 37])
-def test_a_mixed_configuration_has_its_jobs_after_expansion(size):
+def test_a_mixed_configuration_has_its_jobs_after_expansion(size: int) -> None:
     document = yaml.safe_load(mixed(size))
     jobs = [job for name, job in document.items() if isinstance(job, dict) and "script" in job | _base(document, job)]
     visible = [job for job in jobs if job not in [document[name] for name in (".build", ".test")]]

@@ -30,7 +30,7 @@ async def server():
     await runner.cleanup()
 
 
-async def test_requests_share_a_connection_and_answers_come_whole(server):
+async def test_requests_share_a_connection_and_answers_come_whole(server) -> None:
     port, seen = server
     connection = Connection("127.0.0.1", port)
     for body in (b"one", b""):
@@ -44,7 +44,7 @@ async def test_requests_share_a_connection_and_answers_come_whole(server):
     assert seen[0][2]["job-token"] == "t"
 
 
-async def test_it_connects_again_after_the_server_closed(server):
+async def test_it_connects_again_after_the_server_closed(server) -> None:
     port, seen = server
     connection = Connection("127.0.0.1", port)
     answer = await connection.request("POST", "/last")
@@ -55,7 +55,7 @@ async def test_it_connects_again_after_the_server_closed(server):
     assert len(seen) == 2
 
 
-async def test_a_server_that_hangs_up_is_an_error(server):
+async def test_a_server_that_hangs_up_is_an_error(server) -> None:
     port, _ = server
     connection = Connection("127.0.0.1", port)
     with pytest.raises(ConnectionError):

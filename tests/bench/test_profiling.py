@@ -4,7 +4,7 @@ from bench.profiled_worker import thread_seconds
 from bench.profiling import layer_of, shares
 
 
-def test_compiled_code_belongs_to_its_caller_unless_it_names_its_own_layer():
+def test_compiled_code_belongs_to_its_caller_unless_it_names_its_own_layer() -> None:
     engine = ("/x/site-packages/sqlalchemy/engine/base.py", 1, "execute")
     assert layer_of(engine) == "SQL"
     assert layer_of(("~", 0, "<built-in method builtins.getattr>"), engine) == "SQL"
@@ -12,7 +12,7 @@ def test_compiled_code_belongs_to_its_caller_unless_it_names_its_own_layer():
     assert layer_of(("~", 0, "<built-in method time.sleep>"), None) == "other"
 
 
-def test_own_time_is_counted_once_by_layer():
+def test_own_time_is_counted_once_by_layer() -> None:
     engine, route = ("/p/sqlalchemy/base.py", 1, "execute"), ("/p/starlette/routing.py", 2, "app")
     builtin = ("~", 0, "<built-in method builtins.len>")
     stats = {
@@ -23,6 +23,6 @@ def test_own_time_is_counted_once_by_layer():
     assert shares(stats) == {"HTTP": 2.5, "SQL": 4.0}
 
 
-def test_threads_of_this_process_are_counted():
+def test_threads_of_this_process_are_counted() -> None:
     assert sum(thread_seconds().values()) > 0
     assert "MainThread" in thread_seconds()

@@ -22,12 +22,12 @@ from bench.rows import Row, Side, all_hold, print_table
         (Row("to be read", math.nan, "ms"), False),
     ],
 )
-def test_a_bar_has_a_side(row, holds):
+def test_a_bar_has_a_side(row: Row, holds: bool) -> None:
     assert row.holds is holds
     assert all_hold([Row("other", 1.0, "ms"), row]) is holds
 
 
-def test_json_has_the_five_fields():
+def test_json_has_the_five_fields() -> None:
     assert Row("speed", 0.123456, "ratio", 0.3).as_json() == {
         "name": "speed",
         "measured": 0.123,
@@ -38,7 +38,7 @@ def test_json_has_the_five_fields():
     assert Row("cost", 2.0, "ms").as_json()["bar"] is None
 
 
-def test_the_table_names_what_missed_its_bar():
+def test_the_table_names_what_missed_its_bar() -> None:
     out = io.StringIO()
     rows = [Row("speed", 0.1, "ratio", 0.3), Row("time", 2.0, "ratio", 5.0, Side.AT_MOST), Row("cost", 7.0, "ms")]
     print_table(rows, "2 cores", Console(file=out, width=100))

@@ -1,5 +1,7 @@
 """One table of exit statuses."""
 
+from typing import Any
+
 import pytest
 
 from cli.exit_codes import TimedOut, exit_code
@@ -19,5 +21,5 @@ CASES = [
 
 
 @pytest.mark.parametrize(("error", "code"), CASES)
-def test_exit_code(error, code):
+def test_exit_code(error: Any, code: Any) -> None:
     assert exit_code(error) == code

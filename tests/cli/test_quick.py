@@ -45,7 +45,7 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("command", "words"), PLAIN)
-def test_plain_lines_are_read_as_typer_reads_them(command: Any, words: list[str]):
+def test_plain_lines_are_read_as_typer_reads_them(command: Any, words: list[str]) -> None:
     assert quick_arguments(command, words) == through_typer(command, words)
 
 
@@ -62,7 +62,7 @@ def test_plain_lines_are_read_as_typer_reads_them(command: Any, words: list[str]
         ["-x"],
     ],
 )
-def test_everything_else_is_left_to_typer(words: list[str]):
+def test_everything_else_is_left_to_typer(words: list[str]) -> None:
     assert quick_arguments(plan, words) is None
 
 
@@ -76,17 +76,17 @@ WORDS = st.lists(
 
 @settings(max_examples=80, deadline=None, database=None)
 @given(WORDS)
-def test_what_is_read_is_never_something_else(words: list[str]):
+def test_what_is_read_is_never_something_else(words: list[str]) -> None:
     found = quick_arguments(plan, words)
     if found is not None:
         assert found == through_typer(plan, words)
 
 
-def test_all_quick_commands_exist():
+def test_all_quick_commands_exist() -> None:
     assert LAZY.keys() >= QUICK
 
 
-def test_exit_status():
+def test_exit_status() -> None:
     def ends(code: int) -> None:
         raise typer.Exit(code)
 
@@ -98,7 +98,7 @@ def test_exit_status():
     assert run_quickly(lambda: None, {}) == 0
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path):
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     """With more output than a pipe takes."""
     jobs = "".join(f"job{number}: {{script: x}}\n" for number in range(300))
     (tmp_path / ".gitlab-ci.yml").write_text(jobs)

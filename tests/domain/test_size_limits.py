@@ -15,11 +15,11 @@ from domain.size_limits import fixed, in_words, of_installation, of_project
         (1_610_612_736, "1,610,612,736 bytes (1.5 GiB)"),
     ],
 )
-def test_a_size_is_exact_and_readable(size: int, words: str):
+def test_a_size_is_exact_and_readable(size: int, words: str) -> None:
     assert in_words(size) == words
 
 
-def test_a_limit_of_the_installation_names_the_setting_the_sizes_and_who_can_change_it():
+def test_a_limit_of_the_installation_names_the_setting_the_sizes_and_who_can_change_it() -> None:
     limit = of_installation("PERDURE_ARTIFACT_BYTES", 2048)
     assert limit.exceeded("archive a.zip", 4096) == (
         "413 Request Entity Too Large: archive a.zip has 4,096 bytes (4 KiB), and "
@@ -29,6 +29,6 @@ def test_a_limit_of_the_installation_names_the_setting_the_sizes_and_who_can_cha
     assert "the body is too large: at most 2,048 bytes (2 KiB) are taken" in limit.exceeded("the body")
 
 
-def test_a_limit_of_a_project_and_a_fixed_one():
+def test_a_limit_of_a_project_and_a_fixed_one() -> None:
     assert "max_artifacts_size of this project. An administrator" in of_project("max_artifacts_size", 9).exceeded("it")
     assert fixed("dotenv reports", 9).exceeded("it").endswith("The limit is that of dotenv reports, and fixed.")

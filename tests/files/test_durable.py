@@ -3,6 +3,7 @@
 import ast
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,16 +22,16 @@ SYNCING = {
 
 
 @pytest.fixture
-def log(monkeypatch):
+def log(monkeypatch: pytest.MonkeyPatch):
     """What was done, in order: ("sync", inode) and ("name", inode of the file that got a name)."""
     done = []
     fsync, link, replace = os.fsync, os.link, Path.replace
 
-    def noted_fsync(descriptor):
+    def noted_fsync(descriptor) -> None:
         fsync(descriptor)
         done.append(("sync", os.fstat(descriptor).st_ino))
 
-    def noted_link(source, target):
+    def noted_link(source, target) -> None:
         link(source, target)
         done.append(("name", Path(target).stat().st_ino))
 
@@ -62,7 +63,7 @@ def on_disk(log, path: Path) -> bool:
     ],
     ids=["replaced", "created", "signing key", "sealing key"],
 )
-def test_content_and_name_are_on_disk(tmp_path, log, write):
+def test_content_and_name_are_on_disk(tmp_path: Path, log, write: Any) -> None:
     path = tmp_path / "file"
     write(path)
     assert on_disk(log, path)
@@ -70,13 +71,13 @@ def test_content_and_name_are_on_disk(tmp_path, log, write):
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_folders_that_were_made_for_it_are_on_disk_too(tmp_path, log):
+def test_folders_that_were_made_for_it_are_on_disk_too(tmp_path: Path, log) -> None:
     assert durable.create(tmp_path / "home" / "keys" / "key", b"x")
     synced = {inode for what, inode in log if what == "sync"}
     assert {folder.stat().st_ino for folder in (tmp_path, tmp_path / "home", tmp_path / "home/keys")} <= synced
 
 
-def test_a_file_that_is_there_stays_and_is_on_disk_all_the_same(tmp_path, log):
+def test_a_file_that_is_there_stays_and_is_on_disk_all_the_same(tmp_path: Path, log) -> None:
     path = tmp_path / "file"
     assert durable.create(path, b"first")
     log.clear()
@@ -86,11 +87,11 @@ def test_a_file_that_is_there_stays_and_is_on_disk_all_the_same(tmp_path, log):
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch):
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     durable.replace(path, b"old")
 
-    def full(_):
+    def full(_) -> None:
         raise OSError("no room")
 
     monkeypatch.setattr(os, "fsync", full)
@@ -100,7 +101,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path, monkeypat
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_nobody_else_syncs_by_himself():
+def test_nobody_else_syncs_by_himself() -> None:
     folders = [
         path for path in ROOT.iterdir() if (path / "__init__.py").exists() and path.name not in {"tests", "bench"}
     ]

@@ -24,14 +24,14 @@ async def filled(repository: Repository, tmp_path: Path) -> tuple[Repository, st
     return repository, sha
 
 
-async def test_settings_of_a_new_repository_are_those_of_the_table(repository: Repository):
+async def test_settings_of_a_new_repository_are_those_of_the_table(repository: Repository) -> None:
     for section, name, values in CONFIG:
         found = await run([f"--git-dir={repository.path}", "config", "--get-all", f"{section}.{name}"])
         assert tuple(found.out.decode().split()) == values
     assert (repository.path / "HEAD").read_text() == "ref: refs/heads/main\n"
 
 
-async def test_create_twice_keeps_the_first_also_when_both_run_at_once(repositories: Repositories):
+async def test_create_twice_keeps_the_first_also_when_both_run_at_once(repositories: Repositories) -> None:
     made = await asyncio.gather(*(repositories.create(9, "main") for _ in range(4)))
     (repositories.path(9) / "marker").touch()
     again = await repositories.create(9, "other")
@@ -40,7 +40,7 @@ async def test_create_twice_keeps_the_first_also_when_both_run_at_once(repositor
     assert [path.name for path in repositories.root.iterdir()] == ["9.git"]
 
 
-async def test_failed_create_leaves_nothing(repositories: Repositories, monkeypatch: pytest.MonkeyPatch):
+async def test_failed_create_leaves_nothing(repositories: Repositories, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Invalid, match="is not the name of a branch"):
         await repositories.create(9, "-x")
     monkeypatch.setenv("PATH", "/nonexistent")
@@ -53,13 +53,13 @@ async def test_failed_create_leaves_nothing(repositories: Repositories, monkeypa
         repositories.path(0)
 
 
-async def test_root_that_is_no_folder_is_unavailable(tmp_path: Path):
+async def test_root_that_is_no_folder_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Unavailable, match="repository of project 1 cannot be made"):
         await Repositories(tmp_path / "file" / "root").create(1, "main")
 
 
-async def test_resolve_finds_branches_tags_full_names_and_shas(filled: tuple[Repository, str]):
+async def test_resolve_finds_branches_tags_full_names_and_shas(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     for ref in ("main", "feature/a", "v1", "refs/heads/main", "refs/tags/v1", sha, sha[:9], "HEAD"):
         assert await repository.resolve(ref) == sha, ref
@@ -67,7 +67,7 @@ async def test_resolve_finds_branches_tags_full_names_and_shas(filled: tuple[Rep
         assert await repository.resolve(ref) is None, ref
 
 
-async def test_branch_wins_over_tag_of_the_same_name(filled: tuple[Repository, str], tmp_path: Path):
+async def test_branch_wins_over_tag_of_the_same_name(filled: tuple[Repository, str], tmp_path: Path) -> None:
     repository, sha = filled
     newer = await new_commit(tmp_path / "work", {"new": "1"})
     await git("push", "-q", repository.path, f"{newer}:refs/heads/v1", cwd=tmp_path / "work")
@@ -78,12 +78,12 @@ async def test_branch_wins_over_tag_of_the_same_name(filled: tuple[Repository, s
 @pytest.mark.parametrize(
     "ref", ["-x", "--all", "a..b", "a b", "a~1", "a^", "x:y", "@{-1}", "a\nb", "", "/a", "a.lock", "@"]
 )
-async def test_names_that_git_would_read_as_something_else_are_refused(repository: Repository, ref: str):
+async def test_names_that_git_would_read_as_something_else_are_refused(repository: Repository, ref: str) -> None:
     with pytest.raises(Invalid):
         await repository.resolve(ref)
 
 
-async def test_read_file(filled: tuple[Repository, str]):
+async def test_read_file(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     assert await repository.read_file(sha, "a b.txt") == b"hello"
     assert await repository.read_file(sha, "folder/file", limit=1000) == b"x" * 1000
@@ -98,12 +98,12 @@ async def test_read_file(filled: tuple[Repository, str]):
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a//b", "a/./b", "", "a\nb", "a\0"])
-async def test_paths_outside_the_repository_are_refused(filled: tuple[Repository, str], path: str):
+async def test_paths_outside_the_repository_are_refused(filled: tuple[Repository, str], path: str) -> None:
     with pytest.raises(Invalid):
         await filled[0].read_file(filled[1], path)
 
 
-async def test_commit(filled: tuple[Repository, str]):
+async def test_commit(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     commit = await repository.commit(sha)
     assert (commit.sha, commit.title, commit.message, commit.parents) == (sha, "First", "First\n\nBody ä", ())
@@ -114,7 +114,7 @@ async def test_commit(filled: tuple[Repository, str]):
         await repository.commit("main")
 
 
-async def test_commit_keeps_the_zone_of_its_author(repository: Repository, tmp_path: Path):
+async def test_commit_keeps_the_zone_of_its_author(repository: Repository, tmp_path: Path) -> None:
     work = tmp_path / "work"
     await new_work_tree(work, {"a": "1"})
     await git("commit", "-q", "--amend", "-m", "x", "--date=2024-02-03T04:05:06-0330", cwd=work)
@@ -125,7 +125,7 @@ async def test_commit_keeps_the_zone_of_its_author(repository: Repository, tmp_p
     assert authored.utcoffset() == -timedelta(hours=3, minutes=30)
 
 
-async def test_branches_tags_and_refs(filled: tuple[Repository, str]):
+async def test_branches_tags_and_refs(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     assert [(ref.short_name, ref.sha) for ref in await repository.branches()] == [("feature/a", sha), ("main", sha)]
     (tag,) = await repository.tags()
@@ -136,19 +136,19 @@ async def test_branches_tags_and_refs(filled: tuple[Repository, str]):
     assert names == ["refs/heads/feature/a", "refs/heads/main", "refs/pipelines/1", "refs/tags/v1"]
 
 
-async def test_keep_may_be_repeated(filled: tuple[Repository, str]):
+async def test_keep_may_be_repeated(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     await repository.keep(3, sha)
     await repository.keep(3, sha)
     assert await repository.resolve("refs/pipelines/3") == sha
 
 
-async def test_default_branch_can_be_changed(filled: tuple[Repository, str]):
+async def test_default_branch_can_be_changed(filled: tuple[Repository, str]) -> None:
     await filled[0].set_default_branch("feature/a")
     assert (filled[0].path / "HEAD").read_text() == "ref: refs/heads/feature/a\n"
 
 
-async def test_sweep_removes_only_old_locks(filled: tuple[Repository, str], tmp_path: Path):
+async def test_sweep_removes_only_old_locks(filled: tuple[Repository, str], tmp_path: Path) -> None:
     repository, _ = filled
     old, fresh = repository.path / "refs/heads/main.lock", repository.path / "packed-refs.lock"
     old.touch()
@@ -163,12 +163,12 @@ async def test_sweep_removes_only_old_locks(filled: tuple[Repository, str], tmp_
     assert fresh.exists()
 
 
-async def test_output_beyond_the_limit_is_an_error(filled: tuple[Repository, str]):
+async def test_output_beyond_the_limit_is_an_error(filled: tuple[Repository, str]) -> None:
     with pytest.raises(TooLarge, match="wrote more than 10 bytes"):
         await run([f"--git-dir={filled[0].path}", "for-each-ref"], limit=10)
 
 
-async def test_push_syncs_objects_and_refs_to_disk(filled: tuple[Repository, str], tmp_path: Path):
+async def test_push_syncs_objects_and_refs_to_disk(filled: tuple[Repository, str], tmp_path: Path) -> None:
     """Not by the setting's word: the system calls of a real push are counted."""
     trace = tmp_path / "trace"
     work = tmp_path / "work"

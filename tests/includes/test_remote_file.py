@@ -20,7 +20,7 @@ async def good(_request: web.BaseRequest) -> web.StreamResponse:
     return web.Response(text=TEXT)
 
 
-async def test_text_with_query_and_host_name():
+async def test_text_with_query_and_host_name() -> None:
     async with serving(good) as server:
         names = Names(**{"files.example": [[LOCAL]]})
         url = server.url("/a%2Fb.yml?ref=x", "files.example")
@@ -28,7 +28,7 @@ async def test_text_with_query_and_host_name():
         assert server.seen == [f"GET files.example:{server.port} /a%2Fb.yml?ref=x"]
 
 
-async def test_loopback_is_refused_unless_it_is_permitted():
+async def test_loopback_is_refused_unless_it_is_permitted() -> None:
     async with serving(good) as server:
         for host in (LOCAL, "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "0"):
             with pytest.raises(Invalid, match="not on the public internet"):
@@ -36,7 +36,7 @@ async def test_loopback_is_refused_unless_it_is_permitted():
         assert server.seen == []
 
 
-async def test_redirect_to_internal_address_is_refused():
+async def test_redirect_to_internal_address_is_refused() -> None:
     async with serving(good, host=OTHER) as internal:
 
         async def lead_astray(_request: web.BaseRequest) -> web.StreamResponse:
@@ -48,14 +48,14 @@ async def test_redirect_to_internal_address_is_refused():
         assert internal.seen == []
 
 
-async def test_name_is_looked_up_once_and_the_connection_goes_where_it_was_checked():
+async def test_name_is_looked_up_once_and_the_connection_goes_where_it_was_checked() -> None:
     async with serving(good) as server:
         names = Names(rebind=[[LOCAL], [OTHER]])
         assert await local_fetch(server.url(host="rebind"), resolver=names) == TEXT
         assert names.asked == ["rebind"]
 
 
-async def test_name_that_changes_its_mind_between_two_hops_is_refused():
+async def test_name_that_changes_its_mind_between_two_hops_is_refused() -> None:
     async def to_itself(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=307, headers={"Location": "/elsewhere.yml"})
 
@@ -67,7 +67,7 @@ async def test_name_that_changes_its_mind_between_two_hops_is_refused():
         assert len(server.seen) == 1
 
 
-async def test_five_redirects_are_followed_and_no_sixth():
+async def test_five_redirects_are_followed_and_no_sixth() -> None:
     async def count_down(request: web.BaseRequest) -> web.StreamResponse:
         left = int(request.path.strip("/"))
         return web.Response(status=301, headers={"Location": f"{left - 1}"}) if left else web.Response(text=TEXT)
@@ -79,7 +79,7 @@ async def test_five_redirects_are_followed_and_no_sixth():
 
 
 @pytest.mark.parametrize("location", ["ftp://host/x", "file:///etc/passwd", "http://[", "http://:0/"])
-async def test_redirect_to_no_address(location: str):
+async def test_redirect_to_no_address(location: str) -> None:
     async def odd(_request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=302, headers={"Location": location})
 
@@ -89,7 +89,7 @@ async def test_redirect_to_no_address(location: str):
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 410, 304])
-async def test_codes_that_will_not_change_are_told_at_once(code: int):
+async def test_codes_that_will_not_change_are_told_at_once(code: int) -> None:
     async def refuse(_request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=code)
 
@@ -101,7 +101,7 @@ async def test_codes_that_will_not_change_are_told_at_once(code: int):
         assert len(server.seen) == 1
 
 
-async def test_failing_server_is_asked_three_times():
+async def test_failing_server_is_asked_three_times() -> None:
     answers = [500, 503, 200, 502, 502, 502]
 
     async def flicker(_request: web.BaseRequest) -> web.StreamResponse:
@@ -116,7 +116,7 @@ async def test_failing_server_is_asked_three_times():
         assert answers == []
 
 
-async def test_silent_server_times_out():
+async def test_silent_server_times_out() -> None:
     async def wait(_request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError
@@ -127,7 +127,7 @@ async def test_silent_server_times_out():
         assert len(server.seen) == 3
 
 
-async def test_server_that_drips_runs_into_the_total_limit():
+async def test_server_that_drips_runs_into_the_total_limit() -> None:
     async def drip(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -140,7 +140,7 @@ async def test_server_that_drips_runs_into_the_total_limit():
             await local_fetch(server.url(), limits=RemoteLimits(total=0.2))
 
 
-async def test_size_is_limited_while_reading():
+async def test_size_is_limited_while_reading() -> None:
     sent = 0
 
     async def endless(request: web.BaseRequest) -> web.StreamResponse:
@@ -157,7 +157,7 @@ async def test_size_is_limited_while_reading():
     assert sent < 50_000_000
 
 
-async def test_exactly_the_limit_is_permitted_packed_and_plain():
+async def test_exactly_the_limit_is_permitted_packed_and_plain() -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/packed":
             return web.Response(body=gzip.compress(b"#" * 5000), headers={"Content-Encoding": "gzip"})
@@ -170,7 +170,7 @@ async def test_exactly_the_limit_is_permitted_packed_and_plain():
                 await local_fetch(server.url(path), limits=RemoteLimits(size=4999))
 
 
-async def test_bomb_is_cut_while_it_is_unpacked():
+async def test_bomb_is_cut_while_it_is_unpacked() -> None:
     bomb = gzip.compress(bytes(200_000_000), 9)
 
     async def blow(_request: web.BaseRequest) -> web.StreamResponse:
@@ -190,7 +190,7 @@ PACKED = {
 
 
 @pytest.mark.parametrize("case", PACKED)
-async def test_packed_answers(case: str):
+async def test_packed_answers(case: str) -> None:
     encoding, body, expected = PACKED[case]
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
@@ -205,7 +205,7 @@ async def test_packed_answers(case: str):
                 await local_fetch(server.url())
 
 
-async def test_content_must_be_utf_8():
+async def test_content_must_be_utf_8() -> None:
     async def latin(_request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(body=b"job: \xe4")
 
@@ -214,21 +214,21 @@ async def test_content_must_be_utf_8():
             await local_fetch(server.url())
 
 
-async def test_nobody_listens_and_unknown_name():
+async def test_nobody_listens_and_unknown_name() -> None:
     with pytest.raises(Invalid, match="because of a socket error! The server cannot be reached"):
         await local_fetch(f"http://{LOCAL}:{free_port()}/x.yml")
     with pytest.raises(Invalid, match="because of a socket error! The name of its server has no address"):
         await local_fetch("http://nowhere.example/x.yml", resolver=Names())
 
 
-async def test_second_address_is_tried_when_the_first_is_dead():
+async def test_second_address_is_tried_when_the_first_is_dead() -> None:
     async with serving(good) as server:
         names = Names(twin=[[OTHER, LOCAL]])
         text = await local_fetch(server.url(host="twin"), resolver=names, permitted=lambda address: True)
         assert text == TEXT
 
 
-async def test_answer_that_is_no_http():
+async def test_answer_that_is_no_http() -> None:
     async def babble(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example ESMTP\r\n")
         writer.close()
@@ -240,7 +240,7 @@ async def test_answer_that_is_no_http():
             await local_fetch(f"http://{LOCAL}:{port}/x.yml")
 
 
-async def test_tls_is_verified_against_the_name(tmp_path: Path):
+async def test_tls_is_verified_against_the_name(tmp_path: Path) -> None:
     server_side, client_side = certificate(tmp_path, "files.example")
     async with serving(good, tls=server_side) as server:
         names = Names(**{"files.example": [[LOCAL]], "other.example": [[LOCAL]]})
@@ -251,7 +251,7 @@ async def test_tls_is_verified_against_the_name(tmp_path: Path):
                 await local_fetch(url, resolver=names, tls=trust)
 
 
-async def test_redirect_from_https_to_http_is_refused(tmp_path: Path):
+async def test_redirect_from_https_to_http_is_refused(tmp_path: Path) -> None:
     server_side, client_side = certificate(tmp_path, "files.example")
     async with serving(good) as plain:
 
@@ -265,7 +265,7 @@ async def test_redirect_from_https_to_http_is_refused(tmp_path: Path):
         assert plain.seen == []
 
 
-async def test_credentials_are_sent_to_their_server_only_and_never_shown():
+async def test_credentials_are_sent_to_their_server_only_and_never_shown() -> None:
     heard: list[str] = []
 
     async def ask(request: web.BaseRequest) -> web.StreamResponse:
@@ -301,12 +301,12 @@ async def test_credentials_are_sent_to_their_server_only_and_never_shown():
         f"https://host/{'x' * 3000}.yml",
     ],
 )
-async def test_address_that_is_none(url: str):
+async def test_address_that_is_none(url: str) -> None:
     with pytest.raises(Invalid, match="does not have a valid address! Give one as `https://host/path`"):
         await fetch(url)
 
 
-def test_messages_hold_no_secrets():
+def test_messages_hold_no_secrets() -> None:
     assert shown("https://u:p@host/x?a=1#u@v") == "https://host/x?a=1#u@v"
     assert shown("https://host/x?X-Amz-Signature=abc&JOB_TOKEN=def&n=1") == (
         "https://host/x?X-Amz-Signature=[MASKED]&JOB_TOKEN=[MASKED]&n=1"
@@ -315,7 +315,7 @@ def test_messages_hold_no_secrets():
     assert long == "https://host/x..."
 
 
-async def test_a_test_permission_permits_nothing_else():
+async def test_a_test_permission_permits_nothing_else() -> None:
     async with serving(good, host=OTHER) as server:
         with pytest.raises(Invalid, match="not on the public internet"):
             await fetch(server.url(host=OTHER), permitted=local_only)

@@ -53,7 +53,7 @@ def scripts(name: str) -> Iterator[tuple[str, str]]:
                 yield f"{job}:{key}", "\n".join(line for line in lines if isinstance(line, str))
 
 
-def test_names_that_people_include():
+def test_names_that_people_include() -> None:
     expected = {
         "Auto-DevOps",
         "Code-Quality",
@@ -99,12 +99,12 @@ def test_names_that_people_include():
         "python.gitlab-ci.yml",
     ],
 )
-def test_only_exact_names_are_found(name: str):
+def test_only_exact_names_are_found(name: str) -> None:
     assert load(name) is None
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_template_is_read_without_issue(name: str):
+def test_every_template_is_read_without_issue(name: str) -> None:
     issues = Issues(name)
     text = load(name)
     assert text is not None
@@ -114,13 +114,13 @@ def test_every_template_is_read_without_issue(name: str):
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_included_template_exists(name: str):
+def test_every_included_template_exists(name: str) -> None:
     for entry in content(name).get("include", []):
         assert entry["template"] in names()
 
 
 @pytest.mark.parametrize("name", names())
-def test_jobs_are_whole(name: str):
+def test_jobs_are_whole(name: str) -> None:
     template = with_includes(name)
     for job, config in jobs(template):
         if job.endswith("-files"):
@@ -134,7 +134,7 @@ def test_jobs_are_whole(name: str):
 
 
 @pytest.mark.parametrize("name", names())
-def test_references_lead_somewhere(name: str):
+def test_references_lead_somewhere(name: str) -> None:
     text, template = load(name), with_includes(name)
     assert text is not None
     for path in re.findall(r"!reference \[([^\]]+)\]", text):
@@ -145,13 +145,13 @@ def test_references_lead_somewhere(name: str):
 
 
 @pytest.mark.parametrize("name", names())
-def test_scripts_are_right_for_a_plain_shell(name: str):
+def test_scripts_are_right_for_a_plain_shell(name: str) -> None:
     for place, script in scripts(name):
         done = subprocess.run(["sh", "-n"], input=script, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), place
 
 
-def test_program_in_code_quality_is_python():
+def test_program_in_code_quality_is_python() -> None:
     (script,) = (text for place, text in scripts("Jobs/Code-Quality.gitlab-ci.yml") if place == "code_quality:script")
     program = re.search(r"<<'END'\n(.*)\nEND\n", script, re.DOTALL)
     assert program
@@ -168,7 +168,7 @@ def test_program_in_code_quality_is_python():
         ("Jobs/Code-Quality", "code_quality", "codequality"),
     ],
 )
-def test_scanners_write_the_report_that_they_hand_in(name: str, job: str, report: str):
+def test_scanners_write_the_report_that_they_hand_in(name: str, job: str, report: str) -> None:
     artifacts = content(name + ENDING)[job]["artifacts"]
     file = artifacts["reports"][report]
     assert file in artifacts["paths"]
@@ -188,12 +188,12 @@ def test_scanners_write_the_report_that_they_hand_in(name: str, job: str, report
         ("Auto-DevOps", ["build", "test", "code_quality", "sast", "secret_detection", "production", "review"]),
     ],
 )
-def test_jobs_that_people_override_are_there(name: str, overridden: list[str]):
+def test_jobs_that_people_override_are_there(name: str, overridden: list[str]) -> None:
     assert set(overridden) <= set(with_includes(name + ENDING))
 
 
 @pytest.mark.parametrize("name", [name for name in names() if ".latest." in name])
-def test_latest_ones_also_run_for_merge_requests(name: str):
+def test_latest_ones_also_run_for_merge_requests(name: str) -> None:
     text = load(name)
     assert text is not None
     if "include:" in text and "rules:" not in text:

@@ -50,7 +50,7 @@ def jobs_of(template: str, variables: Mapping[str, str], *paths: str) -> set[str
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_job_of_every_template_compiles_without_warning(name: str):
+def test_every_job_of_every_template_compiles_without_warning(name: str) -> None:
     plan = plan_of(f"include: [{{template: {name}}}]{ONE_JOB}", BRANCH, every_job=True)
     assert "job" in {job.name for job in plan.jobs}
     hosted = [warning for warning in plan.warnings if "hosts no pages yet" in warning.message]
@@ -58,7 +58,7 @@ def test_every_job_of_every_template_compiles_without_warning(name: str):
     assert bool(hosted) == name.startswith("Pages/")
 
 
-def test_auto_devops_runs_what_the_files_call_for():
+def test_auto_devops_runs_what_the_files_call_for() -> None:
     files = ("Dockerfile", "pyproject.toml", "uv.lock", "src/a.py", "chart/Chart.yaml")
     everywhere = {
         "build",
@@ -81,7 +81,7 @@ def test_auto_devops_runs_what_the_files_call_for():
 
 @pytest.mark.parametrize("folder", ["Jobs", "Security"])
 @pytest.mark.parametrize("kind", SCANNERS)
-def test_scanners_run_once_for_a_change(folder: str, kind: str):
+def test_scanners_run_once_for_a_change(folder: str, kind: str) -> None:
     stable, latest = f"{folder}/{kind}", f"{folder}/{kind}.latest"
     files = ("src/a.py", "requirements.txt")
     expected = SCANNERS[kind]
@@ -103,7 +103,7 @@ def test_scanners_run_once_for_a_change(folder: str, kind: str):
         ("Jobs/Container-Scanning", "CONTAINER_SCANNING_DISABLED"),
     ],
 )
-def test_everything_can_be_turned_off(template: str, variable: str):
+def test_everything_can_be_turned_off(template: str, variable: str) -> None:
     files = ("Dockerfile", "requirements.txt", "src/a.py")
     assert jobs_of(template, BRANCH, *files)
     for value in ("true", "1"):
@@ -127,7 +127,7 @@ def test_everything_can_be_turned_off(template: str, variable: str):
         ),
     ],
 )
-def test_single_analyzers(template: str, excluded: dict[str, str], left: set[str]):
+def test_single_analyzers(template: str, excluded: dict[str, str], left: set[str]) -> None:
     variables = "".join(f"\n  {name}: '{value}'" for name, value in excluded.items())
     plan = plan_of(
         f"include: [{{template: {template}{ENDING}}}]\nvariables:{variables}",
@@ -137,7 +137,7 @@ def test_single_analyzers(template: str, excluded: dict[str, str], left: set[str
     assert {job.name for job in plan.jobs} == left
 
 
-def test_workflows_choose_the_events():
+def test_workflows_choose_the_events() -> None:
     for name, events in (
         ("MergeRequest-Pipelines", (BRANCH, REQUEST, TAG)),
         ("Branch-Pipelines", (BRANCH, FEATURE, TAG)),
@@ -151,7 +151,7 @@ def test_workflows_choose_the_events():
             assert made == (variables in events), (name, variables)
 
 
-def test_jobs_extend_the_hidden_ones_of_terraform_and_fuzzing():
+def test_jobs_extend_the_hidden_ones_of_terraform_and_fuzzing() -> None:
     text = f"""
 include: [{{template: Terraform/Base{ENDING}}}, {{template: Security/Coverage-Fuzzing{ENDING}}}]
 fmt: {{extends: ".terraform:fmt"}}

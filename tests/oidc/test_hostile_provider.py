@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -131,7 +132,7 @@ class Meeting:
 
 
 @pytest.fixture
-async def meeting(tmp_path) -> AsyncIterator[Meeting]:
+async def meeting(tmp_path: Path) -> AsyncIterator[Meeting]:
     hostile = Hostile(free_port())
     more = {"client_id": "perdure", "client_secret": SECRET, "create_accounts": True, "timeout": 2.0}
     oidc = OidcSettings(issuer=hostile.issuer, **more)
@@ -236,7 +237,9 @@ async def test_a_new_key_is_fetched_when_a_token_names_it(meeting: Meeting, monk
         ({"authorization_endpoint": "javascript:alert(1)"}, "no safe address"),
     ],
 )
-async def test_a_provider_that_describes_itself_wrongly_is_not_used(meeting: Meeting, document, words: str) -> None:
+async def test_a_provider_that_describes_itself_wrongly_is_not_used(
+    meeting: Meeting, document: dict[str, Any], words: str
+) -> None:
     meeting.hostile.discovery = document
     status, text, session = await meeting.sign_in()
     assert (status, session, words in text) == (503, False, True)

@@ -82,7 +82,7 @@ def refused(answer: httpx.Response, client: httpx.AsyncClient, words: str, statu
     assert COOKIE + "=" not in answer.headers.get("set-cookie", "")
 
 
-async def test_a_deep_link_leads_to_the_provider_and_back(module, tmp_path, database_url) -> None:
+async def test_a_deep_link_leads_to_the_provider_and_back(module: Path, tmp_path: Path, database_url: str) -> None:
     there = "/some/where/-/pipelines/7?page=2&x=1"
     async with met(module, tmp_path, database_url, create_accounts=True) as meeting, meeting.browser() as client:
         page = await client.get(there)
@@ -92,7 +92,7 @@ async def test_a_deep_link_leads_to_the_provider_and_back(module, tmp_path, data
         assert (answer.status_code, answer.headers["location"]) == (303, there)
 
 
-async def test_somebody_new_gets_an_account_and_keeps_it(module, tmp_path, database_url) -> None:
+async def test_somebody_new_gets_an_account_and_keeps_it(module: Path, tmp_path: Path, database_url: str) -> None:
     async with met(module, tmp_path, database_url, create_accounts=True, admin_group="bosses") as meeting:
         for login, is_admin in (("ada", False), ("boss", True), ("root", False)):
             ids = set()
@@ -119,7 +119,7 @@ async def test_somebody_new_gets_an_account_and_keeps_it(module, tmp_path, datab
             refused(await meeting.signed_in(client, "ada"), client, "blocked", 403)
 
 
-async def test_whoever_comes_is_told_to_runners_that_are_the_servers_user(module, tmp_path) -> None:
+async def test_whoever_comes_is_told_to_runners_that_are_the_servers_user(module: Path, tmp_path: Path) -> None:
     """Once for each account that is made or becomes another's; signing in again is no news."""
     async with met(module, tmp_path, "", create_accounts=True, admin_group="bosses") as meeting:
         told = list[str]()
@@ -130,7 +130,7 @@ async def test_whoever_comes_is_told_to_runners_that_are_the_servers_user(module
             assert len(told) == news, login
 
 
-async def test_unknown_people_come_in_only_where_that_is_wanted(module, tmp_path) -> None:
+async def test_unknown_people_come_in_only_where_that_is_wanted(module: Path, tmp_path: Path) -> None:
     async with met(module, tmp_path, "") as meeting, meeting.browser() as client:
         refused(await meeting.signed_in(client, "ada"), client, "no account here", 403)
     more = {"create_accounts": True, "email_domains": "elsewhere.example"}
@@ -142,7 +142,7 @@ async def test_unknown_people_come_in_only_where_that_is_wanted(module, tmp_path
 
 @pytest.mark.parametrize(("login", "permitted", "comes_in"), [("eve", True, True), ("eve", False, False)])
 async def test_an_account_is_linked_by_a_verified_address_only_if_permitted(
-    module, tmp_path, login: str, permitted: bool, comes_in: bool
+    module: Path, tmp_path: Path, login: str, permitted: bool, comes_in: bool
 ) -> None:
     settings = {"link_accounts": permitted, "create_accounts": True}
     async with met(module, tmp_path, "", **settings) as meeting, meeting.browser() as client:
@@ -167,7 +167,7 @@ def changed(address: str, **values: str) -> str:
     return parts._replace(query=urlencode(query)).geturl()
 
 
-async def test_forged_answers_begin_no_session(module, tmp_path) -> None:
+async def test_forged_answers_begin_no_session(module: Path, tmp_path: Path) -> None:
     async with met(module, tmp_path, "", create_accounts=True) as meeting:
         async with meeting.browser() as client:
             address = await meeting.answered(client, "ada")
@@ -193,7 +193,7 @@ async def test_forged_answers_begin_no_session(module, tmp_path) -> None:
             assert await accounts.by_username(connection, "mallory") is None
 
 
-async def test_a_code_is_good_once(module, tmp_path) -> None:
+async def test_a_code_is_good_once(module: Path, tmp_path: Path) -> None:
     async with met(module, tmp_path, "", create_accounts=True) as meeting, meeting.browser() as client:
         address = await meeting.answered(client, "ada")
         copied = client.cookies[ATTEMPT]
@@ -204,19 +204,19 @@ async def test_a_code_is_good_once(module, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("then", ["https://evil.example", "//evil.example", "/\\evil.example", "/" + "x" * 3000])
-async def test_nobody_is_led_away(module, tmp_path, then: str) -> None:
+async def test_nobody_is_led_away(module: Path, tmp_path: Path, then: str) -> None:
     async with met(module, tmp_path, "", create_accounts=True) as meeting, meeting.browser() as client:
         answer = await meeting.signed_in(client, "ada", then)
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-async def test_a_provider_that_is_away_is_said_so(tmp_path) -> None:
+async def test_a_provider_that_is_away_is_said_so(tmp_path: Path) -> None:
     oidc = OidcSettings(issuer=f"http://{LOCAL}:{free_port()}", client_id="perdure", label="Acme")
     async with open_site(tmp_path, "", oidc=oidc) as site, site.client(headers={"Accept": "text/html"}) as client:
         refused(await client.get(START), client, "does not answer", 503)
 
 
-async def test_without_a_provider_there_is_no_such_page(tmp_path) -> None:
+async def test_without_a_provider_there_is_no_such_page(tmp_path: Path) -> None:
     async with open_site(tmp_path, "") as site, site.client() as client:
         for path in (START, f"{START}/callback"):
             assert (await client.get(path)).status_code == 404

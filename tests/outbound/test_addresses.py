@@ -19,7 +19,7 @@ from tests.includes.serving import Names
         "2002:5db8:d70e::1",
     ],
 )
-def test_public_addresses_in_all_their_forms(address: str):
+def test_public_addresses_in_all_their_forms(address: str) -> None:
     assert is_public(ip_address(address))
 
 
@@ -69,23 +69,23 @@ def test_public_addresses_in_all_their_forms(address: str):
         "ff0e::1",
     ],
 )
-def test_addresses_that_are_not_public(address: str):
+def test_addresses_that_are_not_public(address: str) -> None:
     assert not is_public(ip_address(address))
 
 
-async def test_one_internal_address_spoils_the_name():
+async def test_one_internal_address_spoils_the_name() -> None:
     names = Names(mixed=[["93.184.215.14", "10.0.0.1"]], good=[["93.184.215.14", "1.1.1.1"]])
     assert await permitted_addresses("mixed", 443, names, is_public) == ()
     good = await permitted_addresses("good", 443, names, is_public)
     assert [str(address) for address in good] == ["93.184.215.14", "1.1.1.1"]
 
 
-async def test_name_without_address_is_an_error():
+async def test_name_without_address_is_an_error() -> None:
     with pytest.raises(OSError, match="no address"):
         await permitted_addresses("none", 80, Names(none=[[]]), is_public)
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "127.1", "localhost", "0"])
-async def test_system_resolver_reads_odd_forms_and_they_are_refused(host: str):
+async def test_system_resolver_reads_odd_forms_and_they_are_refused(host: str) -> None:
     assert await look_up(host, 80)
     assert await permitted_addresses(host, 80, look_up, is_public) == ()

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -120,7 +121,7 @@ async def test_only_the_beginning_of_an_answer_is_kept() -> None:
     assert (reply.status, len(reply.body), len(reply.headers["X-Long"])) == (200, KEPT_BODY, 1024)
 
 
-async def test_a_certificate_is_checked_unless_it_is_not_to_be(tmp_path, monkeypatch) -> None:
+async def test_a_certificate_is_checked_unless_it_is_not_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server, client = certificate(tmp_path, "hook.example")
     names = Names(**{"hook.example": [[LOCAL]], "other.example": [[LOCAL]]})
     strict = ssl.create_default_context

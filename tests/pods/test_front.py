@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -43,7 +44,9 @@ AWAY_CASES = [
 
 
 @pytest.mark.parametrize(("method", "path", "seconds"), AWAY_CASES)
-async def test_api_away_is_503_with_retry_after(client, method, path, seconds):
+async def test_api_away_is_503_with_retry_after(
+    client: aiohttp.ClientSession, method: Any, path: Any, seconds: Any
+) -> None:
     settings = front_settings(hold=0)
     async with serving(settings), client.request(method, settings.url + path, data=b"x") as answer:
         assert answer.status == 503
@@ -52,7 +55,9 @@ async def test_api_away_is_503_with_retry_after(client, method, path, seconds):
 
 
 @pytest.mark.parametrize("answer_head", [b"", b"HTTP/1.1 2", b"HTTP/1.1 200 OK\r\nContent-Le"])
-async def test_cut_before_the_answer_is_there_is_503_and_not_repeated(client, answer_head):
+async def test_cut_before_the_answer_is_there_is_503_and_not_repeated(
+    client: aiohttp.ClientSession, answer_head: bytes
+) -> None:
     settings = front_settings()
     async with serving(settings), raw_upstream(settings.api_port, answer_head) as seen:
         async with client.post(f"{settings.url}/api/v4/projects", json={"name": "x"}) as answer:
@@ -60,7 +65,7 @@ async def test_cut_before_the_answer_is_there_is_503_and_not_repeated(client, an
         assert len(seen) == 1
 
 
-async def test_small_answer_cut_in_its_body_is_503(client):
+async def test_small_answer_cut_in_its_body_is_503(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
     async with (
@@ -78,7 +83,7 @@ async def test_small_answer_cut_in_its_body_is_503(client):
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
     ],
 )
-async def test_cut_in_the_middle_is_never_a_short_200(client, head):
+async def test_cut_in_the_middle_is_never_a_short_200(client: aiohttp.ClientSession, head: bytes) -> None:
     settings = front_settings()
     async with serving(settings), raw_upstream(settings.api_port, head):
         with pytest.raises(aiohttp.ClientError):
@@ -86,14 +91,16 @@ async def test_cut_in_the_middle_is_never_a_short_200(client, head):
                 await answer.read()
 
 
-async def test_browser_gets_a_page_that_loads_itself_again(client):
+async def test_browser_gets_a_page_that_loads_itself_again(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     async with serving(settings), client.get(settings.url, headers={"Accept": "text/html,*/*"}) as answer:
         assert (answer.status, answer.content_type) == (503, "text/html")
         assert '<meta http-equiv="refresh" content="5">' in await answer.text()
 
 
-async def test_request_arrives_unchanged_but_for_hop_by_hop_and_forwarded_headers(client):
+async def test_request_arrives_unchanged_but_for_hop_by_hop_and_forwarded_headers(
+    client: aiohttp.ClientSession,
+) -> None:
     settings = front_settings()
     sent = {
         "Host": "ci.example.com",
@@ -126,7 +133,7 @@ async def test_request_arrives_unchanged_but_for_hop_by_hop_and_forwarded_header
     assert not {"forwarded", "x-real-ip", "x-forwarded-port", "x-secret-hop", "te"} & set(headers)
 
 
-async def test_redirects_encodings_and_cookies_pass_unchanged(client):
+async def test_redirects_encodings_and_cookies_pass_unchanged(client: aiohttp.ClientSession) -> None:
     packed = gzip.compress(b"x" * 1000)
 
     async def upstream(_: web.BaseRequest) -> web.StreamResponse:
@@ -144,7 +151,7 @@ async def test_redirects_encodings_and_cookies_pass_unchanged(client):
         assert await answer.read() == packed
 
 
-async def test_head_and_204_have_no_body(client):
+async def test_head_and_204_have_no_body(client: aiohttp.ClientSession) -> None:
     async def upstream(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(body=b"x" * 100) if request.method == "HEAD" else web.Response(status=204)
 
@@ -158,7 +165,7 @@ async def test_head_and_204_have_no_body(client):
 
 
 @pytest.mark.parametrize("size", [5, SMALL + 1])
-async def test_expect_100_continue(size):
+async def test_expect_100_continue(size: Any) -> None:
     settings = front_settings()
     async with serving(settings), http_upstream(settings.api_port, echo):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
@@ -171,14 +178,14 @@ async def test_expect_100_continue(size):
         writer.close()
 
 
-async def test_other_informational_answers_are_not_the_answer(client):
+async def test_other_informational_answers_are_not_the_answer(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     head = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     async with serving(settings), raw_upstream(settings.api_port, head), client.get(settings.url) as answer:
         assert (answer.status, await answer.read()) == (200, b"ok")
 
 
-async def test_early_refusal_of_an_upload_reaches_the_client():
+async def test_early_refusal_of_an_upload_reaches_the_client() -> None:
     async def upstream(_: web.BaseRequest) -> web.StreamResponse:
         return web.json_response({"message": "too large"}, status=413)
 
@@ -195,7 +202,7 @@ async def test_early_refusal_of_an_upload_reaches_the_client():
         writer.close()
 
 
-async def test_events_pass_one_by_one(client):
+async def test_events_pass_one_by_one(client: aiohttp.ClientSession) -> None:
     step = asyncio.Event()
 
     async def upstream(request: web.BaseRequest) -> web.StreamResponse:
@@ -219,7 +226,7 @@ async def test_events_pass_one_by_one(client):
             step.set()
 
 
-async def test_client_gone_cancels_the_request_to_the_api(client):
+async def test_client_gone_cancels_the_request_to_the_api(client: aiohttp.ClientSession) -> None:
     events: list[str] = []
 
     async def upstream(_: web.BaseRequest) -> web.StreamResponse:
@@ -238,7 +245,7 @@ async def test_client_gone_cancels_the_request_to_the_api(client):
         await until(lambda: events == ["started", "ended"])
 
 
-async def test_push_that_may_have_been_received_is_not_repeated(client):
+async def test_push_that_may_have_been_received_is_not_repeated(client: aiohttp.ClientSession) -> None:
     settings = front_settings(hold=5, probe_every=0.02)
     async with serving(settings), raw_upstream(settings.api_port, b"") as seen:
         async with client.post(f"{settings.url}/g/p.git/git-receive-pack", data=b"0000") as answer:
@@ -246,7 +253,7 @@ async def test_push_that_may_have_been_received_is_not_repeated(client):
         assert len(seen) == 1
 
 
-async def test_stale_connection_is_replaced_for_a_safe_request(client):
+async def test_stale_connection_is_replaced_for_a_safe_request(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     async with serving(settings), raw_upstream(settings.api_port, b"") as seen:
         async with client.get(f"{settings.url}/api/v4/projects") as answer:
@@ -254,7 +261,7 @@ async def test_stale_connection_is_replaced_for_a_safe_request(client):
         assert len(seen) == 2
 
 
-async def test_silent_api_is_503(client):
+async def test_silent_api_is_503(client: aiohttp.ClientSession) -> None:
     async def upstream(_: web.BaseRequest) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError
@@ -269,7 +276,7 @@ async def test_silent_api_is_503(client):
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked"])
-async def test_client_that_stops_sending_is_timed_out(framing):
+async def test_client_that_stops_sending_is_timed_out(framing: str) -> None:
     settings = front_settings(client_idle=0.2)
     async with serving(settings), http_upstream(settings.api_port, echo):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
@@ -279,7 +286,7 @@ async def test_client_that_stops_sending_is_timed_out(framing):
         writer.close()
 
 
-async def test_header_that_never_ends_is_closed():
+async def test_header_that_never_ends_is_closed() -> None:
     settings = front_settings(header=0.2)
     async with serving(settings):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
@@ -289,7 +296,7 @@ async def test_header_that_never_ends_is_closed():
         writer.close()
 
 
-async def test_own_health_and_way_to_the_api(client):
+async def test_own_health_and_way_to_the_api(client: aiohttp.ClientSession) -> None:
     async def upstream(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=200 if request.path == "/-/health" else 500)
 
@@ -302,7 +309,7 @@ async def test_own_health_and_way_to_the_api(client):
             assert (answer.status, json.loads(await answer.read())) == (200, {"message": "ok"})
 
 
-async def test_two_fronts_cannot_share_a_port():
+async def test_two_fronts_cannot_share_a_port() -> None:
     settings = front_settings()
     async with serving(settings):
         with pytest.raises(OSError, match="address already in use"):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -51,7 +52,9 @@ async def is_held(calls: list[asyncio.Task[aiohttp.ClientResponse]], front: obje
 
 @pytest.mark.parametrize("small", [True, False], ids=["small", "in parts"])
 @pytest.mark.parametrize(("method", "path"), HELD)
-async def test_what_would_be_lost_is_held_until_the_api_is_back(client, method, path, small):
+async def test_what_would_be_lost_is_held_until_the_api_is_back(
+    client: aiohttp.ClientSession, method: Any, path: Any, small: bool
+) -> None:
     settings = front_settings(probe_every=0.02)
     async with serving(settings) as running:
         body = None if method == "GET" else "0000" if small else in_parts("0000")
@@ -63,13 +66,13 @@ async def test_what_would_be_lost_is_held_until_the_api_is_back(client, method, 
 
 
 @pytest.mark.parametrize(("method", "path"), IMMEDIATE)
-async def test_polls_and_people_get_their_503_at_once(client, method, path):
+async def test_polls_and_people_get_their_503_at_once(client: aiohttp.ClientSession, method: Any, path: Any) -> None:
     settings = front_settings()
     async with serving(settings), client.request(method, settings.url + path, data=b"{}") as answer:
         assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
 
 
-async def test_held_request_gets_503_when_its_time_is_up(client):
+async def test_held_request_gets_503_when_its_time_is_up(client: aiohttp.ClientSession) -> None:
     settings = front_settings(hold=0.3, probe_every=0.05)
     started = time.monotonic()
     async with serving(settings), client.put(f"{settings.url}/api/v4/jobs/7", json={}) as answer:
@@ -77,7 +80,7 @@ async def test_held_request_gets_503_when_its_time_is_up(client):
     assert time.monotonic() - started >= 0.3
 
 
-async def test_the_body_of_a_held_call_is_not_read(client):
+async def test_the_body_of_a_held_call_is_not_read(client: aiohttp.ClientSession) -> None:
     """What a client sends meanwhile stays in the system's buffers, however much it is, until the API is back."""
     settings = front_settings(probe_every=0.02)
     async with serving(settings) as running:
@@ -100,7 +103,9 @@ async def test_the_body_of_a_held_call_is_not_read(client):
 
 
 @pytest.mark.parametrize("call", AGAIN)
-async def test_what_the_api_may_have_taken_before_it_died_is_sent_again(client, call):
+async def test_what_the_api_may_have_taken_before_it_died_is_sent_again(
+    client: aiohttp.ClientSession, call: Any
+) -> None:
     """The same result, file and piece of log twice do no harm; some runners send them once and lose the job."""
     method, path = call.split()
     settings = front_settings(probe_every=0.02)
@@ -114,7 +119,9 @@ async def test_what_the_api_may_have_taken_before_it_died_is_sent_again(client, 
 
 
 @pytest.mark.parametrize(("end", "status"), [("0-14", 202), ("0-12", 416), ("0-20", 416)])
-async def test_a_piece_of_log_that_was_taken_before_the_api_died_was_taken(client, end, status):
+async def test_a_piece_of_log_that_was_taken_before_the_api_died_was_taken(
+    client: aiohttp.ClientSession, end: str, status: int
+) -> None:
     async def refuse(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=200 if request.path == "/-/health" else 416, headers={"Range": end})
 
@@ -131,7 +138,7 @@ async def test_a_piece_of_log_that_was_taken_before_the_api_died_was_taken(clien
                 assert answer.status == 416, "sent once, it is the runner's to look"
 
 
-async def test_an_api_that_says_503_is_asked_again(client):
+async def test_an_api_that_says_503_is_asked_again(client: aiohttp.ClientSession) -> None:
     """Its database is away: it answers, and has done nothing."""
     answers = [503, 503, 200]
 
@@ -147,7 +154,7 @@ async def test_an_api_that_says_503_is_asked_again(client):
         assert (answer.status, answers) == (200, [])
 
 
-async def test_an_upload_that_was_cut_is_the_runners_to_repeat(client):
+async def test_an_upload_that_was_cut_is_the_runners_to_repeat(client: aiohttp.ClientSession) -> None:
     """What is larger than the front keeps in memory cannot be sent twice."""
     settings = front_settings(probe_every=0.02)
     async with serving(settings), raw_upstream(settings.api_port, b"") as seen:
@@ -156,7 +163,7 @@ async def test_an_upload_that_was_cut_is_the_runners_to_repeat(client):
         assert len(seen) == 1
 
 
-async def test_a_client_that_goes_away_leaves_its_place(client):
+async def test_a_client_that_goes_away_leaves_its_place(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     async with serving(settings) as running:
         call = asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", json={}))
@@ -174,7 +181,7 @@ BY_WORTH = [
 ]
 
 
-async def test_who_gives_way_when_every_place_is_taken(client):
+async def test_who_gives_way_when_every_place_is_taken(client: aiohttp.ClientSession) -> None:
     """The oldest of the least worth, for what is worth as much or more; what is worth less gets its 503 at once."""
     settings = front_settings(held=2, probe_every=0.02)
     calls: list[asyncio.Task[aiohttp.ClientResponse]] = []
@@ -202,7 +209,7 @@ async def test_who_gives_way_when_every_place_is_taken(client):
             assert [(await call).status for call in calls[-2:]] == [201, 201]
 
 
-async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client):
+async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client: aiohttp.ClientSession) -> None:
     settings = front_settings(held=2, probe_every=0.02)
     async with serving(settings) as running:
         calls = []
@@ -214,7 +221,7 @@ async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client):
             assert [(await calls[number]).status for number in (0, 2)] == [201, 201]
 
 
-async def test_memory_is_bounded_as_well(client):
+async def test_memory_is_bounded_as_well(client: aiohttp.ClientSession) -> None:
     settings = front_settings(held_memory=250_000, probe_every=0.02)
     async with serving(settings) as running:
         calls = []
@@ -230,7 +237,9 @@ async def test_memory_is_bounded_as_well(client):
 
 
 @pytest.mark.parametrize(("behind", "first"), [("", 0), ("127.0.0.0/8", 1)])
-async def test_who_holds_the_most_gives_way_by_the_address_that_a_proxy_of_ours_tells(client, behind, first):
+async def test_who_holds_the_most_gives_way_by_the_address_that_a_proxy_of_ours_tells(
+    client: aiohttp.ClientSession, behind: str, first: int
+) -> None:
     settings = front_settings(held=3)
     limits = settings.front.model_copy(update={"behind": behind})
     async with serving(settings.model_copy(update={"front": limits})) as running:
@@ -243,7 +252,7 @@ async def test_who_holds_the_most_gives_way_by_the_address_that_a_proxy_of_ours_
         assert [call.done() for call in calls] == [number == first for number in range(4)]
 
 
-async def test_what_is_worth_most_goes_on_first(client):
+async def test_what_is_worth_most_goes_on_first(client: aiohttp.ClientSession) -> None:
     order: list[str] = []
 
     async def note(request: web.BaseRequest) -> web.StreamResponse:
@@ -263,7 +272,7 @@ async def test_what_is_worth_most_goes_on_first(client):
     assert order == ["PUT", "PATCH", "GET"]
 
 
-async def test_one_probe_asks_for_all(client):
+async def test_one_probe_asks_for_all(client: aiohttp.ClientSession) -> None:
     """A thousand held calls do not meet an API that comes back with thousands of questions."""
     asked = 0
 
@@ -283,7 +292,7 @@ async def test_one_probe_asks_for_all(client):
     assert asked == 4
 
 
-async def test_a_front_that_is_stopped_answers_what_it_holds(client):
+async def test_a_front_that_is_stopped_answers_what_it_holds(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     async with serving(settings) as running:
         call = asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", json={}))
@@ -292,7 +301,7 @@ async def test_a_front_that_is_stopped_answers_what_it_holds(client):
         assert answer.status == 503
 
 
-async def test_of_several_apis_the_next_is_asked_if_one_is_away(client):
+async def test_of_several_apis_the_next_is_asked_if_one_is_away(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     port = settings.api_port
     both = settings.front.model_copy(update={"apis": f"127.0.0.1:{port}, 127.0.0.1:{front_settings().api_port}"})
@@ -303,7 +312,9 @@ async def test_of_several_apis_the_next_is_asked_if_one_is_away(client):
 
 
 @pytest.mark.parametrize(("behind", "found"), [("", "127.0.0.1"), ("10.0.0.1,127.0.0.0/8", "203.0.113.9")])
-async def test_only_a_proxy_that_is_named_says_who_its_client_is(client, behind, found):
+async def test_only_a_proxy_that_is_named_says_who_its_client_is(
+    client: aiohttp.ClientSession, behind: str, found: str
+) -> None:
     async def tell(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response(dict(request.headers))
 

@@ -66,7 +66,7 @@ async def slow_peer(request: web.BaseRequest) -> web.StreamResponse:
     return web.Response(text=seen.hexdigest(), status=201)
 
 
-async def test_64_mib_both_ways_in_bounded_memory():
+async def test_64_mib_both_ways_in_bounded_memory() -> None:
     settings = front_settings()
     url = f"{settings.url}/api/v4/jobs/1/artifacts"
     async with (

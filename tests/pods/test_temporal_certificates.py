@@ -67,7 +67,7 @@ def believed(folders: Folders, now: datetime) -> None:
         callers.verify(certificate(folder / "tls.crt"), [])
 
 
-def test_made_at_the_first_start(folders: Folders):
+def test_made_at_the_first_start(folders: Folders) -> None:
     written = folders.provide()
     assert written == set(folders.content())
     leaves = {f"{folder}/{name}" for folder in ("server", "client") for name in ("ca.crt", "tls.crt", "tls.key")}
@@ -75,27 +75,27 @@ def test_made_at_the_first_start(folders: Folders):
     believed(folders, NOW)
 
 
-def test_only_the_authority_s_key_is_closed_to_all_others(folders: Folders):
+def test_only_the_authority_s_key_is_closed_to_all_others(folders: Folders) -> None:
     """Each image runs under a user of its own, who must read the rest."""
     folders.provide()
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folders.authority.parent.rglob("*.*")}
     assert modes == {"ca.key": 0o600, "ca.crt": 0o644, "tls.crt": 0o644, "tls.key": 0o644}
 
 
-def test_a_client_is_no_server(folders: Folders):
+def test_a_client_is_no_server(folders: Folders) -> None:
     folders.provide()
     uses = certificate(folders.client / "tls.crt").extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert list(uses) == [ExtendedKeyUsageOID.CLIENT_AUTH]
 
 
-def test_what_is_good_stays_byte_for_byte(folders: Folders):
+def test_what_is_good_stays_byte_for_byte(folders: Folders) -> None:
     folders.provide()
     before = folders.content()
     assert folders.provide(NOW + 480 * DAY) == set()
     assert folders.content() == before
 
 
-def test_less_than_a_third_left_is_renewed_with_its_key(folders: Folders):
+def test_less_than_a_third_left_is_renewed_with_its_key(folders: Folders) -> None:
     """So one file changes, and nobody reads two that do not belong together."""
     folders.provide()
     before, later = folders.content(), NOW + 490 * DAY
@@ -105,7 +105,7 @@ def test_less_than_a_third_left_is_renewed_with_its_key(folders: Folders):
     assert folders.provide(later) == set()
 
 
-def test_a_renewed_authority_believes_what_the_one_before_signed(folders: Folders, tmp_path: Path):
+def test_a_renewed_authority_believes_what_the_one_before_signed(folders: Folders, tmp_path: Path) -> None:
     """Processes that were not restarted still hold the old files."""
     later = NOW + 2440 * DAY
     folders.provide()
@@ -118,7 +118,7 @@ def test_a_renewed_authority_believes_what_the_one_before_signed(folders: Folder
     believed(Folders(folders.authority, folders.server, old_client), later)
 
 
-def test_a_certificate_that_is_not_good_yet_is_made_anew(folders: Folders):
+def test_a_certificate_that_is_not_good_yet_is_made_anew(folders: Folders) -> None:
     """As after a start with a clock that was years ahead."""
     folders.provide(NOW + 4000 * DAY)
     assert folders.provide() == {
@@ -138,7 +138,7 @@ def test_a_certificate_that_is_not_good_yet_is_made_anew(folders: Folders):
         ("client/tls.key", {"client/tls.key", "client/tls.crt"}),
     ],
 )
-def test_damaged_files_are_made_anew(folders: Folders, damaged: str, mended: set[str], content: bytes | None):
+def test_damaged_files_are_made_anew(folders: Folders, damaged: str, mended: set[str], content: bytes | None) -> None:
     folders.provide()
     spoil(folders.authority.parent / damaged, content)
     assert folders.provide() == mended
@@ -147,7 +147,7 @@ def test_damaged_files_are_made_anew(folders: Folders, damaged: str, mended: set
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no key"], ids=["gone", "empty", "other"])
-def test_without_the_authority_s_key_nothing_is_changed(folders: Folders, content: bytes | None):
+def test_without_the_authority_s_key_nothing_is_changed(folders: Folders, content: bytes | None) -> None:
     """A new authority would cut off everything that runs: somebody must decide that."""
     folders.provide()
     spoil(folders.authority / "ca.key", content)
@@ -164,7 +164,7 @@ def spoil(path: Path, content: bytes | None) -> None:
         path.write_bytes(content)
 
 
-def test_certificates_of_another_authority_are_replaced(folders: Folders):
+def test_certificates_of_another_authority_are_replaced(folders: Folders) -> None:
     """As after its folder was emptied."""
     folders.provide()
     for path in folders.authority.iterdir():
@@ -173,7 +173,7 @@ def test_certificates_of_another_authority_are_replaced(folders: Folders):
     believed(folders, NOW)
 
 
-def test_every_file_and_its_name_are_on_disk(folders: Folders, monkeypatch: pytest.MonkeyPatch):
+def test_every_file_and_its_name_are_on_disk(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
 
     def watched(descriptor: int) -> None:
@@ -187,7 +187,7 @@ def test_every_file_and_its_name_are_on_disk(folders: Folders, monkeypatch: pyte
     assert len(synced) == 2 * len(written)
 
 
-def test_the_command(folders: Folders, capsys: pytest.CaptureFixture[str]):
+def test_the_command(folders: Folders, capsys: pytest.CaptureFixture[str]) -> None:
     words = [str(folder) for folder in (folders.authority, folders.server, folders.client)]
     assert main(words, NOW) == 0
     assert f"wrote {folders.server / 'tls.crt'}\n" in capsys.readouterr().out

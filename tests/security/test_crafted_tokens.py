@@ -7,6 +7,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -35,7 +36,7 @@ TOKEN = JobTokens(RING).issue(CLAIMS, 3600, NOW)
 
 
 @pytest.fixture
-async def cast(tmp_path, database_url: str) -> AsyncIterator[Cast]:
+async def cast(tmp_path: Path, database_url: str) -> AsyncIterator[Cast]:
     """Everybody in place."""
     async with cast_of(tmp_path, database_url) as made:
         yield made

@@ -1,6 +1,7 @@
 """Each kind of token opens its own door and no other (docs/reference/reliability.md, "Tokens")."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -20,7 +21,7 @@ Opens = Callable[[Cast, httpx.AsyncClient, str], Awaitable[bool]]
 
 
 @pytest.fixture
-async def cast(tmp_path, database_url: str) -> AsyncIterator[Cast]:
+async def cast(tmp_path: Path, database_url: str) -> AsyncIterator[Cast]:
     """Everybody in place."""
     async with cast_of(tmp_path, database_url) as made:
         yield made

@@ -52,7 +52,9 @@ FILES = (("a/b.txt", b"text"), ("größe.bin", RANDOM), ("empty", b""), ("folder
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("comment", [b"", b"c" * 60_000])
-async def test_listing_and_files_are_those_of_the_standard_library(store: ObjectStore, method: int, comment: bytes):
+async def test_listing_and_files_are_those_of_the_standard_library(
+    store: ObjectStore, method: int, comment: bytes
+) -> None:
     data = packed(*FILES, method=method, comment=comment)
     archive = await opened(store, data)
     with zipfile.ZipFile(io.BytesIO(data)) as reference:
@@ -63,7 +65,7 @@ async def test_listing_and_files_are_those_of_the_standard_library(store: Object
             assert await content(archive, name) == plain
 
 
-async def test_streamed_archive_with_zip64_fields(store: ObjectStore):
+async def test_streamed_archive_with_zip64_fields(store: ObjectStore) -> None:
     """As a runner writes it: sizes after the content, and wide fields."""
 
     class Unseekable(io.BytesIO):
@@ -83,7 +85,7 @@ async def test_streamed_archive_with_zip64_fields(store: ObjectStore):
     assert await content(archive, "a") == RANDOM
 
 
-async def test_zip64_end_record(store: ObjectStore):
+async def test_zip64_end_record(store: ObjectStore) -> None:
     data = packed(("a", b"text"))
     place = data.rfind(b"PK\x05\x06")
     count, size, start = struct.unpack_from("<H2L", data, place + 10)
@@ -96,7 +98,7 @@ async def test_zip64_end_record(store: ObjectStore):
         await opened(store, data[:place] + end)
 
 
-async def test_missing_names(store: ObjectStore):
+async def test_missing_names(store: ObjectStore) -> None:
     archive = await opened(store, packed(*FILES))
     for name in ("no", "folder/", "folder", "a"):
         with pytest.raises(NotFound, match="has no file"):
@@ -171,7 +173,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_hostile_and_broken_archives_are_refused(store: ObjectStore, data: bytes):
+async def test_hostile_and_broken_archives_are_refused(store: ObjectStore, data: bytes) -> None:
     with pytest.raises(Invalid, match="zip"):
         await opened(store, data)
 
@@ -185,12 +187,12 @@ async def test_hostile_and_broken_archives_are_refused(store: ObjectStore, data:
     ],
     ids=["entries", "ratio", "total"],
 )
-async def test_bombs_are_refused(store: ObjectStore, data: bytes, message: str):
+async def test_bombs_are_refused(store: ObjectStore, data: bytes, message: str) -> None:
     with pytest.raises(TooLarge, match=message):
         await opened(store, data)
 
 
-async def test_many_entries_behind_a_small_count_are_refused_at_once(store: ObjectStore):
+async def test_many_entries_behind_a_small_count_are_refused_at_once(store: ObjectStore) -> None:
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", *(0 for _ in range(9)), 1, *(0 for _ in range(6))) + b"a"
     data = entry * 150_000
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 5, 5, len(data), 0, 0)
@@ -212,13 +214,13 @@ async def test_many_entries_behind_a_small_count_are_refused_at_once(store: Obje
         (PLAIN.replace(b"PK\x03\x04", b"PK\x03\x05", 1), "not where the list says"),
     ],
 )
-async def test_content_that_is_not_as_listed_is_an_error(store: ObjectStore, data: bytes, message: str):
+async def test_content_that_is_not_as_listed_is_an_error(store: ObjectStore, data: bytes, message: str) -> None:
     archive = await opened(store, data)
     with pytest.raises(Invalid, match=message):
         await content(archive, "name")
 
 
-async def test_the_end_of_a_damaged_content_never_comes(store: ObjectStore):
+async def test_the_end_of_a_damaged_content_never_comes(store: ObjectStore) -> None:
     """Whoever was told its length beforehand can then not take it for whole."""
     archive = await opened(
         store, packed(("name", RANDOM), method=zipfile.ZIP_STORED).replace(RANDOM[-9:], b"damaged!!")

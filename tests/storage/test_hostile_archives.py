@@ -164,12 +164,12 @@ async def check(folder: Path, data: bytes, *, read: bool = False) -> None:
 
 
 @pytest.mark.parametrize("make", LISTS.values(), ids=LISTS.keys())
-async def test_a_hostile_list_is_refused(tmp_path: Path, make: Callable[[], bytes]):
+async def test_a_hostile_list_is_refused(tmp_path: Path, make: Callable[[], bytes]) -> None:
     await check(tmp_path, make())
 
 
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_the_plain_kinds_are_refused_as_cheaply(tmp_path: Path, data: bytes):
+async def test_the_plain_kinds_are_refused_as_cheaply(tmp_path: Path, data: bytes) -> None:
     await check(tmp_path, data)
 
 
@@ -192,14 +192,14 @@ CONTENTS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("make", CONTENTS.values(), ids=CONTENTS.keys())
-async def test_a_hostile_content_is_refused_when_it_is_read(tmp_path: Path, make: Callable[[], bytes]):
+async def test_a_hostile_content_is_refused_when_it_is_read(tmp_path: Path, make: Callable[[], bytes]) -> None:
     data = make()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.namelist() == ["x"]  # the list is one that others read
     await check(tmp_path, data, read=True)
 
 
-async def test_an_archive_inside_is_never_opened(tmp_path: Path):
+async def test_an_archive_inside_is_never_opened(tmp_path: Path) -> None:
     store = ObjectStore.open(tmp_path.as_uri())
     inner = patched(PLAIN, 24, "<L", 2**31)
     await store.put("archive.zip", packed(("inner.zip", inner)))

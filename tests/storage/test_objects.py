@@ -84,7 +84,7 @@ def files(store: ObjectStore) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 205])
-async def test_what_is_put_comes_back_with_its_checksums(store: ObjectStore, count: int):
+async def test_what_is_put_comes_back_with_its_checksums(store: ObjectStore, count: int) -> None:
     expected = b"".join([chunk async for chunk in chunks(count)])
     stored = await store.put("jobs/1/artifacts.zip", chunks(count))
     assert (stored.size, stored.sha256) == (len(expected), hashlib.sha256(expected).hexdigest())
@@ -93,13 +93,13 @@ async def test_what_is_put_comes_back_with_its_checksums(store: ObjectStore, cou
     assert await content(store, "jobs/1/artifacts.zip") == expected
 
 
-async def test_bytes_are_taken_too_and_a_second_put_replaces(store: ObjectStore):
+async def test_bytes_are_taken_too_and_a_second_put_replaces(store: ObjectStore) -> None:
     await store.put("a", b"first" * 200_000)
     await store.put("a", b"second")
     assert await content(store, "a") == b"second"
 
 
-async def test_ranges(store: ObjectStore):
+async def test_ranges(store: ObjectStore) -> None:
     await store.put("a", b"0123456789")
     spans = {(0, None): b"0123456789", (3, None): b"3456789", (3, 5): b"34", (8, 99): b"89", (0, 1): b"0"}
     nothing = [(10, None), (10, 20), (50, 60), (5, 5), (5, 3), (-1, 3)]
@@ -107,7 +107,7 @@ async def test_ranges(store: ObjectStore):
         assert await content(store, "a", start, end) == expected, (start, end)
 
 
-async def test_missing_objects(store: ObjectStore):
+async def test_missing_objects(store: ObjectStore) -> None:
     for start in (0, 5):
         with pytest.raises(NotFound, match="has no jobs/9"):
             await content(store, "jobs/9", start)
@@ -120,7 +120,7 @@ async def test_missing_objects(store: ObjectStore):
         await store.size("jobs/9")
 
 
-async def test_limit_names_its_setting_and_leaves_the_old_object(store: ObjectStore):
+async def test_limit_names_its_setting_and_leaves_the_old_object(store: ObjectStore) -> None:
     await store.put("a", b"old", limit=3)
     with pytest.raises(TooLarge, match=r"a has more than 12000000 bytes, .* PERDURE_ARTIFACT_BYTES"):
         await store.put("a", chunks(121), 12_000_000, "PERDURE_ARTIFACT_BYTES")
@@ -128,7 +128,7 @@ async def test_limit_names_its_setting_and_leaves_the_old_object(store: ObjectSt
 
 
 @pytest.mark.parametrize("count", [0, 1, 200])
-async def test_stream_that_breaks_leaves_nothing(store: ObjectStore, count: int):
+async def test_stream_that_breaks_leaves_nothing(store: ObjectStore, count: int) -> None:
     with pytest.raises(ConnectionResetError, match="gone"):
         await store.put("a", chunks(count, error=ConnectionResetError("gone")))
     with pytest.raises(NotFound):
@@ -137,7 +137,7 @@ async def test_stream_that_breaks_leaves_nothing(store: ObjectStore, count: int)
         assert files(store) == []
 
 
-async def test_broken_upload_leaves_no_part_in_the_bucket(bucket, s3_address: str):
+async def test_broken_upload_leaves_no_part_in_the_bucket(bucket: object, s3_address: str) -> None:
     store = ObjectStore.open(f"s3://{BUCKET}/prefix")
     seen = []
 
@@ -153,7 +153,7 @@ async def test_broken_upload_leaves_no_part_in_the_bucket(bucket, s3_address: st
     assert list(bucket.multipart_uploads.all()) == []
 
 
-async def test_object_is_invisible_until_it_is_whole(store: ObjectStore):
+async def test_object_is_invisible_until_it_is_whole(store: ObjectStore) -> None:
     reached, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:
@@ -171,7 +171,7 @@ async def test_object_is_invisible_until_it_is_whole(store: ObjectStore):
     assert await store.size("a") == 15_000_000
 
 
-async def test_cancelled_put_leaves_nothing(tmp_path: Path):
+async def test_cancelled_put_leaves_nothing(tmp_path: Path) -> None:
     store = ObjectStore.open(tmp_path.as_uri())
     reached = asyncio.Event()
 
@@ -192,14 +192,14 @@ async def test_cancelled_put_leaves_nothing(tmp_path: Path):
 @pytest.mark.parametrize(
     "key", ["", "/a", "../a", "a/../b", "a//b", "a/", ".incoming/x", "a b", "a\\b", "a\0", "ä", "a#1"]
 )
-async def test_keys_outside_the_rules_are_refused(store: ObjectStore, key: str):
+async def test_keys_outside_the_rules_are_refused(store: ObjectStore, key: str) -> None:
     for call in (store.put(key, b"x"), store.size(key), store.delete(key), content(store, key)):
         with pytest.raises(Invalid, match="is no key"):
             await call
 
 
 @pytest.mark.parametrize("url", ["", "objects", "file://host/x", "gs://b", "memory://", "s3:///x"])
-def test_other_addresses_are_refused(url: str):
+def test_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(Invalid, match="PERDURE_OBJECT_STORE"):
         ObjectStore.open(url)
 
@@ -218,7 +218,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", folder], check=True)
 
 
-async def test_full_disk_is_storage_full_and_leaves_room_again(tiny_disk: Path):
+async def test_full_disk_is_storage_full_and_leaves_room_again(tiny_disk: Path) -> None:
     store = ObjectStore.open(tiny_disk.as_uri())
     await store.put("old", b"x" * 300_000)
     with pytest.raises(StorageFull, match=r"No room to store .*: No space left on device"):
@@ -246,7 +246,7 @@ asyncio.run(main())
 """
 
 
-def test_limit_of_file_size_is_storage_full_too(tmp_path: Path):
+def test_limit_of_file_size_is_storage_full_too(tmp_path: Path) -> None:
     command = [sys.executable, "-c", LIMITED, tmp_path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert "No room to store" in done.stdout
@@ -254,7 +254,7 @@ def test_limit_of_file_size_is_storage_full_too(tmp_path: Path):
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-async def test_other_errors_of_the_disk_are_unavailable(tmp_path: Path):
+async def test_other_errors_of_the_disk_are_unavailable(tmp_path: Path) -> None:
     store = ObjectStore.open(tmp_path.as_uri())
     (tmp_path / "a").touch()
     with pytest.raises(Unavailable, match=r"Storing .* failed"):
@@ -262,7 +262,7 @@ async def test_other_errors_of_the_disk_are_unavailable(tmp_path: Path):
     assert files(store) == ["a"]
 
 
-async def test_file_and_folders_are_synced_before_put_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_file_and_folders_are_synced_before_put_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ObjectStore.open(tmp_path.as_uri())
     synced = []
     real = os.fsync
@@ -277,7 +277,7 @@ async def test_file_and_folders_are_synced_before_put_returns(tmp_path: Path, mo
     assert synced[1:] == [str(tmp_path / "jobs/1"), str(tmp_path / "jobs"), str(tmp_path)]
 
 
-async def test_abandoned_files_are_removed_when_old(tmp_path: Path):
+async def test_abandoned_files_are_removed_when_old(tmp_path: Path) -> None:
     store = ObjectStore.open(tmp_path.as_uri())
     (tmp_path / STAGING).mkdir()
     for name in ("old", "fresh"):
@@ -287,7 +287,7 @@ async def test_abandoned_files_are_removed_when_old(tmp_path: Path):
     assert files(store) == [f"{STAGING}/fresh"]
 
 
-async def test_missing_bucket_is_unavailable_for_a_write(bucket):
+async def test_missing_bucket_is_unavailable_for_a_write(bucket: object) -> None:
     store = ObjectStore.open("s3://no-such-bucket/x")
     with pytest.raises(Unavailable, match="bucket does not exist"):
         await store.put("a", b"x")
@@ -316,7 +316,9 @@ async def failing_server(status: int, text: str) -> tuple[web.AppRunner, str]:
         (500, "<Error><Code>InternalError</Code></Error>", Unavailable),
     ],
 )
-async def test_failing_s3_is_named(monkeypatch: pytest.MonkeyPatch, status: int, text: str, error: type[Exception]):
+async def test_failing_s3_is_named(
+    monkeypatch: pytest.MonkeyPatch, status: int, text: str, error: type[Exception]
+) -> None:
     runner, address = await failing_server(status, text)
     for name, value in s3_variables(address).items():
         monkeypatch.setenv(name, value)
@@ -330,7 +332,7 @@ async def test_failing_s3_is_named(monkeypatch: pytest.MonkeyPatch, status: int,
         await store.size("a")
 
 
-async def test_rotten_object_never_looks_whole(tmp_path: Path):
+async def test_rotten_object_never_looks_whole(tmp_path: Path) -> None:
     store = ObjectStore.open(tmp_path.as_uri())
     stored = await store.put("a", chunks(20))
     assert len(b"".join([chunk async for chunk in verified(store.read("a"), stored.sha256)])) == stored.size
@@ -347,7 +349,7 @@ async def test_rotten_object_never_looks_whole(tmp_path: Path):
     assert 0 < sum(given) < stored.size
 
 
-async def test_an_object_on_s3_has_an_address_that_needs_no_keys(store: ObjectStore):
+async def test_an_object_on_s3_has_an_address_that_needs_no_keys(store: ObjectStore) -> None:
     await store.put("some/key", b"0123456789")
     address = await store.address("some/key")
     if store.root is not None:

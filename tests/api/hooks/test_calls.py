@@ -5,6 +5,7 @@ import hashlib
 import hmac
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -14,6 +15,7 @@ from loops.pipeline_requests import HELD
 from loops.pull_requests import PATIENCE, PullRequestLoop
 from models.repositories.accounts import accounts
 from models.repositories.hooks import incoming_hooks
+from tests.application.mirrors.conftest import Mirrored
 from tests.git.serving import git, new_commit
 
 
@@ -72,7 +74,9 @@ FORGES = [
 
 
 @pytest.mark.parametrize(("forge", "event"), FORGES)
-async def test_a_push_elsewhere_is_fetched_and_gets_its_pipeline_once(mirrored, forge, event):
+async def test_a_push_elsewhere_is_fetched_and_gets_its_pipeline_once(
+    mirrored: Mirrored, forge: Any, event: Any
+) -> None:
     person = await mirrored.site.person("ada", 40)
     given = {"url": mirrored.url, "auth_user": "root", "auth_password": mirrored.site.root.token}
     assert (await mirrored.call("PUT", person, **given)).status_code == 200
@@ -91,7 +95,9 @@ async def test_a_push_elsewhere_is_fetched_and_gets_its_pipeline_once(mirrored, 
     assert row.user_id == person.id
 
 
-async def test_a_pull_request_gets_a_pipeline_of_who_set_up_the_hook_as_soon_as_its_commit_is_here(mirrored):
+async def test_a_pull_request_gets_a_pipeline_of_who_set_up_the_hook_as_soon_as_its_commit_is_here(
+    mirrored: Mirrored,
+) -> None:
     await mirrored.set_up()
     await mirrored.loop().pull_due()
     base = await git("rev-parse", "HEAD", cwd=mirrored.tree)
@@ -148,7 +154,7 @@ async def arrived(mirrored, message="Fix"):
     return hook, document, person
 
 
-async def test_a_pull_request_that_is_told_again_makes_nothing_twice(mirrored):
+async def test_a_pull_request_that_is_told_again_makes_nothing_twice(mirrored: Mirrored) -> None:
     hook, document, _ = await arrived(mirrored)
     for delivery in ("d-1", "another-name-that-nobody-signed"):
         answer = await call(mirrored, hook, "pull_request", document, delivery=delivery)
@@ -163,7 +169,7 @@ async def test_a_pull_request_that_is_told_again_makes_nothing_twice(mirrored):
     assert len(await mirrored.pipelines()) == 1
 
 
-async def test_two_processes_make_one_pipeline(mirrored):
+async def test_two_processes_make_one_pipeline(mirrored: Mirrored) -> None:
     await arrived(mirrored)
     services = mirrored.site.services
     now = services.clock()
@@ -173,7 +179,7 @@ async def test_two_processes_make_one_pipeline(mirrored):
     assert len(await mirrored.pipelines()) == 1
 
 
-async def test_a_pull_request_whose_commit_asks_for_no_pipeline_is_skipped(mirrored):
+async def test_a_pull_request_whose_commit_asks_for_no_pipeline_is_skipped(mirrored: Mirrored) -> None:
     await arrived(mirrored, "Fix [skip ci]")
     await PullRequestLoop(mirrored.site.services).carry_out_due()
     assert [(row.source, row.status) for row in await mirrored.pipelines()] == [
@@ -181,7 +187,7 @@ async def test_a_pull_request_whose_commit_asks_for_no_pipeline_is_skipped(mirro
     ]
 
 
-async def test_who_set_up_the_hook_must_still_be_there(mirrored):
+async def test_who_set_up_the_hook_must_still_be_there(mirrored: Mirrored) -> None:
     _, _, person = await arrived(mirrored)
     async with mirrored.site.services.database.write() as connection:
         rule = accounts.user.c.id == person.id
@@ -192,7 +198,7 @@ async def test_who_set_up_the_hook_must_still_be_there(mirrored):
     assert await mirrored.pipelines() == []
 
 
-async def test_a_commit_that_never_comes_is_given_up(mirrored):
+async def test_a_commit_that_never_comes_is_given_up(mirrored: Mirrored) -> None:
     hook = await hook_of(mirrored)
     await call(mirrored, hook, "pull_request", pull_request("a" * 40, "b" * 40))
     clock = mirrored.site.services.clock
@@ -202,7 +208,7 @@ async def test_a_commit_that_never_comes_is_given_up(mirrored):
     assert (row.done_at is not None, "not here yet" in row.error) == (True, True)
 
 
-async def test_only_who_has_the_secret_is_believed(mirrored):
+async def test_only_who_has_the_secret_is_believed(mirrored: Mirrored) -> None:
     await mirrored.set_up()
     await mirrored.loop().pull_due()
     hook = await hook_of(mirrored)
@@ -218,7 +224,7 @@ async def test_only_who_has_the_secret_is_believed(mirrored):
     assert await mirrored.loop().pull_due() == 0
 
 
-async def test_a_rotated_secret_is_the_only_one(mirrored):
+async def test_a_rotated_secret_is_the_only_one(mirrored: Mirrored) -> None:
     hook = await hook_of(mirrored)
     async with mirrored.site.client(mirrored.site.root) as client:
         fresh = (await client.post(address(mirrored, f"/{hook['id']}/rotate"))).json()
@@ -237,7 +243,7 @@ async def test_a_rotated_secret_is_the_only_one(mirrored):
         assert (await client.post(address(mirrored), json={"forge": "github"})).status_code == 403
 
 
-async def test_bodies_are_bounded_and_must_be_json(mirrored):
+async def test_bodies_are_bounded_and_must_be_json(mirrored: Mirrored) -> None:
     hook = await hook_of(mirrored)
     async with mirrored.site.client() as forge:
         large = await forge.post(f"/api/hooks/{hook['id']}", content=b"x" * 5_300_000)

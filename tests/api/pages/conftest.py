@@ -1,6 +1,7 @@
 """A fresh installation for each test."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.api.v4.site import Site, open_site
 
 
 @pytest.fixture
-async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
+async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
     """An installation with one project."""
     async with open_site(tmp_path, database_url) as opened:
         yield opened

@@ -26,25 +26,25 @@ from api.pages.ansi import CLASSES, PLAIN, Style, rendered
         ("bell\x07 null\x00 tab\t", "bell null tab\t"),
     ],
 )
-def test_known_sequences(text, html):
+def test_known_sequences(text: str, html: str) -> None:
     if html == "[31":  # a sequence that is cut is text, without its escape
         assert "\x1b" not in rendered(text, PLAIN)[0]
     else:
         assert rendered(text, PLAIN)[0] == html
 
 
-def test_a_style_goes_on_to_the_next_line():
+def test_a_style_goes_on_to_the_next_line() -> None:
     _, style = rendered("\x1b[1;4;31mbegin", PLAIN)
     assert rendered("rest", style)[0] == '<span class="f1 bold underline">rest</span>'
     assert Style.from_classes(list(style.classes)) == style
 
 
-def test_a_style_from_outside_is_taken_by_name_only():
+def test_a_style_from_outside_is_taken_by_name_only() -> None:
     assert Style.from_classes(['"><script>', "f1", "f99", "bold", "f2"]) == Style("f1", "", frozenset({"bold"}))
 
 
 @given(st.text(alphabet=st.sampled_from("\x1b[];mK0139,458<>&\"'ab\x07\x9b\\ \t"), max_size=60))
-def test_nothing_but_spans_of_known_classes_ever_comes_out(text):
+def test_nothing_but_spans_of_known_classes_ever_comes_out(text) -> None:
     html, style = rendered(text, PLAIN)
     assert "\x1b" not in html
     assert set(style.classes) <= CLASSES
@@ -58,6 +58,6 @@ def test_nothing_but_spans_of_known_classes_ever_comes_out(text):
     assert named <= CLASSES
 
 
-def test_a_megabyte_of_escapes_takes_linear_time():
+def test_a_megabyte_of_escapes_takes_linear_time() -> None:
     html, _ = rendered("\x1b[" * 300_000 + "\x1b]" * 200_000, PLAIN)
     assert "\x1b" not in html

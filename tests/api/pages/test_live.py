@@ -12,7 +12,7 @@ from api.pages.templates import Fragment, fragment
 from auth.permissions import NOBODY, Caller
 from domain.errors import NotFound
 from models.notifications import pipeline_topic
-from tests.api.v4.site import serving
+from tests.api.v4.site import Site, serving
 from tests.waiting import eventually
 
 
@@ -38,7 +38,7 @@ async def next_event(stream) -> bytes:
                 return part
 
 
-async def test_a_change_is_sent_once_and_carries_its_version(site):
+async def test_a_change_is_sent_once_and_carries_its_version(site: Site) -> None:
     board = Board()
     async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
         first = await next_event(stream)
@@ -48,7 +48,7 @@ async def test_a_change_is_sent_once_and_carries_its_version(site):
         assert b"<p>two</p>" in await next_event(stream)
 
 
-async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site):
+async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site: Site) -> None:
     board = Board()
     async with aclosing(events(site.services, board.draw, ("t",), "v-one")) as stream:
         waiting = asyncio.create_task(next_event(stream))
@@ -62,7 +62,7 @@ async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site):
         assert b"<p>two</p>" in await waiting  # nobody notified: the second look finds it
 
 
-async def test_the_stream_ends_when_the_page_may_not_be_seen_any_more_and_when_we_drain(site):
+async def test_the_stream_ends_when_the_page_may_not_be_seen_any_more_and_when_we_drain(site: Site) -> None:
     board = Board()
     async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
         await next_event(stream)
@@ -72,7 +72,7 @@ async def test_the_stream_ends_when_the_page_may_not_be_seen_any_more_and_when_w
     assert [part async for part in events(site.services, board.draw, ("t",), "")] == [b"retry: 2000\n\n"]
 
 
-async def test_two_readers_do_not_wake_each_other_for_ever(site):
+async def test_two_readers_do_not_wake_each_other_for_ever(site: Site) -> None:
     boards = [Board(), Board()]
     streams = [events(site.services, board.draw, ("t",), "") for board in boards]
     for stream in streams:
@@ -87,7 +87,7 @@ async def test_two_readers_do_not_wake_each_other_for_ever(site):
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_a_real_browser_connection_sees_a_job_end(site):
+async def test_a_real_browser_connection_sees_a_job_end(site: Site) -> None:
     pipeline = await site.world.pipeline()
     headers = {"PRIVATE-TOKEN": site.root.token}
     async with serving(site) as url, httpx.AsyncClient(trust_env=False, headers=headers, timeout=20) as client:
@@ -112,7 +112,7 @@ async def _until(lines, text):
                 return
 
 
-async def test_a_log_is_followed_by_offset(site):
+async def test_a_log_is_followed_by_offset(site: Site) -> None:
     await site.world.pipeline()
     job = await site.world.job()
     path = f"/{await site.path()}/-/jobs/{job['id']}"
@@ -141,7 +141,7 @@ async def test_a_log_is_followed_by_offset(site):
         assert "one" in again["html"]
 
 
-async def test_a_long_log_begins_near_its_end_at_a_whole_line(site):
+async def test_a_long_log_begins_near_its_end_at_a_whole_line(site: Site) -> None:
     await site.world.pipeline()
     job = await site.world.job()
     log = b"".join(b"line %06d\n" % number for number in range(WINDOW // 12 * 2))
@@ -157,7 +157,7 @@ async def test_a_long_log_begins_near_its_end_at_a_whole_line(site):
     assert len(page) < 4 * WINDOW
 
 
-async def test_one_line_without_end_does_not_stop_the_log(site):
+async def test_one_line_without_end_does_not_stop_the_log(site: Site) -> None:
     await site.world.pipeline()
     job = await site.world.job()
     log = b"x" * (WINDOW + 1000)
@@ -173,7 +173,7 @@ async def test_one_line_without_end_does_not_stop_the_log(site):
     assert second["more"] is False
 
 
-def test_the_version_follows_the_content():
+def test_the_version_follows_the_content() -> None:
     values = {"newest": {}, "warned": set(), "number": 1, "last": 1, "projects": [], "url": "http://x"}
     nobody = fragment("_projects.html", caller=NOBODY, **values)
     assert fragment("_projects.html", caller=NOBODY, **values) == nobody

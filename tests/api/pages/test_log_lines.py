@@ -33,16 +33,16 @@ def lines(data: bytes, *, whole: bool = True) -> list[str]:
         (b"\x1b[0Ksection_end:2:a\r\x1b[0K\x1b[0Ksection_start:2:b[collapsed=true]\r\x1b[0KNext\n", ["Next"]),
     ],
 )
-def test_lines(data, expected):
+def test_lines(data: bytes, expected: list[str]) -> None:
     assert lines(data) == expected
 
 
-def test_the_begin_of_a_section_is_a_heading():
+def test_the_begin_of_a_section_is_a_heading() -> None:
     piece = render_piece(b"section_start:1:x\r\x1b[0K<i>Go\n", State(), whole=True)
     assert piece.html == '<div class="line heading" id="L1">&lt;i&gt;Go</div>'
 
 
-def test_an_unfinished_line_is_the_tail_and_comes_again():
+def test_an_unfinished_line_is_the_tail_and_comes_again() -> None:
     first = render_piece(b"one\n\x1b[31mtwo", State(), whole=False)
     assert first.consumed == 4
     assert "two" not in first.html
@@ -52,20 +52,20 @@ def test_an_unfinished_line_is_the_tail_and_comes_again():
     assert second.tail == ""
 
 
-def test_a_state_survives_its_way_through_an_address():
+def test_a_state_survives_its_way_through_an_address() -> None:
     state = State(12, Style("f1", "b4", frozenset({"bold"})))
     assert State.parse(str(state)) == state
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1e9", "²", "9" * 40, '0."><script>', "." * 5000])
-def test_a_wrong_state_does_no_harm(text):
+def test_a_wrong_state_does_no_harm(text: str) -> None:
     assert State.parse(text) == State(0, PLAIN)
 
 
 @given(
     st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\x1b[31m", b"\x1b[0m", b"\xc3\xa4", b"<"]), max_size=30), st.data()
 )
-def test_a_log_looks_the_same_in_pieces(parts, data):
+def test_a_log_looks_the_same_in_pieces(parts, data) -> None:
     log = b"".join(parts)
     cut = data.draw(st.integers(0, len(log)))
     once = render_piece(log, State(), whole=True)

@@ -2,9 +2,10 @@
 
 from tests.api.pages.test_pages import EVIL, browser
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 
-async def test_a_merge_request_says_what_it_brings_and_what_stands_in_its_way(site):
+async def test_a_merge_request_says_what_it_brings_and_what_stands_in_its_way(site: Site) -> None:
     merging = Merging(site)
     await merging.begin()
     await merging.commit("fix", {"README": "fixed\n"})
@@ -30,7 +31,7 @@ async def test_a_merge_request_says_what_it_brings_and_what_stands_in_its_way(si
     assert missing.status_code == 404
 
 
-async def test_a_group_shows_its_projects_to_those_who_may_see_them(site):
+async def test_a_group_shows_its_projects_to_those_who_may_see_them(site: Site) -> None:
     async with site.client(site.root) as client:
         group = (await client.post("/api/v4/groups", json={"name": EVIL, "path": "inside"})).json()
         made = await client.post("/api/v4/projects", json={"name": "app", "namespace_id": group["id"]})

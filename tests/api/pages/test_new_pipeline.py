@@ -1,11 +1,13 @@
 """The form that starts a pipeline: what it asks for, what it makes, what it says."""
 
 import re
+from typing import Any
 
 import pytest
 
 from models.repositories.pipelines import pipelines
 from tests.api.pages.test_pages import EVIL, browser
+from tests.api.v4.site import Site
 
 CONFIG = f"""
 spec:
@@ -29,7 +31,7 @@ async def form(site, person, **fields):
         return await client.post(path, data=fields)
 
 
-async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_was_filled_in(site):
+async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_was_filled_in(site: Site) -> None:
     sha = await site.commit({".gitlab-ci.yml": CONFIG})
     person = await site.person("ada", MAINTAINER)
     path = await site.path()
@@ -70,7 +72,9 @@ async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_
         ({"ref": "main", "inputs[zone]": "west", "keys[]": "A-B", "values[]": "1"}, "&#39;A-B&#39; has no fit name"),
     ],
 )
-async def test_what_is_wrong_is_told_beside_the_form_as_it_was_filled_in(site, fields, words):
+async def test_what_is_wrong_is_told_beside_the_form_as_it_was_filled_in(
+    site: Site, fields: dict[str, Any], words: str
+) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     answer = await form(site, site.root, **fields)
     assert answer.status_code == 400
@@ -82,7 +86,7 @@ async def test_what_is_wrong_is_told_beside_the_form_as_it_was_filled_in(site, f
         assert (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")).json() == []
 
 
-async def test_only_who_may_run_pipelines_there_gets_and_sends_the_form(site):
+async def test_only_who_may_run_pipelines_there_gets_and_sends_the_form(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "a: {script: x}\n"})
     path = await site.path()
     reporter, developer = await site.person("rep", REPORTER), await site.person("dev", DEVELOPER)
@@ -96,7 +100,7 @@ async def test_only_who_may_run_pipelines_there_gets_and_sends_the_form(site):
         assert (await client.post(f"/{path}/-/pipelines", data={"ref": "main"})).status_code == 403
 
 
-async def test_a_broken_or_missing_configuration_is_told_before_anything_is_sent(site):
+async def test_a_broken_or_missing_configuration_is_told_before_anything_is_sent(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "a: {stage: nowhere, script: x}\n"})
     path = await site.path()
     async with browser(site, site.root) as client:

@@ -9,6 +9,7 @@ import pytest
 from auth.permissions import REPORTER
 from auth.session_token import COOKIE, issue_session
 from domain.pipelines.status import Status
+from tests.api.v4.site import Site
 
 EVIL = "<script>alert('x')</script>"
 HTML = {"Accept": "text/html"}
@@ -42,7 +43,7 @@ async def paths(site) -> list[str]:
     ]
 
 
-async def test_foreign_text_never_becomes_markup(site):
+async def test_foreign_text_never_becomes_markup(site: Site) -> None:
     for path in await paths(site):
         async with browser(site, site.root) as client:
             answer = await client.get(path)
@@ -59,7 +60,7 @@ async def test_foreign_text_never_becomes_markup(site):
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_private_pages_do_not_exist_for_strangers(site):
+async def test_private_pages_do_not_exist_for_strangers(site: Site) -> None:
     pages = await paths(site)
     passer = await site.person("passer")
     for path in pages[1:]:
@@ -76,7 +77,7 @@ async def test_private_pages_do_not_exist_for_strangers(site):
     assert "There is no public project" in home.text
 
 
-async def test_a_public_project_is_shown_to_everybody_without_buttons(site):
+async def test_a_public_project_is_shown_to_everybody_without_buttons(site: Site) -> None:
     pages = await paths(site)
     await site.set_project(visibility="public")
     for path in pages:
@@ -88,7 +89,7 @@ async def test_a_public_project_is_shown_to_everybody_without_buttons(site):
         assert "Retry" in (await client.get(pages[3])).text
 
 
-async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site):
+async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site: Site) -> None:
     site.connect_temporal()
     pipeline = await site.world.pipeline("build: {stage: build, script: x}\ncheck: {stage: test, script: x}\n")
     job = await site.world.job()
@@ -121,7 +122,7 @@ async def test_a_pipeline_page_shows_stages_jobs_states_and_attempts(site):
     assert re.search(rf">{pipeline}</a> <span[^>]*>\(#1\)", listed)
 
 
-async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site):
+async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site: Site) -> None:
     from models.repositories.pipelines import pipelines
     from models.repositories.pipelines.pipelines import PipelineRequest
 
@@ -137,7 +138,7 @@ async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site):
     assert "<code>.gitlab-ci.yml:9:2: second</code>" in page
 
 
-async def test_buttons_need_the_level_and_our_own_origin(site):
+async def test_buttons_need_the_level_and_our_own_origin(site: Site) -> None:
     pipeline = await site.world.pipeline()
     form = f"/{await site.path()}/-/pipelines/{pipeline}/cancel"
     reporter = await site.person("reporter", 20)
@@ -155,7 +156,7 @@ async def test_buttons_need_the_level_and_our_own_origin(site):
     assert "Not permitted" in answer.text
 
 
-async def test_a_refused_button_says_why(site):
+async def test_a_refused_button_says_why(site: Site) -> None:
     await site.world.pipeline()
     job = await site.world.job()
     async with browser(site, site.root, Origin=site.services.settings.url) as client:
@@ -164,7 +165,7 @@ async def test_a_refused_button_says_why(site):
     assert "only a finished job can be retried" in answer.text
 
 
-async def test_a_button_for_which_nothing_is_left_to_do_leads_back(site):
+async def test_a_button_for_which_nothing_is_left_to_do_leads_back(site: Site) -> None:
     site.connect_temporal()
     pipeline = await site.world.pipeline("one: {script: x}\n")
     job = await site.world.job()
@@ -177,7 +178,7 @@ async def test_a_button_for_which_nothing_is_left_to_do_leads_back(site):
             assert (answer.status_code, answer.headers["location"]) == (303, page)
 
 
-async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site):
+async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site: Site) -> None:
     config = "stages: [build, ship]\nbuild: {stage: build, script: x}\ngo: {stage: ship, script: x, when: manual}\n"
     await site.world.pipeline(config)
     before = await site.world.job()
@@ -190,7 +191,7 @@ async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site)
     assert (played.status_code, words in played.text) == (409, True)
 
 
-async def test_signing_in_and_out(site):
+async def test_signing_in_and_out(site: Site) -> None:
     origin = {"Origin": site.services.settings.url}
     page = "/" + await site.path()
     async with browser(site, **origin) as client:
@@ -213,7 +214,7 @@ async def test_signing_in_and_out(site):
 
 
 @pytest.mark.parametrize("address", ["https://evil.example", "//evil.example", "/\\evil.example", "x", "", "/\tx"])
-def test_nobody_is_led_away_after_signing_in(address):
+def test_nobody_is_led_away_after_signing_in(address: str) -> None:
     from api.pages.sign_in import inside
 
     assert inside(address) == "/"
@@ -230,7 +231,7 @@ LOST = (
 )
 
 
-async def test_errors_are_pages_for_browsers_and_json_for_others(site):
+async def test_errors_are_pages_for_browsers_and_json_for_others(site: Site) -> None:
     async with browser(site) as client:
         for path in LOST:
             page = await client.get(path)
@@ -241,12 +242,12 @@ async def test_errors_are_pages_for_browsers_and_json_for_others(site):
             assert "message" in json.json()
 
 
-async def test_errors_keep_who_is_signed_in(site, monkeypatch):
+async def test_errors_keep_who_is_signed_in(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     reporter = await site.person("rita", REPORTER)
     pipeline = await site.world.pipeline("one: {script: x}\n")
     project = "/" + await site.path()
 
-    async def broken(*_):
+    async def broken(*_) -> None:
         raise RuntimeError("a surprise")
 
     async with browser(site, reporter, Origin=site.services.settings.url) as client:
@@ -260,7 +261,7 @@ async def test_errors_keep_who_is_signed_in(site, monkeypatch):
         assert "Sign out" in answer.text
 
 
-async def test_a_deep_link_leads_to_the_sign_in_and_back(site):
+async def test_a_deep_link_leads_to_the_sign_in_and_back(site: Site) -> None:
     pipeline = await site.world.pipeline("one: {script: x}\n")
     there = f"/{await site.path()}/-/pipelines/{pipeline}?page=2&x=%C3%A4"
     missing = f"/no/such/-/pipelines/{pipeline}?page=2&x=%C3%A4"
@@ -286,7 +287,7 @@ async def test_a_deep_link_leads_to_the_sign_in_and_back(site):
     assert f'<a href="/users/sign_in?next={quote(there)}">' in shown, "the header's link leads back too"
 
 
-async def test_the_api_answers_browsers_in_json_too(site):
+async def test_the_api_answers_browsers_in_json_too(site: Site) -> None:
     async with browser(site) as client:
         for path in ("/api/v4/nothing", "/api/v4", "/api/v4/projects/1"):
             answer = await client.get(path)
@@ -294,7 +295,7 @@ async def test_the_api_answers_browsers_in_json_too(site):
             assert answer.headers["content-type"] == "application/json"
 
 
-async def test_assets_are_kept_for_long_and_the_icon_is_there(site):
+async def test_assets_are_kept_for_long_and_the_icon_is_there(site: Site) -> None:
     async with browser(site) as client:
         home = (await client.get("/")).text
         found = re.findall(r'(?:href|src)="(/-/assets/[^"]+)"', home)
@@ -309,7 +310,7 @@ async def test_assets_are_kept_for_long_and_the_icon_is_there(site):
     assert icon.headers["content-type"] == "image/svg+xml"
 
 
-def test_the_script_stays_small_and_loads_nothing():
+def test_the_script_stays_small_and_loads_nothing() -> None:
     from pathlib import Path
 
     from api.pages import assets
@@ -326,7 +327,7 @@ def test_the_script_stays_small_and_loads_nothing():
     ("seconds", "text"),
     [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (42.4, "42 s"), (185, "3 min 5 s"), (7620, "2 h 7 min")],
 )
-def test_spans_are_said_as_people_say_them(seconds, text):
+def test_spans_are_said_as_people_say_them(seconds: float, text: str) -> None:
     from api.pages.templates import span
 
     assert span(seconds) == text

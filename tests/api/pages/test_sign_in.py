@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import httpx
 import pytest
@@ -153,7 +154,7 @@ async def test_an_outdated_hash_is_renewed(site: Site) -> None:
         assert await me(client) == 200
 
 
-async def test_guessing_is_slowed_down(tmp_path, database_url: str) -> None:
+async def test_guessing_is_slowed_down(tmp_path: Path, database_url: str) -> None:
     import asyncio
 
     limits = RefusalLimits(prompt_refusals=2, refusal_pause=3_600)
@@ -169,14 +170,14 @@ async def test_guessing_is_slowed_down(tmp_path, database_url: str) -> None:
         assert (await late).status_code == 401
 
 
-async def test_the_first_administrator_signs_in_with_the_password_of_the_file(tmp_path) -> None:
+async def test_the_first_administrator_signs_in_with_the_password_of_the_file(tmp_path: Path) -> None:
     async with open_site(tmp_path, "") as site, browser(site) as client:
         known = json.loads((site.services.settings.home / CREDENTIALS).read_text())
         assert (await sign_in(client, "root", known["password"])).status_code == 303
         assert (await sign_in(client, "root", known["token"])).status_code == 303
 
 
-async def test_a_file_of_an_older_version_has_no_password(tmp_path) -> None:
+async def test_a_file_of_an_older_version_has_no_password(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     older = {"url": "x", "username": "root", "token": "glpat-older", "registration_token": "GR1348941older"}

@@ -1,6 +1,7 @@
 """A fresh world for each test, on each database."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.api.runner.world import World, opened_world
 
 
 @pytest.fixture
-async def world(tmp_path, database_url: str) -> AsyncIterator[World]:
+async def world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
     """A world on SQLite or PostgreSQL."""
     settings = Settings(
         home=tmp_path,

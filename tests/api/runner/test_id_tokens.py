@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +17,7 @@ AUDIENCE = "https://vault.example.com"
 
 
 @pytest.fixture
-async def site(tmp_path, database_url: str) -> AsyncIterator[Site]:
+async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
     """An installation behind a real web server."""
     async with open_site(tmp_path, database_url) as opened, serving(opened):
         yield opened

@@ -59,14 +59,14 @@ TYPES = {
 
 
 @pytest.mark.parametrize("fields", [{}, EVERYTHING])
-def test_every_field_has_its_type(fields: dict):
+def test_every_field_has_its_type(fields: dict) -> None:
     payload = built(**fields)
     assert {name: type(payload[name]) for name in TYPES} == TYPES
     assert payload.keys() - TYPES.keys() == {"image"}
     assert payload.keys() & ABSENT == set()
 
 
-def test_a_plain_job_asks_for_nothing():
+def test_a_plain_job_asks_for_nothing() -> None:
     payload = built()
     empty = ("inputs", "services", "hooks", "artifacts", "cache", "credentials", "dependencies")
     assert [payload[name] for name in empty] == [[]] * len(empty)
@@ -80,7 +80,7 @@ def test_a_plain_job_asks_for_nothing():
     )
 
 
-def test_an_image_comes_as_it_was_written():
+def test_an_image_comes_as_it_was_written() -> None:
     assert built(**EVERYTHING)["image"] == {
         "name": "ruby:$V",
         "alias": "",
@@ -92,7 +92,7 @@ def test_an_image_comes_as_it_was_written():
     }
 
 
-def test_a_service_has_its_own_command_alias_and_variables():
+def test_a_service_has_its_own_command_alias_and_variables() -> None:
     (service,) = built(**EVERYTHING)["services"]
     assert service == {
         "name": "postgres:16",
@@ -106,18 +106,18 @@ def test_a_service_has_its_own_command_alias_and_variables():
     }
 
 
-def test_hooks_are_scripts_by_name():
+def test_hooks_are_scripts_by_name() -> None:
     hooks = built(**EVERYTHING)["hooks"]
     assert hooks == [{"name": "pre_get_sources_script", "script": ["echo before", "echo git"]}]
 
 
-def test_job_inputs_come_with_their_defaults():
+def test_job_inputs_come_with_their_defaults() -> None:
     assert built(**EVERYTHING)["inputs"] == [
         {"key": "level", "value": {"type": "number", "content": 3, "sensitive": False}}
     ]
 
 
-def test_steps_of_run_are_one_text_and_come_without_scripts():
+def test_steps_of_run_are_one_text_and_come_without_scripts() -> None:
     steps = ({"name": "hello", "script": "echo $X", "env": {"A": "ä"}}, {"name": "two", "step": "./s"})
     payload = built(script=(), run=steps)
     assert payload["steps"] == []
@@ -125,11 +125,11 @@ def test_steps_of_run_are_one_text_and_come_without_scripts():
     assert json.loads(payload["run"]) == list(steps)
 
 
-def test_an_identity_stays_out():
+def test_an_identity_stays_out() -> None:
     assert built(identity="google_cloud").keys() & ABSENT == set()
 
 
-def test_a_secret_says_where_it_is_and_who_asks_for_it():
+def test_a_secret_says_where_it_is_and_who_asks_for_it() -> None:
     vault = {"engine": {"name": "kv-v2", "path": "ops"}, "path": "$ENV/db", "field": "password"}
     variables = {"ENV": Variable("production"), "TOKEN": Variable("a.b.c"), "VAULT_SERVER_URL": Variable("https://v")}
     payload = built(secrets={"PASSWORD": {"vault": vault, "token": "$TOKEN", "file": False}}, variables=variables)
@@ -147,7 +147,7 @@ def test_a_secret_says_where_it_is_and_who_asks_for_it():
 @pytest.mark.parametrize(
     ("asked", "depth"), [("7", 7), ("0", 0), ("", 20), ("-1", 20), ("many", 20), ("\u0663", 20), ("9" * 12, 20)]
 )
-def test_whoever_starts_the_pipeline_may_say_how_much_history_is_fetched(asked: str, depth: int):
+def test_whoever_starts_the_pipeline_may_say_how_much_history_is_fetched(asked: str, depth: int) -> None:
     plan = job_plan(variables={"GIT_DEPTH": Variable("50")})
     assert payload_of(handed_out(plan))["git_info"]["depth"] == 50
     assert payload_of(handed_out(plan, variables={"GIT_DEPTH": asked}))["git_info"]["depth"] == depth
@@ -165,14 +165,14 @@ WHOLE = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]
         ("refs/merge-requests/7/merge", False, []),
     ],
 )
-def test_the_whole_history_comes_with_all_branches_and_tags(ref: str, tag: bool, moving: list[str]):
+def test_the_whole_history_comes_with_all_branches_and_tags(ref: str, tag: bool, moving: list[str]) -> None:
     for depth, more in (("0", WHOLE), ("1", moving)):
         hand_out = handed_out(job_plan(), ref=ref, variables={"GIT_DEPTH": depth})
         hand_out.pipeline.tag = tag
         assert payload_of(hand_out)["git_info"]["refspecs"] == [f"+{SHA}:refs/pipelines/70", *more]
 
 
-def test_a_job_without_address_or_tier_is_told_those_of_its_environment():
+def test_a_job_without_address_or_tier_is_told_those_of_its_environment() -> None:
     there = {"environment_url": "https://shop.example/$HOME?a%20b", "environment_tier": "staging"}
     hand_out = replace(handed_out(job_plan(environment=Environment("prod", action="stop"))), **there)
     found = values_of(payload_of(hand_out))
@@ -184,16 +184,16 @@ def test_a_job_without_address_or_tier_is_told_those_of_its_environment():
     assert "CI_ENVIRONMENT_URL" not in values_of(built(environment=Environment("prod", action="stop")))
 
 
-def test_the_runner_is_told_how_busy_it_is():
+def test_the_runner_is_told_how_busy_it_is() -> None:
     info = built()["job_info"]
     assert (info["project_jobs_running_on_instance_runners_count"], info["queue_size"]) == ("2", 6)
 
 
-def test_at_most_fifteen_prefixes_are_masked():
+def test_at_most_fifteen_prefixes_are_masked() -> None:
     assert 0 < len(built()["features"]["token_mask_prefixes"]) <= 15
 
 
-def test_an_archive_and_each_report_are_uploads_of_their_own():
+def test_an_archive_and_each_report_are_uploads_of_their_own() -> None:
     artifacts = Artifacts(
         paths=("out/", "log"),
         exclude=("out/tmp",),
@@ -224,16 +224,16 @@ def test_an_archive_and_each_report_are_uploads_of_their_own():
     assert {(one["when"], one["expire_in"], one["untracked"]) for one in reports} == {("always", "1 week", False)}
 
 
-def test_reports_alone_make_no_archive():
+def test_reports_alone_make_no_archive() -> None:
     (upload,) = built(artifacts=Artifacts(exclude=("x",), reports={"lsif": ("dump",)}))["artifacts"]
     assert (upload["artifact_type"], upload["artifact_format"]) == ("lsif", "zip")
 
 
-def test_the_table_of_reports_is_that_of_the_keywords():
+def test_the_table_of_reports_is_that_of_the_keywords() -> None:
     assert REPORTS.keys() == (keywords.REPORTS - {"coverage_report"}) | {"cobertura", "jacoco"}
 
 
-def test_the_environment_is_named_by_its_expanded_name():
+def test_the_environment_is_named_by_its_expanded_name() -> None:
     environment = Environment("review/$CI_COMMIT_REF_SLUG", "https://$CI_ENVIRONMENT_SLUG.$DOMAIN", action="prepare")
     variables = {"DOMAIN": Variable("example.com"), "NOTE": Variable("see $CI_ENVIRONMENT_URL")}
     plan = job_plan(environment=environment, variables=variables)
@@ -249,7 +249,7 @@ def test_the_environment_is_named_by_its_expanded_name():
     assert found["NOTE"] == f"see https://{slug}.example.com"
 
 
-def test_a_given_tier_counts_and_the_environment_wins_over_other_variables():
+def test_a_given_tier_counts_and_the_environment_wins_over_other_variables() -> None:
     plan = job_plan(
         environment=Environment("$NAME", deployment_tier="other"),
         variables={"NAME": Variable("prod-$CI_ENVIRONMENT_NAME"), "CI_ENVIRONMENT_NAME": Variable("mine")},
@@ -260,14 +260,14 @@ def test_a_given_tier_counts_and_the_environment_wins_over_other_variables():
     assert "CI_ENVIRONMENT_URL" not in found
 
 
-def test_without_an_environment_there_are_no_variables_of_one():
+def test_without_an_environment_there_are_no_variables_of_one() -> None:
     assert [key for key in values_of(built()) if key.startswith("CI_ENVIRONMENT")] == []
 
 
-def test_the_name_of_the_pipeline_is_known_to_its_jobs():
+def test_the_name_of_the_pipeline_is_known_to_its_jobs() -> None:
     assert values_of(built())["CI_PIPELINE_NAME"] == "Nightly"
 
 
-def test_variables_that_run_in_circles_are_an_error():
+def test_variables_that_run_in_circles_are_an_error() -> None:
     with pytest.raises(Invalid, match="circular variable reference"):
         built(variables={"A": Variable("$B"), "B": Variable("$A")}, environment=Environment("$A"))

@@ -6,7 +6,7 @@ from domain.config.plan import Cache, CacheKey, Variable
 from tests.api.runner.handing_out import built, handed_out, job_plan, payload_of
 
 
-def test_a_cache_has_every_field_of_the_protocol():
+def test_a_cache_has_every_field_of_the_protocol() -> None:
     cache = Cache(
         CacheKey("gems-$CI_COMMIT_REF_SLUG"),
         paths=("vendor/", "tmp/$X"),
@@ -36,7 +36,7 @@ def test_a_cache_has_every_field_of_the_protocol():
         ("other", True, "non_protected"),
     ],
 )
-def test_protected_refs_have_caches_of_their_own(ref: str, unprotect: bool, suffix: str):
+def test_protected_refs_have_caches_of_their_own(ref: str, unprotect: bool, suffix: str) -> None:
     plan = job_plan(cache=(Cache(unprotect=unprotect, fallback_keys=("old",)),))
     (cache,) = payload_of(handed_out(plan, ref=ref))["cache"]
     assert (cache["key"], cache["fallback_keys"]) == (f"default-{suffix}", [f"old-{suffix}"])
@@ -46,6 +46,6 @@ def test_protected_refs_have_caches_of_their_own(ref: str, unprotect: bool, suff
     ("policy", "value", "sent"),
     [("$P", "pull", "pull"), ("${P}", "push", "push"), ("$P", "", ""), ("$P", "wrong", "wrong"), ("pull", "x", "pull")],
 )
-def test_a_policy_may_be_a_variable(policy: str, value: str, sent: str):
+def test_a_policy_may_be_a_variable(policy: str, value: str, sent: str) -> None:
     (cache,) = built(cache=(Cache(policy=policy),), variables={"P": Variable(value)})["cache"]
     assert cache["policy"] == sent

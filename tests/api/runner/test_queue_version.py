@@ -1,5 +1,7 @@
 """What happened since a runner has looked, as far as it concerns that runner."""
 
+import pytest
+
 from api.runner import queue_version
 from api.runner.queue_version import QueueVersion
 from domain.runners.matching import Candidate, Demand
@@ -36,7 +38,7 @@ def test_another_process_has_seen_nothing_of_ours() -> None:
     assert not version.is_current(None, PLAIN)
 
 
-def test_what_is_too_long_ago_to_be_remembered_concerns_everybody(monkeypatch) -> None:
+def test_what_is_too_long_ago_to_be_remembered_concerns_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_version, "_REMEMBERED", 2)
     version = QueueVersion()
     seen = version.seen

@@ -3,6 +3,7 @@
 import pytest
 
 from api.v4.encoded_paths import decoded, segments_kept
+from tests.api.v4.site import Site
 
 
 @pytest.mark.parametrize(
@@ -16,12 +17,12 @@ from api.v4.encoded_paths import decoded, segments_kept
         (b"/api/v4/projects/%C3%A4", "/api/v4/projects/ä", "ä"),
     ],
 )
-def test_a_segment_stays_whole_and_decodes_to_its_text(raw, path, segment):
+def test_a_segment_stays_whole_and_decodes_to_its_text(raw: bytes, path: str, segment: str) -> None:
     assert segments_kept(raw) == path
     assert decoded(path.split("/")[4]) == segment
 
 
-async def test_id_and_encoded_path_lead_to_the_same_project(site):
+async def test_id_and_encoded_path_lead_to_the_same_project(site: Site) -> None:
     path = await site.path()
     async with site.client(site.root) as client:
         by_id = await client.get(f"/api/v4/projects/{site.world.project_id}")
@@ -32,7 +33,7 @@ async def test_id_and_encoded_path_lead_to_the_same_project(site):
     assert pipelines.json() == []
 
 
-async def test_what_is_no_project_is_not_found(site):
+async def test_what_is_no_project_is_not_found(site: Site) -> None:
     async with site.client(site.root) as client:
         for reference in ("no%2Fsuch", "9" * 30, "%C2%B2", "%2E%2E", "a%252Fb", "0"):
             answer = await client.get(f"/api/v4/projects/{reference}")

@@ -3,11 +3,12 @@
 import re
 
 from api.v4.pagination import Paging
+from tests.api.v4.site import Site
 
 QUERY = (("status", "success"),)
 
 
-def test_a_page_in_the_middle_leads_both_ways():
+def test_a_page_in_the_middle_leads_both_ways() -> None:
     headers = Paging(2, 10, "http://x/api/v4/projects", QUERY).headers(35)
     assert headers["X-Total"] == "35"
     assert headers["X-Total-Pages"] == "4"
@@ -22,13 +23,13 @@ def test_a_page_in_the_middle_leads_both_ways():
     assert all("status=success" in url and "per_page=10" in url for url in links.values())
 
 
-def test_the_only_page_leads_nowhere():
+def test_the_only_page_leads_nowhere() -> None:
     headers = Paging(1, 20, "http://x/api/v4/projects").headers(0)
     assert (headers["X-Prev-Page"], headers["X-Next-Page"], headers["X-Total-Pages"]) == ("", "", "1")
     assert 'rel="next"' not in headers["Link"]
 
 
-async def test_pipelines_come_in_pages_without_token_in_the_links(site):
+async def test_pipelines_come_in_pages_without_token_in_the_links(site: Site) -> None:
     ids = [await site.world.pipeline() for _ in range(5)]
     path = f"/api/v4/projects/{site.world.project_id}/pipelines"
     async with site.client() as client:

@@ -4,9 +4,10 @@ import pytest
 
 from api.v4.parameters import nested
 from domain.errors import Invalid
+from tests.api.v4.site import Site
 
 
-def test_flat_fields_become_lists_and_objects():
+def test_flat_fields_become_lists_and_objects() -> None:
     fields = [
         ("ref", "main"),
         ("scope[]", "a"),
@@ -23,7 +24,7 @@ def test_flat_fields_become_lists_and_objects():
     }
 
 
-def test_flat_fields_become_maps():
+def test_flat_fields_become_maps() -> None:
     fields = [("variables[A]", "1"), ("variables[B]", ""), ("ref", "main")]
     assert nested(fields) == {"variables": {"A": "1", "B": ""}, "ref": "main"}
 
@@ -31,12 +32,12 @@ def test_flat_fields_become_maps():
 @pytest.mark.parametrize(
     ("first", "second"), [("scope", "scope[]"), ("scope[]", "scope[a]"), ("scope", "scope[a]"), ("scope[a]", "scope[]")]
 )
-def test_a_name_cannot_be_two_kinds(first, second):
+def test_a_name_cannot_be_two_kinds(first: str, second: str) -> None:
     with pytest.raises(Invalid, match="scope is given both"):
         nested([(first, "a"), (second, "b")])
 
 
-async def test_every_way_to_send_parameters_means_the_same(site):
+async def test_every_way_to_send_parameters_means_the_same(site: Site) -> None:
     async with site.client(site.root) as client:
         for number, way in enumerate(("json", "data", "files", "params")):
             fields = {"username": f"ada{number}", "name": "Ada", "email": f"ada{number}@example.com"}
@@ -56,7 +57,7 @@ BAD_BODIES = [
 ]
 
 
-async def test_bad_bodies_get_a_clear_error(site):
+async def test_bad_bodies_get_a_clear_error(site: Site) -> None:
     async with site.client(site.root) as client:
         for body, kind, status, words in BAD_BODIES:
             answer = await client.post("/api/v4/users", content=body, headers={"Content-Type": kind})

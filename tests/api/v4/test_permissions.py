@@ -1,5 +1,7 @@
 """Who may do what over the REST API."""
 
+from tests.api.v4.site import Site
+
 GUEST, REPORTER, DEVELOPER, MAINTAINER = 10, 20, 30, 40
 
 CALLS = [
@@ -28,7 +30,7 @@ CALLS = [
 ]
 
 
-async def test_each_call_needs_its_level(site):
+async def test_each_call_needs_its_level(site: Site) -> None:
     await site.commit({"x": "1"})
     await site.world.pipeline("deploy: {script: x, resource_group: production}\n")
     people = {each: await site.person(f"level{each}", each) for each in (0, GUEST, REPORTER, DEVELOPER, MAINTAINER)}
@@ -52,7 +54,7 @@ async def test_each_call_needs_its_level(site):
             assert (await stranger.request(method, address, json=body)).status_code == 404
 
 
-async def test_a_public_project_is_read_by_everybody_and_run_by_members(site):
+async def test_a_public_project_is_read_by_everybody_and_run_by_members(site: Site) -> None:
     await site.set_project(visibility="public")
     pipeline = await site.world.pipeline()
     address = f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}"
@@ -63,14 +65,14 @@ async def test_a_public_project_is_read_by_everybody_and_run_by_members(site):
         assert (await passer.post(f"{address}/cancel")).status_code == 403
 
 
-async def test_a_wrong_token_is_refused_everywhere(site):
+async def test_a_wrong_token_is_refused_everywhere(site: Site) -> None:
     async with site.client(headers={"PRIVATE-TOKEN": "glpat-wrong"}) as client:
         for path in ("/version", "/projects", f"/projects/{site.world.project_id}", "/runners"):
             answer = await client.get(f"/api/v4{path}")
             assert (answer.status_code, answer.json()) == (401, {"message": "401 Unauthorized"})
 
 
-async def test_a_pipeline_of_another_project_is_not_found(site):
+async def test_a_pipeline_of_another_project_is_not_found(site: Site) -> None:
     pipeline = await site.world.pipeline()
     async with site.client(site.root) as client:
         other = (await client.post("/api/v4/projects", json={"name": "other"})).json()
@@ -78,7 +80,7 @@ async def test_a_pipeline_of_another_project_is_not_found(site):
     assert answer.status_code == 404
 
 
-async def test_nobody_gives_more_than_he_has(site):
+async def test_nobody_gives_more_than_he_has(site: Site) -> None:
     maintainer, friend = await site.person("maint", MAINTAINER), await site.person("friend")
     path = f"/api/v4/projects/{site.world.project_id}/members"
     async with site.client(maintainer) as client:
@@ -92,7 +94,7 @@ async def test_nobody_gives_more_than_he_has(site):
     assert strange.status_code == 400
 
 
-async def test_a_member_is_named_by_number_or_by_user_name(site):
+async def test_a_member_is_named_by_number_or_by_user_name(site: Site) -> None:
     await site.person("friend")
     async with site.client(site.root) as client:
         group = (await client.post("/api/v4/groups", json={"name": "team", "path": "team"})).json()
@@ -109,7 +111,7 @@ async def test_a_member_is_named_by_number_or_by_user_name(site):
                 assert (answer.status_code, answer.json().get("message")) == (status, said), body
 
 
-async def test_a_session_cannot_be_used_by_another_site(site):
+async def test_a_session_cannot_be_used_by_another_site(site: Site) -> None:
     from auth.session_token import COOKIE, issue_session
 
     session = issue_session(site.services.key, site.root.id, site.services.clock())

@@ -5,11 +5,11 @@ import asyncio
 import gitlab
 import pytest
 
-from tests.api.v4.site import serving
+from tests.api.v4.site import Site, serving
 
 
 @pytest.fixture
-async def gl(site):
+async def gl(site: Site):
     """A client that acts as root."""
     site.connect_temporal()
     async with serving(site) as url:
@@ -19,7 +19,7 @@ async def gl(site):
         client.session.close()
 
 
-async def test_python_gitlab_works_unmodified(site, gl):
+async def test_python_gitlab_works_unmodified(site: Site, gl) -> None:
     await site.commit({".gitlab-ci.yml": "build: {stage: build, script: make}\ncheck: {stage: test, script: x}\n"})
     path = await site.path()
 
@@ -49,7 +49,7 @@ async def test_python_gitlab_works_unmodified(site, gl):
     await site.world.put(given, "failed", b"hello\n", failure_reason="script_failure")
     await site.world.settle(pipeline.id)
 
-    def end():
+    def end() -> None:
         job = project.jobs.get(given["id"])
         assert (job.status, job.failure_reason) == ("failed", "script_failure")
         assert job.trace() == b"hello\n"
@@ -67,7 +67,7 @@ async def test_python_gitlab_works_unmodified(site, gl):
     await asyncio.to_thread(end)
     await site.world.settle(pipeline.id)
 
-    def administer():
+    def administer() -> None:
         project.pipelines.get(pipeline.id).retry()
         group = gl.groups.create({"name": "Acme", "path": "acme"})
         made = gl.projects.create({"name": "App", "namespace_id": group.id})

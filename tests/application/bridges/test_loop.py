@@ -37,7 +37,7 @@ def files(config: str, more: dict[str, str] | None = None) -> dict[str, str]:
     return {".gitlab-ci.yml": config, **(CHILD if more is None else more)}
 
 
-async def test_a_child_pipeline_runs_the_same_commit_and_its_bridge_is_done(here: Installation):
+async def test_a_child_pipeline_runs_the_same_commit_and_its_bridge_is_done(here: Installation) -> None:
     parent = await here.begin(files(trigger()))
     child = await here.downstream(parent, "go")
     above = await here.world.row(pipeline, id=parent)
@@ -58,7 +58,7 @@ async def test_a_child_pipeline_runs_the_same_commit_and_its_bridge_is_done(here
     assert await here.world.status(parent) == "success"
 
 
-async def test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there(here: Installation):
+async def test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there(here: Installation) -> None:
     parent = await here.begin(files(trigger("strategy: depend")))
     child = (await here.downstream(parent, "go")).id
     assert await here.world.status(parent) == "running"
@@ -75,7 +75,9 @@ async def test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there(here
     assert len(await here.world.rows(pipeline)) == 2
 
 
-async def test_who_lets_a_downstream_pipeline_run_again_is_the_user_of_what_comes_to_life_above(here: Installation):
+async def test_who_lets_a_downstream_pipeline_run_again_is_the_user_of_what_comes_to_life_above(
+    here: Installation,
+) -> None:
     config = trigger("strategy: depend") + "\n        after: {stage: deploy, script: x}\n"
     parent = await here.begin(files(config))
     child = (await here.downstream(parent, "go")).id
@@ -94,7 +96,7 @@ async def test_who_lets_a_downstream_pipeline_run_again_is_the_user_of_what_come
     assert names == [here.world.user_id] * 3, "nobody knows who has asked now"
 
 
-async def test_a_revival_waits_until_the_end_before_it_is_folded(here: Installation):
+async def test_a_revival_waits_until_the_end_before_it_is_folded(here: Installation) -> None:
     parent = await here.begin(files(trigger("strategy: depend")))
     child = (await here.downstream(parent, "go")).id
     inner = await here.world.take()
@@ -114,7 +116,7 @@ async def test_a_revival_waits_until_the_end_before_it_is_folded(here: Installat
     assert (await here.named(parent, "go")).status == "running"
 
 
-async def test_mirror_takes_over_that_somebody_has_to_act(here: Installation):
+async def test_mirror_takes_over_that_somebody_has_to_act(here: Installation) -> None:
     config = files(
         trigger("strategy: mirror"), {"child.yml": "inner: {script: make, when: manual, allow_failure: false}"}
     )
@@ -128,7 +130,7 @@ async def test_mirror_takes_over_that_somebody_has_to_act(here: Installation):
     assert await here.world.status(parent) == "success"
 
 
-async def test_depend_keeps_running_while_somebody_has_to_act(here: Installation):
+async def test_depend_keeps_running_while_somebody_has_to_act(here: Installation) -> None:
     config = files(
         trigger("strategy: depend"), {"child.yml": "inner: {script: make, when: manual, allow_failure: false}"}
     )
@@ -136,7 +138,7 @@ async def test_depend_keeps_running_while_somebody_has_to_act(here: Installation
     assert (await here.named(parent, "go")).status == "running"
 
 
-async def test_cancel_goes_down_to_a_child(here: Installation):
+async def test_cancel_goes_down_to_a_child(here: Installation) -> None:
     parent = await here.begin(files(trigger("strategy: depend")))
     child = (await here.downstream(parent, "go")).id
     await here.ask(parent, "cancel_pipeline")
@@ -149,7 +151,7 @@ async def test_cancel_goes_down_to_a_child(here: Installation):
     assert await here.world.status(parent) == "success"
 
 
-async def test_a_retried_bridge_makes_a_new_pipeline(here: Installation):
+async def test_a_retried_bridge_makes_a_new_pipeline(here: Installation) -> None:
     parent = await here.begin(files(trigger()))
     first = await here.named(parent, "go")
     await here.ask(parent, "retry_job", first.id)
@@ -159,7 +161,7 @@ async def test_a_retried_bridge_makes_a_new_pipeline(here: Installation):
     assert {row.bridge_id for row in await here.world.rows(pipeline)} == {None, first.id, second.id}
 
 
-async def test_carried_out_twice_there_is_one_pipeline(here: Installation):
+async def test_carried_out_twice_there_is_one_pipeline(here: Installation) -> None:
     parent = await here.create(files(trigger("strategy: depend")))
     await here.world.settle(parent)
     (row,) = await here.world.outbox(parent, BRIDGE)
@@ -172,7 +174,7 @@ async def test_carried_out_twice_there_is_one_pipeline(here: Installation):
 
 async def test_killed_before_the_commit_nothing_is_left_and_the_next_try_makes_one(
     here: Installation, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     parent = await here.create(files(trigger("strategy: depend")))
     await here.world.settle(parent)
     with monkeypatch.context() as fault:
@@ -192,7 +194,7 @@ async def _away(*_: Any) -> None:
     raise Unavailable("The database is away.")
 
 
-async def test_a_bridge_that_was_canceled_meanwhile_makes_nothing(here: Installation):
+async def test_a_bridge_that_was_canceled_meanwhile_makes_nothing(here: Installation) -> None:
     parent = await here.create(files(trigger()))
     await here.world.settle(parent)
     await here.ask_only(parent, "cancel_pipeline")
@@ -201,7 +203,7 @@ async def test_a_bridge_that_was_canceled_meanwhile_makes_nothing(here: Installa
     assert await here.world.status(parent) == "canceled"
 
 
-async def test_faults_of_a_child_are_shown_by_a_failed_pipeline_and_the_log(here: Installation):
+async def test_faults_of_a_child_are_shown_by_a_failed_pipeline_and_the_log(here: Installation) -> None:
     parent = await here.begin(files(trigger(), {"child.yml": "inner: {scrpt: make}"}))
     bridge = await here.named(parent, "go")
     assert (bridge.status, bridge.failure_reason) == ("failed", "downstream_pipeline_creation_failed")
@@ -216,14 +218,14 @@ async def test_faults_of_a_child_are_shown_by_a_failed_pipeline_and_the_log(here
     assert bridges.json()[0]["downstream_pipeline"]["status"] == "failed"
 
 
-async def test_a_child_without_jobs_is_no_pipeline(here: Installation):
+async def test_a_child_without_jobs_is_no_pipeline(here: Installation) -> None:
     parent = await here.begin(files(trigger(), {"child.yml": "inner: {script: make, rules: [{when: never}]}"}))
     bridge = await here.named(parent, "go")
     assert (bridge.failure_reason, bridge.downstream_id) == ("downstream_pipeline_creation_failed", None)
     assert len(await here.world.rows(pipeline)) == 1
 
 
-async def test_inputs_go_to_the_child(here: Installation):
+async def test_inputs_go_to_the_child(here: Installation) -> None:
     child = "spec: {inputs: {level: {}}}\n---\ninner-$[[ inputs.level ]]: {script: make}\n"
     parent = await here.begin(
         files(trigger(include="[{local: child.yml, inputs: {level: deep-3}}]"), {"child.yml": child})
@@ -231,7 +233,7 @@ async def test_inputs_go_to_the_child(here: Installation):
     assert await here.world.statuses((await here.downstream(parent, "go")).id) == {"inner-deep-3": "pending"}
 
 
-async def test_children_may_be_two_levels_deep_and_not_three(here: Installation):
+async def test_children_may_be_two_levels_deep_and_not_three(here: Installation) -> None:
     more = {
         "one.yml": "go: {trigger: {include: two.yml, strategy: depend}}",
         "two.yml": "go: {trigger: {include: three.yml, strategy: depend}}",
@@ -248,7 +250,7 @@ async def test_children_may_be_two_levels_deep_and_not_three(here: Installation)
     assert (deepest.failure_reason, deepest.downstream_id) == ("reached_max_descendant_pipelines_depth", None)
 
 
-async def test_a_hierarchy_has_a_limit(here: Installation, monkeypatch: pytest.MonkeyPatch):
+async def test_a_hierarchy_has_a_limit(here: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("domain.pipelines.bridges.MAX_PIPELINES", 2)
     both = """
         stages: [a, b]
@@ -261,7 +263,7 @@ async def test_a_hierarchy_has_a_limit(here: Installation, monkeypatch: pytest.M
     assert MAX_PIPELINES == 1_000
 
 
-async def test_another_project_is_triggered_with_what_is_forwarded(here: Installation):
+async def test_another_project_is_triggered_with_what_is_forwarded(here: Installation) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     config = f"""
         variables: {{LEVEL: "3", RAW: {{value: $5, expand: false}}}}
@@ -285,7 +287,7 @@ async def test_another_project_is_triggered_with_what_is_forwarded(here: Install
     assert await here.world.status(parent) == "success"
 
 
-async def test_cancel_does_not_reach_another_project(here: Installation):
+async def test_cancel_does_not_reach_another_project(here: Installation) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     parent = await here.begin(files(f"go: {{trigger: {{project: {await here.path(other)}, strategy: depend}}}}"))
     made = (await here.downstream(parent, "go")).id
@@ -305,7 +307,9 @@ async def test_cancel_does_not_reach_another_project(here: Installation):
         (40, "private", ""),
     ],
 )
-async def test_whoever_runs_the_bridge_must_be_allowed_to(here: Installation, level: int, visibility: str, reason: str):
+async def test_whoever_runs_the_bridge_must_be_allowed_to(
+    here: Installation, level: int, visibility: str, reason: str
+) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     person = await here.site.person("grace", 30)
     async with here.world.database.write() as connection:
@@ -328,7 +332,7 @@ async def test_whoever_runs_the_bridge_must_be_allowed_to(here: Installation, le
         ("{project: EMPTY}", "downstream_pipeline_creation_failed"),
     ],
 )
-async def test_what_cannot_be_triggered(here: Installation, target: str, reason: str):
+async def test_what_cannot_be_triggered(here: Installation, target: str, reason: str) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     empty = await here.project("empty", {"README": "nothing"})
     text = target.replace("SELF", await here.path(here.world.project_id))
@@ -338,7 +342,7 @@ async def test_what_cannot_be_triggered(here: Installation, target: str, reason:
     assert (bridge.status, bridge.failure_reason) == ("failed", reason)
 
 
-async def test_two_projects_that_trigger_each_other_are_stopped(here: Installation):
+async def test_two_projects_that_trigger_each_other_are_stopped(here: Installation) -> None:
     mine = await here.path(here.world.project_id)
     other = await here.project("other", {".gitlab-ci.yml": f"back: {{trigger: {mine}}}"})
     await here.begin(files(f"go: {{trigger: {await here.path(other)}}}"))
@@ -352,14 +356,14 @@ async def test_two_projects_that_trigger_each_other_are_stopped(here: Installati
     assert rows[-1].root_id == rows[0].id
 
 
-async def test_triggered_pipelines_ignore_the_mark_that_skips(here: Installation):
+async def test_triggered_pipelines_ignore_the_mark_that_skips(here: Installation) -> None:
     parent = await here.begin(files(trigger()))
     await here.set_message(parent, "First [skip ci]")
     await here.ask(parent, "retry_job", (await here.named(parent, "go")).id)
     assert (await here.downstream(parent, "go")).status == "pending"
 
 
-async def test_a_bridge_that_fell_out_of_step_catches_up(here: Installation):
+async def test_a_bridge_that_fell_out_of_step_catches_up(here: Installation) -> None:
     parent = await here.begin(files(trigger("strategy: depend")))
     child = (await here.downstream(parent, "go")).id
     await here.world.end(await here.world.take())
@@ -375,7 +379,7 @@ async def test_a_bridge_that_fell_out_of_step_catches_up(here: Installation):
 
 async def test_a_fault_that_nobody_expected_does_not_hang_the_bridge_for_ever(
     here: Installation, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     parent = await here.create(files(trigger()))
     await here.world.settle(parent)
 

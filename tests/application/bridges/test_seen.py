@@ -12,7 +12,7 @@ from tests.application.bridges.test_loop import files, trigger
 from tests.models.world import job, pipeline
 
 
-async def test_bridges_are_listed_apart_with_their_pipelines(here: Installation):
+async def test_bridges_are_listed_apart_with_their_pipelines(here: Installation) -> None:
     config = """
         build: {stage: build, script: make}
         go: {stage: build, trigger: {include: child.yml, strategy: depend}}
@@ -43,7 +43,7 @@ async def test_bridges_are_listed_apart_with_their_pipelines(here: Installation)
     assert [item["id"] for item in children] == [child.id]
 
 
-async def test_who_may_not_see_the_other_project_learns_nothing_of_it(here: Installation):
+async def test_who_may_not_see_the_other_project_learns_nothing_of_it(here: Installation) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     path = await here.path(other)
     parent = await here.begin(files(f"go: {{trigger: {path}}}"))
@@ -61,7 +61,7 @@ async def test_who_may_not_see_the_other_project_learns_nothing_of_it(here: Inst
         assert [f"/{path}/-/pipelines/{made}" in text for text in texts] == [sees] * 3
 
 
-async def test_the_pages_lead_down_and_up(here: Installation):
+async def test_the_pages_lead_down_and_up(here: Installation) -> None:
     parent = await here.begin(files(trigger()))
     child = (await here.downstream(parent, "go")).id
     own = await here.path(here.world.project_id)
@@ -72,7 +72,7 @@ async def test_the_pages_lead_down_and_up(here: Installation):
     assert re.search(rf'Upstream: {own} <a href="/{own}/-/pipelines/{parent}"', below)
 
 
-async def test_jobs_downstream_know_where_they_come_from(here: Installation):
+async def test_jobs_downstream_know_where_they_come_from(here: Installation) -> None:
     config = """
         variables: {PRICE: {value: "$5", expand: false}, LEVEL: "3"}
         go: {trigger: {include: child.yml}}
@@ -93,7 +93,7 @@ async def test_jobs_downstream_know_where_they_come_from(here: Installation):
     assert variables["CI_UPSTREAM_PROJECT_ID"] == str(here.world.project_id)
 
 
-async def test_a_child_whose_configuration_a_job_has_made(here: Installation):
+async def test_a_child_whose_configuration_a_job_has_made(here: Installation) -> None:
     config = """
         stages: [build, deploy]
         build: {stage: build, script: make, artifacts: {paths: [made.yml]}}
@@ -113,7 +113,7 @@ async def test_a_child_whose_configuration_a_job_has_made(here: Installation):
     assert await here.world.status(parent) == "success"
 
 
-async def test_a_bridge_that_follows_another_projects_latest_pipeline(here: Installation):
+async def test_a_bridge_that_follows_another_projects_latest_pipeline(here: Installation) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     path = await here.path(other)
     async with here.site.client(here.site.root) as client:
@@ -130,7 +130,7 @@ async def test_a_bridge_that_follows_another_projects_latest_pipeline(here: Inst
     assert {row.bridge_id for row in await here.world.rows(pipeline)} == {None}
 
 
-async def test_a_pipeline_that_has_ended_already_is_taken_over_at_once(here: Installation):
+async def test_a_pipeline_that_has_ended_already_is_taken_over_at_once(here: Installation) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     async with here.site.client(here.site.root) as client:
         await client.post(f"/api/v4/projects/{other}/pipeline", json={"ref": "main"})
@@ -140,7 +140,7 @@ async def test_a_pipeline_that_has_ended_already_is_taken_over_at_once(here: Ins
     assert await here.world.status(parent) == "success"
 
 
-async def test_what_cannot_be_followed(here: Installation):
+async def test_what_cannot_be_followed(here: Installation) -> None:
     other = await here.project("other", {".gitlab-ci.yml": "build: {script: make}\n"})
     path = await here.path(other)
     person = await here.site.person("grace", 30)
@@ -150,7 +150,7 @@ async def test_what_cannot_be_followed(here: Installation):
     assert (await here.named(again, "watch")).failure_reason == "invalid_bridge_trigger"
 
 
-async def test_cancel_of_a_pipeline_reaches_children_whose_bridge_has_ended(here: Installation):
+async def test_cancel_of_a_pipeline_reaches_children_whose_bridge_has_ended(here: Installation) -> None:
     config = """
         wait: {script: make}
         go: {stage: test, trigger: {include: child.yml}}
@@ -167,7 +167,9 @@ async def test_cancel_of_a_pipeline_reaches_children_whose_bridge_has_ended(here
 
 
 @pytest.mark.parametrize("strategy", ["", ", strategy: depend"])
-async def test_cancel_of_a_pipeline_reaches_what_is_below_a_child_that_has_ended(here: Installation, strategy: str):
+async def test_cancel_of_a_pipeline_reaches_what_is_below_a_child_that_has_ended(
+    here: Installation, strategy: str
+) -> None:
     config = f"""
         wait: {{script: make}}
         go: {{trigger: {{include: child.yml{strategy}}}}}

@@ -112,7 +112,7 @@ async def member(site: Site, place: Place, name: str, level: int) -> Caller:
     return Caller(person.id, name)
 
 
-async def test_own_files_tree_and_templates(site: Site):
+async def test_own_files_tree_and_templates(site: Site) -> None:
     asked = await sources(site)
     found = await asked.answer_all(
         [LocalFile("ci/build.yml"), LocalFile("ci/empty.yml"), LocalFile("ci"), LocalFile("../x.yml"), Tree()]
@@ -132,7 +132,7 @@ async def test_own_files_tree_and_templates(site: Site):
     assert told == Absent("`include:artifact` is possible only in the configuration of a child pipeline.")
 
 
-async def test_files_are_those_of_the_commit_and_not_of_the_branch(site: Site):
+async def test_files_are_those_of_the_commit_and_not_of_the_branch(site: Site) -> None:
     place = await main_place(site)
     asked = await sources(site)
     await place.commit({"ci/build.yml": "newer", "more.yml": "1"})
@@ -140,7 +140,7 @@ async def test_files_are_those_of_the_commit_and_not_of_the_branch(site: Site):
     assert await asked.answer(Tree()) == Paths(tuple(sorted(FILES)))
 
 
-async def test_faults_of_files_are_told(site: Site):
+async def test_faults_of_files_are_told(site: Site) -> None:
     place = await main_place(site)
     (place.folder / "latin.yml").write_bytes(b"a: \xe4")
     await place.commit({"big.yml": "#" * (2 * 1024 * 1024 + 1), "just.yml": "#" * (2 * 1024 * 1024)})
@@ -152,7 +152,7 @@ async def test_faults_of_files_are_told(site: Site):
     assert isinstance(await asked.answer(LocalFile("just.yml")), Fetched)
 
 
-async def test_files_of_another_project(site: Site):
+async def test_files_of_another_project(site: Site) -> None:
     other = await other_place(site)
     first = await git("rev-parse", "HEAD", cwd=other.folder)
     await git("tag", "v1", cwd=other.folder)
@@ -181,7 +181,7 @@ async def test_files_of_another_project(site: Site):
     ]
 
 
-async def test_what_another_project_lacks_is_said_in_gitlabs_words(site: Site):
+async def test_what_another_project_lacks_is_said_in_gitlabs_words(site: Site) -> None:
     path = (await other_place(site)).path
     asked = await sources(site)
     assert await asked.answer(ProjectFile(path, "none.yml")) == Absent(
@@ -194,7 +194,7 @@ async def test_what_another_project_lacks_is_said_in_gitlabs_words(site: Site):
         assert await asked.answer(Tree(project=path, ref=ref)) == told
 
 
-async def test_project_without_repository_has_no_reference(site: Site):
+async def test_project_without_repository_has_no_reference(site: Site) -> None:
     place = await other_place(site)
     services = site.services
     services.repositories.path(place.row.id).rename(site.folder / "away.git")
@@ -205,7 +205,7 @@ async def test_project_without_repository_has_no_reference(site: Site):
     assert isinstance(await asked.answer(ComponentFile(f"127.0.0.1/{place.path}/scan@main")), Absent)
 
 
-async def test_missing_and_forbidden_look_the_same(site: Site):
+async def test_missing_and_forbidden_look_the_same(site: Site) -> None:
     other = await other_place(site)
     sha = await git("rev-parse", "HEAD", cwd=other.folder)
     guest = await member(site, other, "guest", 10)
@@ -232,7 +232,7 @@ async def test_missing_and_forbidden_look_the_same(site: Site):
             )
 
 
-async def test_who_may_read_gets_the_file(site: Site):
+async def test_who_may_read_gets_the_file(site: Site) -> None:
     private, public = await other_place(site, "private"), await other_place(site, "public", "public")
     reporter = await member(site, private, "reporter", 20)
     for place, caller in ((private, reporter), (public, NOBODY), (public, reporter)):
@@ -241,7 +241,7 @@ async def test_who_may_read_gets_the_file(site: Site):
         assert answer.text == "lib: {}"
 
 
-async def test_paths_of_projects_do_not_differ_by_case(site: Site):
+async def test_paths_of_projects_do_not_differ_by_case(site: Site) -> None:
     other = await other_place(site, "Shared-Lib")
     asked = await sources(site)
     answer = await asked.answer(ProjectFile(other.path.lower(), "ci/lib.yml"))
@@ -249,7 +249,7 @@ async def test_paths_of_projects_do_not_differ_by_case(site: Site):
     assert answer.origin.project == other.path
 
 
-async def test_branch_that_moves_between_two_rounds_stays_the_same_commit(site: Site):
+async def test_branch_that_moves_between_two_rounds_stays_the_same_commit(site: Site) -> None:
     other = await other_place(site)
     asked = await sources(site)
     first = await asked.answer(ProjectFile(other.path, "ci/lib.yml", "main"))
@@ -260,7 +260,7 @@ async def test_branch_that_moves_between_two_rounds_stays_the_same_commit(site: 
     assert (second.text, second.origin) == ("short", first.origin)
 
 
-async def test_versions_of_a_component(site: Site):
+async def test_versions_of_a_component(site: Site) -> None:
     other = await other_place(site)
     shas = {}
     for tag in ("1.0.0", "v1.2.0", "2.0.0-rc.1", "1.10.0", "nightly"):
@@ -287,7 +287,7 @@ async def test_versions_of_a_component(site: Site):
         assert answer == Fetched(text, Origin(other.path, sha), sha, release, "scan", version), version
 
 
-async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: Site):
+async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: Site) -> None:
     other = await other_place(site)
     await other.commit(
         {"templates/deep/template.yml": "long", "templates/both/template.yml": "x", "templates/both.yml": "y"}
@@ -313,7 +313,7 @@ async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: S
         assert answer.message.startswith(f"component '{address}' - {told}")
 
 
-async def test_a_tag_is_stronger_than_a_branch_of_the_same_name(site: Site):
+async def test_a_tag_is_stronger_than_a_branch_of_the_same_name(site: Site) -> None:
     other = await other_place(site)
     await git("tag", "stable", cwd=other.folder)
     await other.push("refs/tags/stable")
@@ -324,7 +324,7 @@ async def test_a_tag_is_stronger_than_a_branch_of_the_same_name(site: Site):
     assert answer.text == "short"
 
 
-async def test_changed_paths_of_events(site: Site):
+async def test_changed_paths_of_events(site: Site) -> None:
     place = await main_place(site)
     before = await git("rev-parse", "HEAD", cwd=place.folder)
     after = await place.commit({"ci/build.yml": "newer", "new.md": "1"})
@@ -352,7 +352,7 @@ async def row_of_user(site: Site) -> Any:
         return await accounts.get(connection, site.root.id)
 
 
-async def test_changed_paths_compared_with_a_ref(site: Site):
+async def test_changed_paths_compared_with_a_ref(site: Site) -> None:
     place = await main_place(site)
     await git("checkout", "-q", "-b", "feature", cwd=place.folder)
     feature = await place.commit({"feature.md": "1"}, "feature")
@@ -372,7 +372,7 @@ async def test_changed_paths_compared_with_a_ref(site: Site):
         assert await asked.answer(ChangedPaths(ref)) == expected
 
 
-async def test_files_of_one_repository_are_read_together(site: Site, monkeypatch: pytest.MonkeyPatch):
+async def test_files_of_one_repository_are_read_together(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     other = await other_place(site)
     calls: list[int] = []
     original = config_sources.read_files_at
@@ -387,7 +387,7 @@ async def test_files_of_one_repository_are_read_together(site: Site, monkeypatch
     assert calls == [40, 1]
 
 
-async def test_number_of_files_is_limited_over_all_rounds(site: Site):
+async def test_number_of_files_is_limited_over_all_rounds(site: Site) -> None:
     asked = await sources(site, limits=IncludeLimits(files=3))
     build = LocalFile("ci/build.yml")
     await asked.answer_all([build, Tree(), ChangedPaths(), build, TemplateFile("Python.gitlab-ci.yml")])
@@ -396,7 +396,7 @@ async def test_number_of_files_is_limited_over_all_rounds(site: Site):
     assert isinstance(found[Tree()], Paths)
 
 
-async def test_bytes_are_limited_over_all_rounds(site: Site):
+async def test_bytes_are_limited_over_all_rounds(site: Site) -> None:
     asked = await sources(site, limits=IncludeLimits(total=12), remote=remote_answer("remote"))
     assert await asked.answer(LocalFile("ci/build.yml")) == Fetched("build: {}")
     told = Absent("`.gitlab-ci.yml` is too much: all files together may have 12 bytes.")
@@ -414,7 +414,7 @@ def remote_answer(text: str) -> Any:
     return answer
 
 
-async def test_remote_files_by_a_real_server(site: Site):
+async def test_remote_files_by_a_real_server(site: Site) -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(text=f"of: {request.path}", status=404 if request.path == "/gone.yml" else 200)
 
@@ -428,14 +428,14 @@ async def test_remote_files_by_a_real_server(site: Site):
     assert told.message.startswith(f"Remote file `{gone}` could not be fetched because of HTTP code `404` error!")
 
 
-async def test_internal_addresses_are_refused_by_default(site: Site):
+async def test_internal_addresses_are_refused_by_default(site: Site) -> None:
     asked = await sources(site)
     told = await asked.answer(RemoteFile(f"{site.services.settings.url}/api/v4/user"))
     assert isinstance(told, Absent)
     assert "is not on the public internet" in told.message
 
 
-async def test_remote_files_are_fetched_side_by_side_but_not_all_at_once(site: Site):
+async def test_remote_files_are_fetched_side_by_side_but_not_all_at_once(site: Site) -> None:
     running, most = 0, 0
     turn = asyncio.Event()
 
@@ -455,7 +455,7 @@ async def test_remote_files_are_fetched_side_by_side_but_not_all_at_once(site: S
     assert most == 3
 
 
-async def test_time_for_remote_files_is_limited_over_all_rounds(site: Site):
+async def test_time_for_remote_files_is_limited_over_all_rounds(site: Site) -> None:
     given: list[float] = []
 
     async def until_the_end(_url: str, *, limits: RemoteLimits) -> str:
@@ -471,7 +471,7 @@ async def test_time_for_remote_files_is_limited_over_all_rounds(site: Site):
     assert len(given) == 1
 
 
-async def test_a_version_is_looked_up_once(site: Site, monkeypatch: pytest.MonkeyPatch):
+async def test_a_version_is_looked_up_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     other = await other_place(site)
     asked = await sources(site)
     address = f"{site.services.settings.url_host}/{other.path}/scan@main"

@@ -62,7 +62,7 @@ class Mirrored:
 
 
 @pytest.fixture
-async def mirrored(tmp_path, database_url: str) -> AsyncIterator[Mirrored]:
+async def mirrored(tmp_path: Path, database_url: str) -> AsyncIterator[Mirrored]:
     """Nothing is set up yet; the origin has one commit."""
     async with open_site(tmp_path, database_url) as site, serving(site) as url:
         async with site.client(site.root) as client:

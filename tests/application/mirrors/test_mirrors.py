@@ -1,6 +1,7 @@
 """A mirror follows its origin, by one process at a time, and leads nowhere else."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -13,11 +14,12 @@ from loops import mirrors as mirror_loop
 from loops.mirrors import HELD, MirrorLoop
 from models.repositories.accounts import accounts
 from models.repositories.projects import mirrors
+from tests.application.mirrors.conftest import Mirrored
 from tests.git.serving import git, new_commit
 from tests.waiting import eventually
 
 
-async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipeline(mirrored):
+async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipeline(mirrored: Mirrored) -> None:
     answer = (await mirrored.set_up()).json()
     assert (answer["url"], answer["update_status"], answer["last_error"]) == (mirrored.url, "none", None)
     assert mirrored.site.root.token not in str(answer)
@@ -50,7 +52,7 @@ async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipe
     assert [(row.ref, row.sha) for row in (await mirrored.pipelines())[4:]] == [("main", first)]
 
 
-async def test_two_processes_pull_once(mirrored):
+async def test_two_processes_pull_once(mirrored: Mirrored) -> None:
     await mirrored.set_up()
     started = await asyncio.gather(*(mirrored.loop().pull_due() for _ in range(4)))
     assert sum(started) == 1
@@ -62,12 +64,12 @@ async def test_two_processes_pull_once(mirrored):
     [(mirror_pull, "fetch", False), (mirror_pull, "follow", True), (push, "finish", True)],
 )
 async def test_a_process_that_dies_on_the_way_loses_no_pipeline_and_doubles_none(
-    mirrored, monkeypatch, where, name, is_noted
-):
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, is_noted: bool
+) -> None:
     await mirrored.set_up()
     real = getattr(where, name)
 
-    async def dies(*arguments):
+    async def dies(*arguments) -> None:
         if name == "follow":
             await real(*arguments)  # git has moved the refs
         raise asyncio.CancelledError
@@ -85,7 +87,7 @@ async def test_a_process_that_dies_on_the_way_loses_no_pipeline_and_doubles_none
     assert [row.ref for row in await mirrored.pipelines()] == ["main"]
 
 
-async def test_failures_are_told_without_the_password_and_come_later_and_later(mirrored):
+async def test_failures_are_told_without_the_password_and_come_later_and_later(mirrored: Mirrored) -> None:
     await mirrored.set_up(auth_password="s3cret-and-wrong")
     await mirrored.loop().pull_due()
     failed = (await mirrored.call("GET")).json()
@@ -99,7 +101,7 @@ async def test_failures_are_told_without_the_password_and_come_later_and_later(m
     assert (row.failures, row.next_at > row.last_update_at) == (1, True)
 
 
-async def test_no_credentials_are_on_the_command_line(mirrored, monkeypatch):
+async def test_no_credentials_are_on_the_command_line(mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     real = asyncio.create_subprocess_exec
 
@@ -116,7 +118,7 @@ async def test_no_credentials_are_on_the_command_line(mirrored, monkeypatch):
     assert len(await mirrored.pipelines()) == 1
 
 
-async def test_a_mirror_does_not_lead_into_the_network_of_the_server(mirrored):
+async def test_a_mirror_does_not_lead_into_the_network_of_the_server(mirrored: Mirrored) -> None:
     await mirrored.set_up()
     assert await MirrorLoop(mirrored.site.services).pull_due() == 1
     assert "not on the public internet" in (await mirrored.call("GET")).json()["last_error"]
@@ -138,13 +140,13 @@ async def test_a_mirror_does_not_lead_into_the_network_of_the_server(mirrored):
         "http://h:99999/x",
     ],
 )
-async def test_only_plain_addresses_are_taken(mirrored, url):
+async def test_only_plain_addresses_are_taken(mirrored: Mirrored, url: str) -> None:
     with pytest.raises(Invalid, match="url is invalid"):
         checked_url(url)
     assert (await mirrored.call("PUT", url=url)).status_code == 400
 
 
-async def test_the_credentials_of_an_address_never_go_to_another_one(mirrored):
+async def test_the_credentials_of_an_address_never_go_to_another_one(mirrored: Mirrored) -> None:
     assert checked_url("https://me:p%40ss@Host.example:8443/g/p.git") == (
         "https://host.example:8443/g/p.git",
         "me:p@ss",
@@ -164,7 +166,7 @@ async def test_the_credentials_of_an_address_never_go_to_another_one(mirrored):
     assert await kept() == ""
 
 
-async def test_who_set_it_up_must_still_be_a_maintainer(mirrored):
+async def test_who_set_it_up_must_still_be_a_maintainer(mirrored: Mirrored) -> None:
     person = await mirrored.site.person("ada", 40)
     developer = await mirrored.site.person("dev", 30)
     assert (await mirrored.call("GET")).status_code == 404
@@ -183,20 +185,20 @@ async def test_who_set_it_up_must_still_be_a_maintainer(mirrored):
     assert (await mirrored.call("GET")).status_code == 404
 
 
-async def test_without_trigger_builds_refs_move_and_nothing_runs(mirrored):
+async def test_without_trigger_builds_refs_move_and_nothing_runs(mirrored: Mirrored) -> None:
     await mirrored.set_up(mirror_trigger_builds=False)
     await mirrored.loop().pull_due()
     assert len(await mirrored.refs()) == 1
     assert await mirrored.pipelines() == []
 
 
-async def test_a_lease_is_renewed_while_a_pull_lasts(mirrored, monkeypatch):
+async def test_a_lease_is_renewed_while_a_pull_lasts(mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
     await mirrored.set_up()
     go = asyncio.Event()
     real = mirror_pull.fetch
     monkeypatch.setattr(mirror_loop, "RENEWED", 0.01)
 
-    async def slow(*arguments):
+    async def slow(*arguments) -> None:
         await go.wait()
         await real(*arguments)
 

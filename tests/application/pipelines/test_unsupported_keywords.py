@@ -50,12 +50,12 @@ def job(name: str = "deploy", **fields: Any) -> JobPlan:
     return JobPlan(name=name, stage="test", script=("true",), **fields)
 
 
-def test_the_table_is_that_of_the_refused_keywords():
+def test_the_table_is_that_of_the_refused_keywords() -> None:
     assert set(HAS) == set(REFUSED_FIELDS) == set(REFUSED)
 
 
 @pytest.mark.parametrize("keyword", REFUSED_FIELDS)
-def test_each_refused_keyword_is_named_with_its_job(keyword: str):
+def test_each_refused_keyword_is_named_with_its_job(keyword: str) -> None:
     with pytest.raises(ConfigInvalid) as caught:
         refuse_what_cannot_run(plan_of(job("plain"), job(**REFUSED_FIELDS[keyword])))
     (issue,) = caught.value.issues
@@ -63,13 +63,13 @@ def test_each_refused_keyword_is_named_with_its_job(keyword: str):
     assert issue.message == f"deploy job: {keyword} is valid, but this version of Perdure cannot run it yet"
 
 
-def test_all_of_them_are_told_at_once():
+def test_all_of_them_are_told_at_once() -> None:
     with pytest.raises(ConfigInvalid) as caught:
         refuse_what_cannot_run(plan_of(job("one", identity="google_cloud"), job("two", identity="google_cloud")))
     assert [issue.path for issue in caught.value.issues] == ["jobs:one:identity", "jobs:two:identity"]
 
 
-def test_a_parallel_job_is_one_job():
+def test_a_parallel_job_is_one_job() -> None:
     instances = [job(f"deploy {index}/3", identity="x", node_index=index, node_total=3) for index in (1, 2, 3)]
     with pytest.raises(ConfigInvalid) as caught:
         refuse_what_cannot_run(plan_of(*instances, job("deploy 1/9", identity="x")))
@@ -79,5 +79,5 @@ def test_a_parallel_job_is_one_job():
     ]
 
 
-def test_everything_else_passes():
+def test_everything_else_passes() -> None:
     refuse_what_cannot_run(plan_of(job(**CARRIED_FIELDS), job("plain")))

@@ -1,6 +1,7 @@
 """What the options of a push do to merge requests, by the real git command over HTTP."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ class Pushing(Merging):
 
 
 @pytest.fixture
-async def here(tmp_path, database_url: str) -> AsyncIterator[Pushing]:
+async def here(tmp_path: Path, database_url: str) -> AsyncIterator[Pushing]:
     """A project with a first commit, behind a real web server."""
     async with open_site(tmp_path, database_url) as opened, serving(opened):
         here = Pushing(opened)

@@ -37,14 +37,14 @@ def write(folder: Path, text: str, name: str = ".gitlab-ci.yml") -> None:
     (folder / name).write_text(text)
 
 
-def test_a_right_file_is_counted_whatever_its_rules_say(folder: Path):
+def test_a_right_file_is_counted_whatever_its_rules_say(folder: Path) -> None:
     write(folder, GOOD)
     ran = run("lint")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "✓ .gitlab-ci.yml is valid: 2 jobs in 2 stages\n"
 
 
-def test_every_issue_has_its_line_and_a_caret(folder: Path):
+def test_every_issue_has_its_line_and_a_caret(folder: Path) -> None:
     write(folder, "a:\n  scirpt: x\n  script: x\nb:\n    - 1\n")
     ran = run("lint")
     lines = ran.out.splitlines()
@@ -55,7 +55,7 @@ def test_every_issue_has_its_line_and_a_caret(folder: Path):
     assert lines[-1] == "✗ .gitlab-ci.yml is not valid: 2 errors"
 
 
-def test_a_text_that_is_no_yaml_is_shown_from_where_it_went_wrong(folder: Path):
+def test_a_text_that_is_no_yaml_is_shown_from_where_it_went_wrong(folder: Path) -> None:
     write(folder, "a:\n  script: make\n   stage: test\n")
     ran = run("lint")
     assert ran.code == 2
@@ -71,7 +71,7 @@ def test_a_text_that_is_no_yaml_is_shown_from_where_it_went_wrong(folder: Path):
     ]
 
 
-def test_warnings_stand_apart_and_fail_nothing(folder: Path):
+def test_warnings_stand_apart_and_fail_nothing(folder: Path) -> None:
     write(folder, "a: {script: x, rules: [{when: always}]}\n")
     ran = run("lint")
     assert ran.code == 0
@@ -80,7 +80,7 @@ def test_warnings_stand_apart_and_fail_nothing(folder: Path):
     assert ran.out.splitlines()[-1].endswith("1 job in 1 stage, 1 warning")
 
 
-def test_json(folder: Path):
+def test_json(folder: Path) -> None:
     write(folder, GOOD)
     assert json.loads(run("lint", "--json").out) == {
         "valid": True,
@@ -96,13 +96,13 @@ def test_json(folder: Path):
     assert found["errors"][0].keys() == {"file", "line", "column", "path", "message"}
 
 
-def test_a_named_file_and_a_folder(folder: Path):
+def test_a_named_file_and_a_folder(folder: Path) -> None:
     write(folder, GOOD, "sub/.gitlab-ci.yml")
     assert run("lint", "sub/.gitlab-ci.yml").code == 0
     assert run("lint", "sub").code == 0
 
 
-def test_inputs_and_projects(folder: Path):
+def test_inputs_and_projects(folder: Path) -> None:
     write(folder, "a: {script: x}\n", "lib/ci.yml")
     header = "spec: {inputs: {n: {type: number}}}\n---\n"
     write(folder, header + "include: {project: g/lib, file: ci.yml}\nb: {script: 'echo $[[ inputs.n ]]'}\n")
@@ -112,7 +112,7 @@ def test_inputs_and_projects(folder: Path):
     assert run("lint", "--project", "g/lib=lib").code == 2
 
 
-def test_an_issue_in_an_included_file_shows_that_file(folder: Path):
+def test_an_issue_in_an_included_file_shows_that_file(folder: Path) -> None:
     write(folder, "include: {local: ci/b.yml}\na: {script: x}\n")
     write(folder, "# first\nb: {script: x, tag: [y]}\n", "ci/b.yml")
     lines = run("lint").out.splitlines()
@@ -132,7 +132,7 @@ def test_an_issue_in_an_included_file_shows_that_file(folder: Path):
         (("lint", "--root", "none", "good.yml"), 3, "There is no folder none."),
     ],
 )
-def test_what_cannot_be_read(folder: Path, words: tuple[str, ...], code: int, said: str):
+def test_what_cannot_be_read(folder: Path, words: tuple[str, ...], code: int, said: str) -> None:
     (folder / "binary.yml").write_bytes(b"a: b\n\xff")
     (folder / "empty.yml").write_text(" \n")
     write(folder, GOOD, "good.yml")
@@ -142,7 +142,7 @@ def test_what_cannot_be_read(folder: Path, words: tuple[str, ...], code: int, sa
     assert said in ran.err
 
 
-def test_too_large_a_file_is_an_issue(folder: Path):
+def test_too_large_a_file_is_an_issue(folder: Path) -> None:
     write(folder, "# " + "é" * 1_100_000 + "\na: {script: x}\n")
     ran = run("lint")
     assert ran.code == 2
@@ -157,24 +157,24 @@ def shown(issue: ConfigIssue, text: str, known: Any = None) -> list[str]:
     return capture.get().splitlines()
 
 
-def test_an_issue_without_a_place_has_no_excerpt():
+def test_an_issue_without_a_place_has_no_excerpt() -> None:
     assert shown(ConfigIssue("bad"), "a: b") == [".gitlab-ci.yml: error: bad"]
     assert shown(ConfigIssue("bad", line=9, column=1), "a: b") == [".gitlab-ci.yml:9:1: error: bad"]
 
 
-def test_a_long_line_is_cut_around_the_place():
+def test_a_long_line_is_cut_around_the_place() -> None:
     line = "a" * 500 + "HERE" + "b" * 500
     _, excerpt, caret = shown(ConfigIssue("bad", line=1, column=501), line)
     assert len(excerpt) <= WIDEST + 11
     assert excerpt[caret.index("^") :].startswith("HERE")
 
 
-def test_a_caret_stands_under_wide_characters():
+def test_a_caret_stands_under_wide_characters() -> None:
     _, excerpt, caret = shown(ConfigIssue("bad", line=1, column=4), "日本:x")
     assert (excerpt, caret) == ("     1 | 日本:x", "       |      ^")
 
 
-def test_nothing_steers_the_terminal():
+def test_nothing_steers_the_terminal() -> None:
     lines = shown(ConfigIssue("bad \x1b[31m", line=1, column=1), "\x1b]0;x\x07: [red]y[/red]")
     assert "\x1b" not in "".join(lines)
     assert "[red]y[/red]" in lines[1]
@@ -191,10 +191,10 @@ def test_nothing_steers_the_terminal():
         (RemoteFile("https://x/a.yml"), "https://x/a.yml"),
     ],
 )
-def test_excerpts_come_from_included_files(request_: Any, name: str):
+def test_excerpts_come_from_included_files(request_: Any, name: str) -> None:
     lines = shown(ConfigIssue("bad", file=name, line=2, column=1), "main", {request_: Fetched("one\ntwo")})
     assert lines[1] == "     2 | two"
 
 
-def test_counts():
+def test_counts() -> None:
     assert counted({"error": 1, "warning": 2, "note": 0}) == "1 error, 2 warnings"

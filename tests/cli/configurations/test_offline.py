@@ -57,7 +57,7 @@ def told(place: Workplace, **options: Any) -> Context:
     return context(EventOptions(**options), place, ".gitlab-ci.yml")
 
 
-async def test_the_checkout_gives_what_is_not_said(work: Path):
+async def test_the_checkout_gives_what_is_not_said(work: Path) -> None:
     place = workplace(work)
     found = told(place)
     assert (found.source, found.ref, found.ref_kind) == ("push", "feature", RefKind.BRANCH)
@@ -69,7 +69,7 @@ async def test_the_checkout_gives_what_is_not_said(work: Path):
     assert found.predefined["CI_COMMIT_REF_PROTECTED"] == "false"
 
 
-async def test_a_merge_request_goes_into_the_default_branch(work: Path):
+async def test_a_merge_request_goes_into_the_default_branch(work: Path) -> None:
     found = told(workplace(work), source=Source.MERGE_REQUEST)
     assert found.ref_kind == RefKind.MERGE_REQUEST
     assert found.predefined["CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"] == "feature"
@@ -78,7 +78,7 @@ async def test_a_merge_request_goes_into_the_default_branch(work: Path):
     assert "CI_COMMIT_BRANCH" not in found.predefined
 
 
-async def test_a_tag_that_is_checked_out(work: Path):
+async def test_a_tag_that_is_checked_out(work: Path) -> None:
     await git("tag", "v1", cwd=work)
     await git("checkout", "-q", "v1", cwd=work)
     found = told(workplace(work))
@@ -86,7 +86,7 @@ async def test_a_tag_that_is_checked_out(work: Path):
     assert found.predefined["CI_COMMIT_TAG"] == "v1"
 
 
-async def test_a_detached_head_asks_for_the_ref(work: Path):
+async def test_a_detached_head_asks_for_the_ref(work: Path) -> None:
     await git("checkout", "-q", "--detach", cwd=work)
     await new_commit(work, {"c.txt": "c"})
     with pytest.raises(Invalid, match="--ref NAME"):
@@ -103,12 +103,12 @@ async def test_a_detached_head_asks_for_the_ref(work: Path):
         ("refs/tags/v1", False, "v1", RefKind.TAG),
     ],
 )
-def test_the_ref_as_it_is_said(plain: Workplace, ref: str, tag: bool, name: str, kind: RefKind):
+def test_the_ref_as_it_is_said(plain: Workplace, ref: str, tag: bool, name: str, kind: RefKind) -> None:
     found = told(plain, ref=ref, tag=tag)
     assert (found.ref, found.ref_kind) == (name, kind)
 
 
-def test_a_folder_without_git(plain: Workplace):
+def test_a_folder_without_git(plain: Workplace) -> None:
     found = told(plain)
     assert (found.ref, found.predefined["CI_COMMIT_SHA"]) == ("main", UNKNOWN_SHA)
     assert found.project_path == "local/plain"
@@ -125,18 +125,18 @@ def test_a_folder_without_git(plain: Workplace):
         ({"tag": True, "ref": "v1", "source": Source.MERGE_REQUEST}, "merge request has branches"),
     ],
 )
-def test_wrong_options_say_what_to_do(plain: Workplace, options: dict[str, Any], message: str):
+def test_wrong_options_say_what_to_do(plain: Workplace, options: dict[str, Any], message: str) -> None:
     with pytest.raises(Invalid, match=message):
         told(plain, **options)
 
 
-def test_variables_and_inputs(plain: Workplace):
+def test_variables_and_inputs(plain: Workplace) -> None:
     found = told(plain, variables=["A=1", "B=x=y", "A=2"], inputs=["n=3"])
     assert {name: one.value for name, one in found.pipeline.items()} == {"A": "2", "B": "x=y"}
     assert found.inputs == {"n": "3"}
 
 
-async def test_changed_paths(work: Path):
+async def test_changed_paths(work: Path) -> None:
     def changed(compare_to: str = "", **options: Any) -> Any:
         place = workplace(work)
         said = EventOptions(**options)
@@ -166,13 +166,13 @@ def served(tmp_path: Path, plain: Workplace) -> Sources:
     return sources(said, plain, context(said, plain, "x"))
 
 
-def test_files_of_the_project_itself(served: Sources):
+def test_files_of_the_project_itself(served: Sources) -> None:
     assert served.answer(LocalFile("x.yml")) == Fetched("x")
     assert served.answer(LocalFile("../lib/ci.yml")) == Absent()
     assert served.answer(Tree()) == Paths(("x.yml",))
 
 
-def test_a_project_that_a_folder_serves(served: Sources):
+def test_a_project_that_a_folder_serves(served: Sources) -> None:
     found = served.answer(ProjectFile("group/lib", "ci.yml", "v1"))
     assert found == Fetched("lib", Origin("group/lib", "v1"))
     assert served.answer(LocalFile("templates/lint.yml", found.origin)) == Fetched("lint", found.origin)
@@ -181,7 +181,7 @@ def test_a_project_that_a_folder_serves(served: Sources):
 
 
 @pytest.mark.parametrize("name", ["lint", "scan"])
-def test_a_component_that_a_folder_serves(served: Sources, name: str):
+def test_a_component_that_a_folder_serves(served: Sources, name: str) -> None:
     found = served.answer(ComponentFile(f"localhost/group/lib/{name}@1.2"))
     assert (found.text, found.version, found.name) == (name, "1.2", name)
     assert found.origin.project == "group/lib"
@@ -191,11 +191,11 @@ def test_a_component_that_a_folder_serves(served: Sources, name: str):
     "request_",
     [ProjectFile("g/other", "x.yml"), ComponentFile("localhost/g/other/lint@1"), Tree(project="g/other")],
 )
-def test_what_is_on_a_server_says_so(served: Sources, request_: Any):
+def test_what_is_on_a_server_says_so(served: Sources, request_: Any) -> None:
     assert "add `--project g/other=FOLDER`" in served.answer(request_).message
 
 
-def test_what_cannot_be_had(served: Sources):
+def test_what_cannot_be_had(served: Sources) -> None:
     assert "--no-remote" in served.answer(RemoteFile("https://example.com/a.yml")).message
     assert "no job has run" in served.answer(ArtifactFile("a.yml", "job")).message
     assert "unsupported path" in served.answer(ComponentFile("x@1")).message
@@ -203,25 +203,25 @@ def test_what_cannot_be_had(served: Sources):
     assert served.answer(TemplateFile("None.gitlab-ci.yml")) == Absent()
 
 
-def test_templates_come_with_the_product(served: Sources):
+def test_templates_come_with_the_product(served: Sources) -> None:
     name = names()[0]
     assert served.answer(TemplateFile(name)) == Fetched(load(name), Origin(detached=True))
 
 
-def test_remote_files_that_are_refused_keep_the_reason(plain: Workplace):
+def test_remote_files_that_are_refused_keep_the_reason(plain: Workplace) -> None:
     answer = Sources(CheckoutAnswers(plain.checkout)).answer(RemoteFile("http://127.0.0.1:1/a.yml"))
     assert isinstance(answer, Absent)
     assert "blocked address" in answer.message
 
 
-def test_a_folder_that_is_none(plain: Workplace):
+def test_a_folder_that_is_none(plain: Workplace) -> None:
     with pytest.raises(NotFound, match="There is no folder"):
         plain_folder(Path("/nonexistent"))
     with pytest.raises(NotFound, match="There is no folder"):
         sources(EventOptions(projects=["a/b=/nonexistent"]), plain, Context())
 
 
-def test_compiling_asks_until_it_knows_everything(served: Sources, plain: Workplace):
+def test_compiling_asks_until_it_knows_everything(served: Sources, plain: Workplace) -> None:
     (plain.checkout.root / "x.yml").write_text("include: {project: group/lib, file: deep.yml}\n")
     deep = served.projects["group/lib"].checkout.root / "deep.yml"
     deep.write_text("deep: {script: x}\n")
@@ -233,7 +233,9 @@ def test_compiling_asks_until_it_knows_everything(served: Sources, plain: Workpl
     assert "deep:" in merged_yaml(text, outcome.context, outcome.known)
 
 
-def test_a_file_is_parsed_once_for_all_rounds(served: Sources, plain: Workplace, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_is_parsed_once_for_all_rounds(
+    served: Sources, plain: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parsed: list[str] = []
     parse = source.parse
 
@@ -249,7 +251,7 @@ def test_a_file_is_parsed_once_for_all_rounds(served: Sources, plain: Workplace,
     assert sorted(parsed) == ["", *(f"x{number}.yml" for number in range(6))]
 
 
-def test_errors_and_filtered_pipelines_are_outcomes(plain: Workplace):
+def test_errors_and_filtered_pipelines_are_outcomes(plain: Workplace) -> None:
     answers = Sources(CheckoutAnswers(plain.checkout))
     wrong = compiled("a: {}\nb: {scirpt: x}", "ci.yml", told(plain), answers)
     assert isinstance(wrong.error, ConfigInvalid)

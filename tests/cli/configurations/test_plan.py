@@ -45,7 +45,7 @@ def planned(*words: str) -> dict:
     return {**found, "names": [one["name"] for one in found["jobs"]], "code": ran.code}
 
 
-def test_a_push_of_what_is_checked_out(work: Path):
+def test_a_push_of_what_is_checked_out(work: Path) -> None:
     found = planned()
     assert found["names"] == ["build", "unit", "docs"]
     assert [one["name"] for one in found["absent"]] == ["release"]
@@ -64,11 +64,11 @@ def test_a_push_of_what_is_checked_out(work: Path):
         (["--event", "pipeline"], ["build", "unit", "docs"]),
     ],
 )
-def test_events(work: Path, words: list[str], names: list[str]):
+def test_events(work: Path, words: list[str], names: list[str]) -> None:
     assert planned(*words)["names"] == names
 
 
-def test_text_says_what_runs_and_why(work: Path):
+def test_text_says_what_runs_and_why(work: Path) -> None:
     ran = run("plan", "--changed", "x")
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -80,7 +80,7 @@ def test_text_says_what_runs_and_why(work: Path):
     assert lines[-1] == "✓ 2 jobs in 2 stages, 2 jobs not in this pipeline"
 
 
-def test_an_empty_pipeline_still_says_why(work: Path):
+def test_an_empty_pipeline_still_says_why(work: Path) -> None:
     (work / "x.yml").write_text("a: {script: x, rules: [{if: $CI_COMMIT_TAG}]}\n")
     ran = run("plan", "x.yml")
     assert ran.code == 1
@@ -91,7 +91,7 @@ def test_an_empty_pipeline_still_says_why(work: Path):
     assert found["errors"][0]["message"]
 
 
-def test_errors_are_the_same_document(work: Path):
+def test_errors_are_the_same_document(work: Path) -> None:
     (work / "x.yml").write_text("a: {scirpt: x}\n")
     found = planned("x.yml")
     assert (found["code"], found["jobs"], found["pipeline"]["failure_reason"]) == (2, [], "config_error")
@@ -110,7 +110,7 @@ def test_errors_are_the_same_document(work: Path):
         (["--message", "plain"], "created"),
     ],
 )
-async def test_a_commit_that_wants_no_pipeline(work: Path, words: list[str], status: str):
+async def test_a_commit_that_wants_no_pipeline(work: Path, words: list[str], status: str) -> None:
     (work / ".gitlab-ci.yml").write_text("a: {script: x, rules: [{when: always}]}\n")
     await new_commit(work, {}, "Words [skip ci]")
     found = planned(*words)
@@ -121,13 +121,13 @@ async def test_a_commit_that_wants_no_pipeline(work: Path, words: list[str], sta
     assert found["code"] == 0
 
 
-def test_mermaid_goes_to_standard_output(work: Path):
+def test_mermaid_goes_to_standard_output(work: Path) -> None:
     ran = run("plan", "--graph", "mermaid")
     assert ran.out.startswith("flowchart LR\n")
     assert "n0 --> n1" in ran.out
 
 
-def test_a_picture_goes_to_a_file(work: Path):
+def test_a_picture_goes_to_a_file(work: Path) -> None:
     ran = run("plan", "--graph", "out.svg")
     assert (ran.out, ran.err) == ("", "Wrote out.svg.\n")
     assert ElementTree.parse("out.svg").getroot().get("aria-label") == "Pipeline for a push to main"
@@ -135,7 +135,7 @@ def test_a_picture_goes_to_a_file(work: Path):
     assert Path("out.mmd").read_text().startswith("flowchart")
 
 
-def test_the_merged_configuration(work: Path):
+def test_the_merged_configuration(work: Path) -> None:
     (work / "more.yml").write_text(".base: {tags: [x]}\n")
     (work / "x.yml").write_text("include: more.yml\na: {extends: .base, script: x}\n")
     ran = run("plan", "x.yml", "--merged")
@@ -160,13 +160,13 @@ def test_the_merged_configuration(work: Path):
         (["--base", "nowhere"], "no branch, tag or commit"),
     ],
 )
-def test_wrong_options(work: Path, words: list[str], said: str):
+def test_wrong_options(work: Path, words: list[str], said: str) -> None:
     ran = run("plan", *words)
     assert (ran.code, ran.out) == (2, "")
     assert said in " ".join(ran.err.split()).replace("│ ", "")
 
 
-def test_a_plan_loads_nothing_of_the_server(work: Path):
+def test_a_plan_loads_nothing_of_the_server(work: Path) -> None:
     code = (
         "import sys, cli.main\nsys.argv = ['perdure', 'plan']\n"
         "try: cli.main.main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
@@ -190,7 +190,7 @@ def text_of(made: Outcome) -> list[str]:
     return capture.get().splitlines()
 
 
-def test_what_is_special_about_a_job_is_said():
+def test_what_is_special_about_a_job_is_said() -> None:
     jobs = (
         job("a", needs=()),
         job("b", when=When.MANUAL, allow_failure=True),
@@ -210,14 +210,14 @@ def test_what_is_special_about_a_job_is_said():
     assert "  ● g  needs x of g/p" in lines
 
 
-def test_jobs_of_one_reason_share_it():
+def test_jobs_of_one_reason_share_it() -> None:
     why = Why(included=True, clause="rules[0]", text="`rules[0]` matched", tried=(Clause("rules[0]", True, "if: $A"),))
     lines = text_of(outcome(plan(job("a", why=why), job("b", why=why), job("c"))))
     assert lines.count("    ↳ these 2: `rules[0]` matched") == 1
     assert lines.count("      rules[0] → yes  if: $A") == 1
 
 
-def test_the_heading_tells_what_is_unusual():
+def test_the_heading_tells_what_is_unusual() -> None:
     workflow = Why(True, "workflow:rules[0]", "`workflow:rules[0]` matched", (Clause("workflow:rules[0]", True),))
     made = plan(job("a"), name="Nightly", auto_cancel=AutoCancel(on_job_failure="all"), why=workflow)
     lines = text_of(outcome(made))
@@ -229,7 +229,7 @@ def test_the_heading_tells_what_is_unusual():
     ]
 
 
-def test_a_filtered_pipeline_shows_no_job_that_would_not_run():
+def test_a_filtered_pipeline_shows_no_job_that_would_not_run() -> None:
     left = plan(job("edge", ".pre"), absent=(absent("b"),))
     lines = text_of(outcome(left, error=PipelineFiltered("empty", "filtered_by_rules", left)))
     assert not any("edge" in line for line in lines)
@@ -247,11 +247,11 @@ def test_a_filtered_pipeline_shows_no_job_that_would_not_run():
         (Context("schedule"), "a schedule on main"),
     ],
 )
-def test_the_event_in_words(context: Context, words: str):
+def test_the_event_in_words(context: Context, words: str) -> None:
     assert event_text(context) == words
 
 
-def test_hostile_names_do_not_steer_the_terminal():
+def test_hostile_names_do_not_steer_the_terminal() -> None:
     text = "\n".join(text_of(outcome(plan(job("\x1b[31m[red]x[/red]")))))
     assert "\x1b" not in text
     assert "[red]x[/red]" in text

@@ -53,13 +53,13 @@ async def called(url: str, what: Callable[[PatientApi], Any], patience: float = 
 
 
 @pytest.mark.parametrize("later", [429, 502, 503, 504])
-async def test_a_server_that_wants_us_later_is_called_again(server: Server, later: int):
+async def test_a_server_that_wants_us_later_is_called_again(server: Server, later: int) -> None:
     server.statuses = [later, later, 200]
     assert await called(server.url, lambda api: api.get("/x")) == {"id": 1}
     assert server.keys == [None, None, None]
 
 
-async def test_what_is_made_is_made_under_one_key(server: Server):
+async def test_what_is_made_is_made_under_one_key(server: Server) -> None:
     server.statuses = [503, 200]
     await called(server.url, lambda api: (api.post("/x"), api.post("/x")))
     first, again, second = server.keys
@@ -67,14 +67,16 @@ async def test_what_is_made_is_made_under_one_key(server: Server):
     assert first == again != second
 
 
-async def test_patience_ends(server: Server):
+async def test_patience_ends(server: Server) -> None:
     server.statuses, server.after = [429], "60"
     with pytest.raises(GaveUp, match="429"):
         await called(server.url, lambda api: api.get("/x"))
     assert len(server.keys) == 1
 
 
-async def test_one_that_breaks_off_is_called_again_if_it_ever_answered(server: Server, monkeypatch: pytest.MonkeyPatch):
+async def test_one_that_breaks_off_is_called_again_if_it_ever_answered(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(patient_api, "_PAUSE", 0.01)
     server.statuses = [200, 0, 0, 200]
     assert await called(server.url, lambda api: (api.get("/x"), api.get("/x"))[1]) == {"id": 1}
@@ -83,14 +85,14 @@ async def test_one_that_breaks_off_is_called_again_if_it_ever_answered(server: S
     assert not isinstance(raised.value, GaveUp)
 
 
-async def test_what_is_an_answer_is_no_reason_to_wait(server: Server):
+async def test_what_is_an_answer_is_no_reason_to_wait(server: Server) -> None:
     server.statuses = [500]
     with pytest.raises(Unavailable) as raised:
         await called(server.url, lambda api: api.get("/x"))
     assert (isinstance(raised.value, GaveUp), len(server.keys)) == (False, 1)
 
 
-async def test_a_long_wait_is_told(server: Server, monkeypatch: pytest.MonkeyPatch):
+async def test_a_long_wait_is_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(patient_api.time, "sleep", slept.append)
     told: list[str] = []

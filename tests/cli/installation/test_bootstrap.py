@@ -4,6 +4,7 @@ import asyncio
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -21,7 +22,7 @@ def home_with_credentials(folder: Path, port: int) -> Settings:
     return Settings(home=folder, jobs_as="server")
 
 
-async def test_runner_is_registered_once_by_two_at_the_same_time(tmp_path):
+async def test_runner_is_registered_once_by_two_at_the_same_time(tmp_path: Path) -> None:
     seen: list[tuple[str, str, dict[str, object]]] = []
 
     async def api(request: web.BaseRequest) -> web.StreamResponse:
@@ -60,7 +61,7 @@ async def test_runner_is_registered_once_by_two_at_the_same_time(tmp_path):
 @pytest.mark.parametrize(
     ("status", "error"), [(401, Unauthenticated), (403, Forbidden), (503, Unavailable), (201, Invalid)]
 )
-async def test_refusal_is_told_and_nothing_is_written(tmp_path, status, error: type[PerdureError]):
+async def test_refusal_is_told_and_nothing_is_written(tmp_path: Path, status: int, error: type[PerdureError]) -> None:
     async def api(_: web.BaseRequest) -> web.StreamResponse:
         return web.json_response({"message": "no"}, status=status)
 
@@ -72,18 +73,18 @@ async def test_refusal_is_told_and_nothing_is_written(tmp_path, status, error: t
     assert not (tmp_path / "runner" / "config.toml").exists()
 
 
-def test_missing_credentials_say_what_to_do(tmp_path):
+def test_missing_credentials_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="perdure runner register"):
         ensure_runner(Settings(home=tmp_path, jobs_as="server"))
 
 
-def test_broken_credentials_are_named(tmp_path):
+def test_broken_credentials_are_named(tmp_path: Path) -> None:
     (tmp_path / "credentials.json").write_text("{}")
     with pytest.raises(Invalid, match=r"credentials\.json"):
         ensure_runner(Settings(home=tmp_path, jobs_as="server"))
 
 
-def test_unreachable_server_is_named(tmp_path):
+def test_unreachable_server_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="cannot be reached"):
         ensure_runner(home_with_credentials(tmp_path, free_port()))
 
@@ -121,7 +122,9 @@ class KnownRunner:
 
 
 @pytest.mark.parametrize("shown", [{}, {"as_server": False}])
-async def test_a_server_that_does_not_know_of_whose_user_jobs_are_is_told_once(tmp_path, shown):
+async def test_a_server_that_does_not_know_of_whose_user_jobs_are_is_told_once(
+    tmp_path: Path, shown: dict[str, Any]
+) -> None:
     """One that was upgraded knows nothing of it, one that was put back from a backup something else."""
     server = KnownRunner(tmp_path, **shown)
     assert [await server.up("server") for _ in range(2)] == ["", ""]
@@ -134,7 +137,7 @@ async def test_a_server_that_does_not_know_of_whose_user_jobs_are_is_told_once(t
 @pytest.mark.parametrize(
     ("status", "says"), [(404, "is not there"), (401, "revoked"), (403, "administrator"), (500, "500")]
 )
-async def test_a_server_that_cannot_be_told_is_warned_of(tmp_path, status, says):
+async def test_a_server_that_cannot_be_told_is_warned_of(tmp_path: Path, status: int, says: str) -> None:
     server = KnownRunner(tmp_path)
     server.status = status
     before = server.config.read_text()
@@ -147,7 +150,7 @@ async def test_a_server_that_cannot_be_told_is_warned_of(tmp_path, status, says)
     assert last_found(server.settings) == Found("namespaces", warning)
 
 
-async def test_a_server_that_is_away_and_credentials_that_are_gone_are_warned_of(tmp_path):
+async def test_a_server_that_is_away_and_credentials_that_are_gone_are_warned_of(tmp_path: Path) -> None:
     server = KnownRunner(tmp_path)
     assert "cannot be reached" in ensure_runner(server.settings)
     (tmp_path / "credentials.json").unlink()

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from fleet.config import load_config
 from pods.process import is_alive
 from pods.run_folder import SUPERVISOR, RunFolder
 from settings import Settings
+from tests.cli.conftest import Perdure
 from tests.pods.test_supervisor import wait_until
 
 
@@ -26,7 +28,7 @@ def pids(perdure) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_up_status_kill_up_down(perdure):
+def test_up_status_kill_up_down(perdure: Perdure) -> None:
     up = perdure("up", "--json")
     assert up.returncode == 0, up.stderr
     logs = str(perdure.home / "logs")
@@ -97,7 +99,7 @@ def test_up_status_kill_up_down(perdure):
 
 
 @pytest.mark.slow
-def test_down_leaves_the_front_to_hold_callers_until_up_takes_it_over(perdure):
+def test_down_leaves_the_front_to_hold_callers_until_up_takes_it_over(perdure: Perdure) -> None:
     """It costs two starts of everything: what is shown is that nothing is refused between them."""
     assert perdure("up").returncode == 0
     before = pids(perdure)
@@ -129,7 +131,7 @@ def test_down_leaves_the_front_to_hold_callers_until_up_takes_it_over(perdure):
 
 
 @pytest.mark.slow
-def test_systemd_may_open_the_socket(perdure):
+def test_systemd_may_open_the_socket(perdure: Perdure) -> None:
     """A stack of its own: who connects before it is started waits for it, and nobody calls the port busy."""
     shim = (
         "import os, sys; os.dup2(int(sys.argv[1]), 3); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()));"
@@ -151,7 +153,7 @@ def test_systemd_may_open_the_socket(perdure):
     assert pids(perdure) == {}
 
 
-def test_busy_port_is_named_with_its_holder_and_its_setting(perdure):
+def test_busy_port_is_named_with_its_holder_and_its_setting(perdure: Perdure) -> None:
     with socket.create_server(("127.0.0.1", perdure.front_port)):
         up = perdure("up")
     assert up.returncode == 1
@@ -162,7 +164,7 @@ def test_busy_port_is_named_with_its_holder_and_its_setting(perdure):
 
 
 @pytest.mark.slow
-def test_part_that_does_not_answer_is_named_with_the_end_of_its_log(perdure):
+def test_part_that_does_not_answer_is_named_with_the_end_of_its_log(perdure: Perdure) -> None:
     perdure.home.mkdir()
     (perdure.home / "broken").touch()
     up = perdure("up", PERDURE_UP_TIMEOUT="2")
@@ -173,7 +175,7 @@ def test_part_that_does_not_answer_is_named_with_the_end_of_its_log(perdure):
 
 
 @pytest.mark.slow
-def test_foreground_stays_until_it_is_told_to_end(perdure):
+def test_foreground_stays_until_it_is_told_to_end(perdure: Perdure) -> None:
     process = subprocess.Popen(
         perdure.command("up", "--foreground"), env=perdure.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -186,7 +188,7 @@ def test_foreground_stays_until_it_is_told_to_end(perdure):
     assert perdure("status").returncode == 1
 
 
-def test_status_of_a_home_that_is_down(perdure):
+def test_status_of_a_home_that_is_down(perdure: Perdure) -> None:
     status = perdure("status")
     assert status.returncode == 1
     assert "is down" in status.stdout
@@ -196,22 +198,22 @@ def test_status_of_a_home_that_is_down(perdure):
     assert [(child["pid"], child["alive"], child["ready"]) for child in found["children"]] == [(None, False, False)] * 2
 
 
-def test_down_of_a_home_that_is_down_is_well(perdure):
+def test_down_of_a_home_that_is_down_is_well(perdure: Perdure) -> None:
     assert perdure("down").returncode == 0
 
 
 @pytest.mark.parametrize("name", ["PERDURE_FRONT_PORT", "PERDURE_LEASE_TICK", "PERDURE_FRONT_HOLD"])
-def test_wrong_setting_is_a_usage_error_that_names_it(perdure, name):
+def test_wrong_setting_is_a_usage_error_that_names_it(perdure: Perdure, name: str) -> None:
     status = perdure("status", **{name: "many"})
     assert status.returncode == 2
     assert status.stderr.startswith(f"Error: A setting is wrong. {name}: ")
 
 
-def test_unknown_command_is_a_usage_error(perdure):
+def test_unknown_command_is_a_usage_error(perdure: Perdure) -> None:
     assert perdure("dance").returncode == 2
 
 
-def test_the_pipelines_in_temporal_have_an_address(tmp_path):
+def test_the_pipelines_in_temporal_have_an_address(tmp_path: Path) -> None:
     """Without what delivers webhooks, reports and waits, of which there may be much more."""
     there = pipelines_view(Settings(home=tmp_path, temporal_ui_port=7, temporal_namespace="ours", temporal_address=""))
     assert there == "http://127.0.0.1:7/namespaces/ours/workflows?query=WorkflowType%3D%22Pipeline%22"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 from cli.remote.documents import CHANGE, schema
 from tests.api.v4.site import Site, serving
@@ -54,7 +55,9 @@ async def test_the_time_limit(site: Site, shell: Shell) -> None:
     assert "did not end within 1 s" in done.err
 
 
-async def test_a_pipeline_is_watched_over_a_restart_of_the_server(nobody: Shell, tmp_path, sqlite_url) -> None:
+async def test_a_pipeline_is_watched_over_a_restart_of_the_server(
+    nobody: Shell, tmp_path: Path, sqlite_url: str
+) -> None:
     from tests.api.v4.site import open_site
 
     async with open_site(tmp_path, sqlite_url) as site:
@@ -75,7 +78,7 @@ async def test_a_pipeline_is_watched_over_a_restart_of_the_server(nobody: Shell,
     assert out.split()[:4] == [b"test", b"build", "✓".encode(), b"success"]
 
 
-async def test_patience_ends(nobody: Shell, tmp_path, sqlite_url) -> None:
+async def test_patience_ends(nobody: Shell, tmp_path: Path, sqlite_url: str) -> None:
     from tests.api.v4.site import open_site
 
     async with open_site(tmp_path, sqlite_url) as site:

@@ -18,13 +18,13 @@ def job(text: str):
     return plan_of(dedent(text)).jobs[0]
 
 
-def test_a_job_without_environment_and_group_is_nowhere():
+def test_a_job_without_environment_and_group_is_nowhere() -> None:
     plain = job("a: {script: x}")
     assert place_of(plain, (BRANCH,)) is NOWHERE
     assert settled(plain, NOWHERE) is plain
 
 
-def test_everything_of_an_environment_is_expanded():
+def test_everything_of_an_environment_is_expanded() -> None:
     deploy = job("""
         deploy:
           script: x
@@ -48,7 +48,7 @@ def test_everything_of_an_environment_is_expanded():
     assert place.slug.startswith("review-new-logo-")
 
 
-def test_the_pipelines_variables_are_stronger_than_those_of_the_yaml():
+def test_the_pipelines_variables_are_stronger_than_those_of_the_yaml() -> None:
     deploy = job("a: {script: x, variables: {WHERE: staging}, environment: $WHERE}")
     assert place_of(deploy, (JobVariable("WHERE", "nowhere"),)).environment == "staging"
     assert place_of(deploy, (), (JobVariable("WHERE", "production"),)).environment == "production"
@@ -58,7 +58,7 @@ def test_the_pipelines_variables_are_stronger_than_those_of_the_yaml():
     ("written", "seconds"),
     [("1 day", 86400), ("never", None), ("$LONG", 3600), ("$NEVER", None), ("$NONSENSE", None), ("$NOBODY", None)],
 )
-def test_when_an_environment_stops(written, seconds):
+def test_when_an_environment_stops(written: str, seconds: int | None) -> None:
     deploy = job(f"""
         a:
           script: x
@@ -72,19 +72,19 @@ def test_when_an_environment_stops(written, seconds):
     assert environment.auto_stop_in == ("" if seconds is None else f"{seconds} seconds")
 
 
-def test_the_tier_that_is_written_wins_over_the_guess():
+def test_the_tier_that_is_written_wins_over_the_guess() -> None:
     assert place_of(job("a: {script: x, environment: {name: live}}"), ()).tier == "production"
     assert place_of(job("a: {script: x, environment: {name: live, deployment_tier: testing}}"), ()).tier == "testing"
 
 
 @pytest.mark.parametrize("name", ["feature#1", "umläut", "/x", "x/", "", "n" * 256])
-def test_a_name_that_is_none_after_expansion_leaves_the_job_without_environment(name):
+def test_a_name_that_is_none_after_expansion_leaves_the_job_without_environment(name: str) -> None:
     deploy = job("a: {script: x, environment: $NAME}")
     place = place_of(deploy, (JobVariable("NAME", name, raw=True),))
     assert (place.environment, place.action) == ("", "start")
 
 
-def test_a_key_that_grows_too_long_is_refused_and_every_such_job_is_named():
+def test_a_key_that_grows_too_long_is_refused_and_every_such_job_is_named() -> None:
     plan = plan_of("a: {script: x, resource_group: $K$K}\nb: {script: x, resource_group: $K}\nc: {script: x}")
     known = (JobVariable("K", "k" * 128, raw=True),)
     with pytest.raises(ConfigInvalid) as caught:
@@ -94,7 +94,7 @@ def test_a_key_that_grows_too_long_is_refused_and_every_such_job_is_named():
     assert [place.resource_group for place in places_of(plan, (JobVariable("K", "k", raw=True),))] == ["kk", "k", ""]
 
 
-def test_what_only_the_running_job_knows_is_put_in_when_it_has_deployed():
+def test_what_only_the_running_job_knows_is_put_in_when_it_has_deployed() -> None:
     deploy = job("a: {script: x, environment: {name: docs, url: '$CI_JOB_URL/$DYNAMIC?p=$CI_PIPELINE_ID&q=$$'}}")
     place = place_of(deploy, (PROJECT,))
     url = deployed_url(place.url, {"CI_JOB_ID": "7", "CI_PIPELINE_ID": "5", "DYNAMIC": "a$b"})
@@ -104,5 +104,5 @@ def test_what_only_the_running_job_knows_is_put_in_when_it_has_deployed():
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "$UNKNOWN", "", "https://", "https://[x", f"https://{'x' * 256}"]
 )
-def test_what_is_no_address_for_a_browser_is_not_kept(url):
+def test_what_is_no_address_for_a_browser_is_not_kept(url: str) -> None:
     assert deployed_url(url, {}) == ""

@@ -1,6 +1,7 @@
 """Calls of forges: signatures by the vectors that their makers publish, and what events want."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ GENUINE = [
 
 
 @pytest.mark.parametrize(("forge", "secret", "body", "headers"), GENUINE)
-def test_a_genuine_call_is_believed_and_a_changed_one_is_not(forge, secret, body, headers):
+def test_a_genuine_call_is_believed_and_a_changed_one_is_not(forge: Any, secret: Any, body: Any, headers: Any) -> None:
     assert is_genuine(forge, secret, headers, body, NOW)
     assert not is_genuine(forge, f"{secret}x", headers, body, NOW)
     assert not is_genuine(forge, secret, {}, body, NOW)
@@ -37,11 +38,11 @@ def test_a_genuine_call_is_believed_and_a_changed_one_is_not(forge, secret, body
 
 
 @pytest.mark.parametrize("moment", ["1614265029", "1614265631", "", "x", "-1", "9" * 40])
-def test_a_signed_call_of_another_time_is_not_believed(moment):
+def test_a_signed_call_of_another_time_is_not_believed(moment: str) -> None:
     assert not is_genuine(Forge.GITLAB, SIGNED, STANDARD | {"webhook-timestamp": moment}, TEXT, NOW)
 
 
-def test_a_secret_token_beside_a_wrong_signature_helps_nothing():
+def test_a_secret_token_beside_a_wrong_signature_helps_nothing() -> None:
     headers = {"x-gitlab-token": SIGNED, **STANDARD, "webhook-signature": "v1,AAAA"}
     assert not is_genuine(Forge.GITLAB, SIGNED, headers, TEXT, NOW)
 
@@ -92,13 +93,13 @@ WISHES = [
 
 
 @pytest.mark.parametrize(("forge", "header", "name", "document", "wish"), WISHES)
-def test_an_event_wants_this(forge, header, name, document, wish):
+def test_an_event_wants_this(forge: Any, header: Any, name: Any, document: Any, wish: Any) -> None:
     found = event_of(forge, {header: name}, document)
     assert found.wish is wish
     assert (found.request is not None) == (wish is Wish.PIPELINE)
 
 
-def test_a_pull_request_is_kept_whole():
+def test_a_pull_request_is_kept_whole() -> None:
     found = event_of(Forge.GITHUB, {"x-github-event": "pull_request"}, pull_request())
     assert found.document() == {
         "iid": 7,
@@ -112,7 +113,7 @@ def test_a_pull_request_is_kept_whole():
     assert Event("push", Wish.PULL).document() == {}
 
 
-def test_a_delivery_without_a_name_is_known_by_its_body():
+def test_a_delivery_without_a_name_is_known_by_its_body() -> None:
     assert delivery_of(Forge.GITHUB, {"x-github-delivery": "abc"}, b"1") == "abc"
     assert delivery_of(Forge.GITHUB, {}, b"1") == delivery_of(Forge.GITHUB, {"x-github-delivery": "x" * 999}, b"1")
     assert delivery_of(Forge.GITHUB, {}, b"1") != delivery_of(Forge.GITHUB, {}, b"2")

@@ -1,5 +1,7 @@
 """What stands in the way of a merge, drafts, and who gets secrets."""
 
+from typing import Any
+
 import pytest
 
 from domain.merge_requests.merge_request import (
@@ -43,12 +45,12 @@ READY = Standing(State.OPENED, goes_together=True)
         ({"contains_target": False, "method": MergeMethod.FAST_FORWARD}, Blocker.NEEDS_REBASE),
     ],
 )
-def test_what_stands_in_the_way(change, expected):
+def test_what_stands_in_the_way(change: dict[str, Any], expected: Any) -> None:
     fields = {name: getattr(READY, name) for name in Standing.__slots__}
     assert detailed_status(Standing(**{**fields, **change})) is expected
 
 
-def test_the_first_thing_is_what_people_should_see_to():
+def test_the_first_thing_is_what_people_should_see_to() -> None:
     standing = Standing(State.OPENED, draft=True, approvals_missing=1, goes_together=False)
     assert blockers(standing) == (Blocker.DRAFT, Blocker.NOT_APPROVED, Blocker.CONFLICT)
 
@@ -65,12 +67,12 @@ def test_the_first_thing_is_what_people_should_see_to():
         (Standing(State.CLOSED, goes_together=True), Turn.GIVE_UP),
     ],
 )
-def test_what_waits_is_merged_when_nothing_is_in_its_way(standing, expected):
+def test_what_waits_is_merged_when_nothing_is_in_its_way(standing: Any, expected: Any) -> None:
     assert auto_merge_turn(standing) is expected
 
 
 @pytest.mark.parametrize("title", ["Draft: x", "[Draft] x", "(draft) x", "DRAFT:x"])
-def test_titles_say_that_the_work_goes_on(title):
+def test_titles_say_that_the_work_goes_on(title: str) -> None:
     assert is_draft(title)
     assert with_draft(title, draft=False) == "x"
     assert with_draft(title, draft=True) == title
@@ -79,20 +81,20 @@ def test_titles_say_that_the_work_goes_on(title):
 
 
 @pytest.mark.parametrize("missing", ["same_project", "source_protected", "target_protected", "may_run_both"])
-def test_all_of_it_is_needed_for_secrets(missing):
+def test_all_of_it_is_needed_for_secrets(missing: str) -> None:
     every = dict.fromkeys(("same_project", "source_protected", "target_protected", "may_run_both"), True)
     assert may_use_secrets(**every)
     assert not may_use_secrets(**{**every, missing: False})
 
 
-def test_a_branch_of_a_fork_is_never_taken_for_one_of_the_project():
+def test_a_branch_of_a_fork_is_never_taken_for_one_of_the_project() -> None:
     fork = {"source_branch": "main", "source_project_path": "ada/app"}
     assert own_branch_of("refs/merge-requests/1/head", fork) == "refs/merge-requests/1/head"
     assert own_branch_of("refs/merge-requests/1/head", {**fork, "source_project_path": ""}) == "main"
     assert own_branch_of("main", {}) == "main"
 
 
-def test_squashing_is_what_the_project_and_people_say():
+def test_squashing_is_what_the_project_and_people_say() -> None:
     assert squashes(SquashOption.ALWAYS, False)
     assert not squashes(SquashOption.NEVER, True)
     assert squashes(SquashOption.DEFAULT_ON, None)
@@ -100,5 +102,5 @@ def test_squashing_is_what_the_project_and_people_say():
     assert squashes(SquashOption.DEFAULT_OFF, True)
 
 
-def test_labels_come_and_go():
+def test_labels_come_and_go() -> None:
     assert changed_labels(["a", "b"], ["c", "a", ""], ["b"]) == ["a", "c"]

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from domain.merge_requests.merge_train import Build, Car, Drop, Merge, Outdate, Train, next_steps
 
 
-def test_an_empty_train_asks_for_nothing():
+def test_an_empty_train_asks_for_nothing() -> None:
     assert next_steps(Train("t")) == ()
 
 
-def test_the_first_is_built_upon_the_target_and_the_next_upon_it():
+def test_the_first_is_built_upon_the_target_and_the_next_upon_it() -> None:
     assert next_steps(Train("t", [Car(1), Car(2)])) == (Build(1, "t"),)
     built = Car(1, "t", "a", "running")
     assert next_steps(Train("t", [built, Car(2)])) == (Build(2, "a"),)
 
 
-def test_only_the_first_merges_and_only_what_has_passed():
+def test_only_the_first_merges_and_only_what_has_passed() -> None:
     first, second = Car(1, "t", "a", "running"), Car(2, "a", "b", "success")
     assert next_steps(Train("t", [first, second])) == ()
     passed = Car(1, "t", "a", "success")
@@ -26,7 +26,7 @@ def test_only_the_first_merges_and_only_what_has_passed():
     assert next_steps(Train("a", [second])) == (Merge(2, "a", "b"),)
 
 
-def test_a_failure_drops_the_car_and_what_is_behind_is_built_anew():
+def test_a_failure_drops_the_car_and_what_is_behind_is_built_anew() -> None:
     cars = [Car(1, "t", "a", "running"), Car(2, "a", "b", "failed"), Car(3, "b", "c", "success"), Car(4, "c", "d", "x")]
     assert next_steps(Train("t", cars)) == (
         Drop(2, "its pipeline on the merge train ended as failed"),
@@ -35,27 +35,27 @@ def test_a_failure_drops_the_car_and_what_is_behind_is_built_anew():
     )
 
 
-def test_a_failure_upon_what_will_not_come_is_no_failure():
+def test_a_failure_upon_what_will_not_come_is_no_failure() -> None:
     assert next_steps(Train("moved", [Car(1, "t", "a", "failed")])) == (Build(1, "moved"),)
 
 
-def test_a_push_to_the_target_rebuilds_all():
+def test_a_push_to_the_target_rebuilds_all() -> None:
     cars = [Car(1, "t", "a", "success"), Car(2, "a", "b", "success")]
     assert next_steps(Train("u", cars)) == (Build(1, "u"), Outdate(2))
 
 
-def test_a_car_that_is_refused_leaves_without_the_others_waiting():
+def test_a_car_that_is_refused_leaves_without_the_others_waiting() -> None:
     cars = [Car(1, "t", "a", "success", refusal="closed"), Car(2)]
     assert next_steps(Train("t", cars)) == (Drop(1, "closed"), Build(2, "t"))
 
 
-def test_only_so_many_are_tested_at_once():
+def test_only_so_many_are_tested_at_once() -> None:
     cars = [Car(1, "t", "a", "running"), Car(2, "a", "b", "running"), Car(3)]
     assert next_steps(Train("t", cars), parallel=2) == ()
     assert next_steps(Train("t", [Car(1, "t", "a", "running"), Car(2)]), parallel=1) == ()
 
 
-def test_one_that_is_being_merged_is_left_alone():
+def test_one_that_is_being_merged_is_left_alone() -> None:
     cars = [Car(1, "t", "a", "success", merging=True), Car(2, "a", "b", "success"), Car(3)]
     assert next_steps(Train("t", cars)) == (Build(3, "b"),)
     assert next_steps(Train("a", cars)) == (Build(3, "b"),)

@@ -37,7 +37,7 @@ STRATEGY = st.sampled_from(STRATEGIES)
 MAIN = Ancestor(1, "main", "push")
 
 
-def test_every_strategy_of_the_language_has_its_rules():
+def test_every_strategy_of_the_language_has_its_rules() -> None:
     assert set(TAKEN_OVER) == {"", *STRATEGIES}
 
 
@@ -58,17 +58,17 @@ def test_every_strategy_of_the_language_has_its_rules():
         ("mirror", "scheduled", Step(Act.NOTHING)),
     ],
 )
-def test_a_running_bridge_takes_over_what_its_strategy_says(strategy: str, downstream: str, step: Step):
+def test_a_running_bridge_takes_over_what_its_strategy_says(strategy: str, downstream: str, step: Step) -> None:
     assert follow(strategy, Status.RUNNING, Status(downstream), ended_before=False) == step
 
 
 @given(bridge=ANY_STATUS, downstream=ANY_STATUS, ended=st.booleans())
-def test_without_a_strategy_nothing_is_followed(bridge: Status, downstream: Status, ended: bool):
+def test_without_a_strategy_nothing_is_followed(bridge: Status, downstream: Status, ended: bool) -> None:
     assert follow("", bridge, downstream, ended_before=ended).act is Act.NOTHING
 
 
 @given(strategy=STRATEGY, bridge=ANY_STATUS, downstream=ANY_STATUS, ended=st.booleans())
-def test_a_step_is_one_that_the_bridge_may_take(strategy: str, bridge: Status, downstream: Status, ended: bool):
+def test_a_step_is_one_that_the_bridge_may_take(strategy: str, bridge: Status, downstream: Status, ended: bool) -> None:
     step = follow(strategy, bridge, downstream, ended_before=ended)
     if step.act is Act.REVIVE:
         assert bridge in COMPLETE - {Status.SKIPPED}
@@ -81,23 +81,23 @@ def test_a_step_is_one_that_the_bridge_may_take(strategy: str, bridge: Status, d
 
 
 @given(strategy=STRATEGY, bridge=st.sampled_from([Status.RUNNING, Status.MANUAL]), downstream=ANY_STATUS)
-def test_a_step_that_was_taken_is_not_taken_again(strategy: str, bridge: Status, downstream: Status):
+def test_a_step_that_was_taken_is_not_taken_again(strategy: str, bridge: Status, downstream: Status) -> None:
     step = follow(strategy, bridge, downstream, ended_before=False)
     after = bridge if step.act is Act.NOTHING else step.to
     assert follow(strategy, after, downstream, ended_before=downstream in COMPLETE).act is Act.NOTHING
 
 
 @given(strategy=STRATEGY, downstream=st.sampled_from(sorted(COMPLETE)))
-def test_a_bridge_is_complete_when_its_pipeline_is(strategy: str, downstream: Status):
+def test_a_bridge_is_complete_when_its_pipeline_is(strategy: str, downstream: Status) -> None:
     assert follow(strategy, Status.RUNNING, downstream, ended_before=False).to in COMPLETE
 
 
-def test_one_that_ended_otherwise_is_not_revived_by_a_pipeline_that_still_runs_for_the_first_time():
+def test_one_that_ended_otherwise_is_not_revived_by_a_pipeline_that_still_runs_for_the_first_time() -> None:
     assert follow("depend", Status.CANCELED, Status.RUNNING, ended_before=False).act is Act.NOTHING
 
 
 @given(child=st.booleans(), depth=st.integers(0, 5), count=st.integers(1, 2 * MAX_PIPELINES))
-def test_depth_counts_for_children_and_size_for_all(child: bool, depth: int, count: int):
+def test_depth_counts_for_children_and_size_for_all(child: bool, depth: int, count: int) -> None:
     found = refusal(child=child, depth=depth, pipelines=count, above=[MAIN])
     if child and depth >= MAX_DEPTH:
         assert found == TOO_DEEP
@@ -114,13 +114,13 @@ ANCESTORS = st.lists(
 
 
 @given(ANCESTORS)
-def test_a_loop_is_the_third_visit_and_children_make_none(above: list[Ancestor]):
+def test_a_loop_is_the_third_visit_and_children_make_none(above: list[Ancestor]) -> None:
     visits = max((above.count(one) for one in above if one.source != CHILD), default=0)
     assert refusal(child=False, depth=0, pipelines=1, above=above) == (LOOP if visits > 2 else "")
     assert refusal(child=True, depth=0, pipelines=1, above=above) == ""
 
 
-def test_the_reasons_are_known_and_never_retried():
+def test_the_reasons_are_known_and_never_retried() -> None:
     assert set(TEXT_OF) == REFUSALS
     assert REFUSALS <= KNOWN_REASONS & RETRY_WHEN
     always = job("deploy", retry=RetryPolicy(2, ("always",)))
@@ -144,7 +144,7 @@ def handed(found: tuple[JobVariable, ...]) -> dict[str, str]:
     return {variable.key: variable.value for variable in found}
 
 
-def test_yaml_variables_go_down_expanded_and_those_of_the_pipeline_only_when_asked():
+def test_yaml_variables_go_down_expanded_and_those_of_the_pipeline_only_when_asked() -> None:
     bridge = scope(LEVEL="3", PLACE="at-$CI_COMMIT_REF_NAME-$LEVEL")
     yaml = {"LEVEL": "3", "PLACE": "at-main-3"}
     assert handed(forwarded(bridge)) == yaml
@@ -153,23 +153,23 @@ def test_yaml_variables_go_down_expanded_and_those_of_the_pipeline_only_when_ask
     assert forwarded(bridge, yaml=False) == ()
 
 
-def test_a_pipeline_variable_hides_one_of_the_configuration_only_if_it_goes_down_too():
+def test_a_pipeline_variable_hides_one_of_the_configuration_only_if_it_goes_down_too() -> None:
     bridge = scope(ASKED="$CI_COMMIT_REF_NAME in the text")
     assert handed(forwarded(bridge)) == {"ASKED": "main in the text"}
     assert handed(forwarded(bridge, pipeline=True)) == {"ASKED": "for-main"}
 
 
-def test_whoever_plays_a_bridge_gives_variables_down():
+def test_whoever_plays_a_bridge_gives_variables_down() -> None:
     bridge = Scope(yaml={"LEVEL": Variable("1")}, job=(JobVariable("LEVEL", "9"), JobVariable("NEW", "$LEVEL")))
     assert handed(forwarded(bridge)) == {"LEVEL": "9", "NEW": "9"}
 
 
-def test_raw_variables_stay_raw():
+def test_raw_variables_stay_raw() -> None:
     (variable,) = forwarded(Scope(yaml={"PRICE": Variable("$5", raw=True)}))
     assert (variable.value, variable.raw) == ("$5", True)
 
 
-def test_a_circle_is_an_error():
+def test_a_circle_is_an_error() -> None:
     with pytest.raises(Invalid, match="circular"):
         forwarded(scope(A="$B", B="$A"))
 
@@ -185,7 +185,7 @@ NAMES = st.sampled_from(["A", "B", "C"])
 )
 def test_exactly_the_names_that_shall_go_down_do(
     yaml: dict[str, str], pipeline: dict[str, str], forward_yaml: bool, forward_pipeline: bool
-):
+) -> None:
     bridge = Scope(
         yaml={key: Variable(value) for key, value in yaml.items()},
         pipeline=tuple(JobVariable(key, value) for key, value in pipeline.items()),
@@ -195,11 +195,11 @@ def test_exactly_the_names_that_shall_go_down_do(
     assert found == {key: value.replace("$D", "") for key, value in expected.items()}
 
 
-def test_texts_are_expanded_by_all_variables():
+def test_texts_are_expanded_by_all_variables() -> None:
     assert scope(TEAM="acme").expanded("$TEAM/tool", "$ASKED", "") == ("acme/tool", "for-main", "")
 
 
-def test_a_child_includes_its_files_each_with_the_inputs_of_the_trigger():
+def test_a_child_includes_its_files_each_with_the_inputs_of_the_trigger() -> None:
     files = [{"local": "a.yml"}, {"local": "b.yml", "inputs": {"level": 2}}]
     assert child_configuration(files, {}) == {"include": files}
     assert child_configuration(files, {"level": 1, "name": "x"}) == {

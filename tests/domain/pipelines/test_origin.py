@@ -16,12 +16,12 @@ REQUEST = ExternalPullRequestFacts(
 )
 
 
-def test_an_empty_origin_tells_nothing():
+def test_an_empty_origin_tells_nothing() -> None:
     nothing = {"trigger_token": "", "tag_message": "", "upstream_job_id": None, "external_pull_request": None}
     assert origin_facts({}, None) == nothing
 
 
-def test_what_was_kept_comes_back():
+def test_what_was_kept_comes_back() -> None:
     words = {"trigger_token": "abcd", "tag_message": "First release", "upstream_job_id": 5}
     kept = {**words, "external_pull_request": asdict(REQUEST)}
     found = origin_facts(kept, None)

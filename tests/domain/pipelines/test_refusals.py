@@ -29,7 +29,7 @@ def refused(of: Pipeline, job_id: int, verb: str) -> str:
     return str(raised.value)
 
 
-def test_playing_a_manual_job_before_its_turn_names_the_stages_that_are_missing():
+def test_playing_a_manual_job_before_its_turn_names_the_stages_that_are_missing() -> None:
     graph = pipeline(
         job("compile", Status.RUNNING),
         job("link", Status.SUCCESS),
@@ -42,7 +42,7 @@ def test_playing_a_manual_job_before_its_turn_names_the_stages_that_are_missing(
     )
 
 
-def test_playing_a_manual_job_before_its_turn_names_the_needs_that_are_missing():
+def test_playing_a_manual_job_before_its_turn_names_the_needs_that_are_missing() -> None:
     graph = pipeline(
         job("compile", Status.PENDING),
         job("lint", Status.RUNNING),
@@ -66,18 +66,18 @@ def test_playing_a_manual_job_before_its_turn_names_the_needs_that_are_missing()
         (Status.WAITING_FOR_RESOURCE, "play", "It waits for the slot of its resource group. You can cancel it."),
     ],
 )
-def test_a_refusal_says_how_the_job_stands_and_what_can_be_done(status: Status, verb: str, words: str):
+def test_a_refusal_says_how_the_job_stands_and_what_can_be_done(status: Status, verb: str, words: str) -> None:
     assert words in refused(pipeline(job("one", status, due_at=NOW)), 1, verb)
 
 
-def test_a_skipped_job_is_told_what_ruled_it_out():
+def test_a_skipped_job_is_told_what_ruled_it_out() -> None:
     graph = pipeline(job("test", Status.FAILED), job("ship", Status.SKIPPED, stage=1))
     said = refused(graph, 2, "play")
     assert "It was skipped because test failed. Retry or play what ruled it out" in said
 
 
 @given(st.sampled_from(sorted(OPERATIONS)), st.sampled_from(list(Status)), st.sampled_from(list(When)), st.booleans())
-def test_what_a_refusal_offers_is_not_refused(verb: str, status: Status, when: When, bridge: bool):
+def test_what_a_refusal_offers_is_not_refused(verb: str, status: Status, when: When, bridge: bool) -> None:
     graph = pipeline(job("first", Status.RUNNING), job("one", status, stage=1, when=when, bridge=bridge))
     with suppress(Refused):
         OPERATIONS[verb](graph, 2)

@@ -13,7 +13,7 @@ def names(cases) -> list[str]:
     return [one["name"] for one in cases]
 
 
-def test_failures_are_new_fixed_or_known():
+def test_failures_are_new_fixed_or_known() -> None:
     base = [case("a", "success"), case("b", "failed"), case("c", "error"), case("gone", "failed")]
     head = [
         case("a", "failed"),
@@ -27,40 +27,40 @@ def test_failures_are_new_fixed_or_known():
     assert found.total == 5
 
 
-def test_the_same_name_in_another_suite_is_another_case():
+def test_the_same_name_in_another_suite_is_another_case() -> None:
     found = compare_tests([case("a", "failed", "unit")], [case("a", "failed", "system")])
     assert (names(found.new), names(found.existing)) == (["a"], [])
 
 
-def test_a_case_that_is_there_twice_fails_if_one_does():
+def test_a_case_that_is_there_twice_fails_if_one_does() -> None:
     found = compare_tests([], [case("a", "failed"), case("a", "success")])
     assert (names(found.new), found.total) == (["a"], 1)
 
 
-def test_without_a_base_all_failures_are_new():
+def test_without_a_base_all_failures_are_new() -> None:
     assert names(compare_tests([], [case("a", "failed")]).new) == ["a"]
 
 
-def test_findings_are_known_by_fingerprint_and_counted():
+def test_findings_are_known_by_fingerprint_and_counted() -> None:
     one, two = {"fingerprint": "1", "line": 1}, {"fingerprint": "2", "line": 2}
     found = compare_findings([one, two], [{**two, "line": 9}, two, {"fingerprint": "3"}])
     assert ([entry["fingerprint"] for entry in found.new], found.existing) == (["2", "3"], 1)
     assert found.fixed == [one]
 
 
-def test_findings_without_a_fingerprint_are_known_by_what_they_say():
+def test_findings_without_a_fingerprint_are_known_by_what_they_say() -> None:
     before = {"fingerprint": "", "description": "x", "file": "a.py", "line": 1}
     found = compare_findings([before], [{**before, "line": 20}])
     assert (found.new, found.fixed, found.existing) == ([], [], 1)
 
 
-def test_coverage_is_that_of_all_reports():
+def test_coverage_is_that_of_all_reports() -> None:
     found = compare_coverage([{"lines": 10, "covered": 5}], [{"lines": 10, "covered": 9}, {"lines": 10, "covered": 4}])
     assert (found.base, found.head, found.change) == (50.0, 65.0, 15.0)
     assert compare_coverage([], [{"lines": 0, "covered": 0}]).change is None
 
 
-def test_the_nearest_pipeline_is_the_newest_of_the_first_commit_that_has_one():
+def test_the_nearest_pipeline_is_the_newest_of_the_first_commit_that_has_one() -> None:
     rows = [SimpleNamespace(sha=sha, id=key) for sha, key in (("b", 9), ("c", 8), ("b", 7))]
     assert nearest(["a", "b", "c"], rows, lambda row: row.sha).id == 9
     assert nearest(["a"], rows, lambda row: row.sha) is None

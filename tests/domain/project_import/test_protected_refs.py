@@ -29,7 +29,7 @@ def branch(name: str = "main", push: Any = (40,), merge: Any = (40,), **more: An
     }
 
 
-def test_a_missing_rule_is_made():
+def test_a_missing_rule_is_made() -> None:
     (item,) = branches([branch("release/*", push=(0,), merge=(30,), allow_force_push=True)], []).items
     (call,) = item.calls
     assert (call.method, call.route) == ("POST", "/protected_branches")
@@ -41,7 +41,7 @@ def test_a_missing_rule_is_made():
     }
 
 
-def test_a_rule_that_is_here_is_changed_and_never_taken_away():
+def test_a_rule_that_is_here_is_changed_and_never_taken_away() -> None:
     (item,) = branches([branch("release/*", push=(30,))], [branch("release/*")]).items
     (call,) = item.calls
     assert (call.method, call.route, call.body) == (
@@ -55,7 +55,7 @@ def test_a_rule_that_is_here_is_changed_and_never_taken_away():
     assert [(call.method, call.route) for call in item.calls] == [("PATCH", "/protected_tags/v%2A")]
 
 
-def test_a_rule_that_is_the_same_is_left_alone():
+def test_a_rule_that_is_the_same_is_left_alone() -> None:
     made = branches([branch()], [branch(id=99, unprotect_access_levels=[role(40)])])
     assert (made.items[0].calls, made.not_carried) == ((), ())
 
@@ -79,12 +79,12 @@ def test_a_rule_that_is_the_same_is_left_alone():
         ((role(40, user_id=None, group_id=None),), 40),
     ],
 )
-def test_what_somebody_in_particular_may_never_opens_a_branch_to_a_role(entries: Any, level: int):
+def test_what_somebody_in_particular_may_never_opens_a_branch_to_a_role(entries: Any, level: int) -> None:
     (item,) = branches([branch(push=entries)], []).items
     assert item.calls[0].body["push_access_level"] == level
 
 
-def test_people_groups_and_deploy_keys_are_told():
+def test_people_groups_and_deploy_keys_are_told() -> None:
     special = (role(40), role(40, deploy_key_id=1), role(None, user_id=5), role(None, group_id=8))
     made = branches([branch(push=special, merge=(role(None, user_id=5),))], [])
     push, merge = made.not_carried
@@ -104,11 +104,11 @@ def test_people_groups_and_deploy_keys_are_told():
         {"unprotect_access_levels": [role(None, user_id=3)]},
     ],
 )
-def test_what_rules_here_do_not_have_is_told(more: dict[str, Any]):
+def test_what_rules_here_do_not_have_is_told(more: dict[str, Any]) -> None:
     (left,) = branches([branch(**more)], []).not_carried
     assert (left.kind, left.name, left.failed) == ("protected_branch", "main", False)
 
 
-def test_a_rule_that_only_is_here_stays_and_is_told():
+def test_a_rule_that_only_is_here_stays_and_is_told() -> None:
     made = branches([], [branch()])
     assert (made.items, made.not_carried[0].name) == ((), "main")

@@ -24,7 +24,7 @@ def gitlab(key: str = "KEY", **more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_missing_one_is_made_in_one_call_with_all_its_flags():
+def test_a_missing_one_is_made_in_one_call_with_all_its_flags() -> None:
     source = gitlab(protected=True, masked=True, raw=True, variable_type="file", environment_scope="prod/*")
     (item,) = plan([source], []).items
     (call,) = item.calls
@@ -42,7 +42,7 @@ def test_a_missing_one_is_made_in_one_call_with_all_its_flags():
     }
 
 
-def test_one_that_is_as_it_should_be_is_left_alone():
+def test_one_that_is_as_it_should_be_is_left_alone() -> None:
     assert plan([gitlab(description=None)], [gitlab(description="")]).items[0].calls == ()
 
 
@@ -57,7 +57,7 @@ def test_one_that_is_as_it_should_be_is_left_alone():
         {"value": None},
     ],
 )
-def test_one_that_differs_is_changed_in_one_call(here: dict[str, Any]):
+def test_one_that_differs_is_changed_in_one_call(here: dict[str, Any]) -> None:
     (item,) = plan([gitlab("A/B")], [gitlab("A/B", **here)]).items
     (call,) = item.calls
     assert (item.outcome, call.method, call.route) == (Outcome.UPDATED, "PUT", "/variables/A%2FB")
@@ -65,13 +65,13 @@ def test_one_that_differs_is_changed_in_one_call(here: dict[str, Any]):
     assert call.body == {**wanted, "description": "", "filter": {"environment_scope": "*"}}
 
 
-def test_those_of_one_key_are_told_apart_by_their_scope():
+def test_those_of_one_key_are_told_apart_by_their_scope() -> None:
     here = [gitlab(value="other", environment_scope="prod"), gitlab()]
     items = plan([gitlab(), gitlab(environment_scope="prod")], here).items
     assert [(item.name, item.outcome) for item in items] == [("KEY", "unchanged"), ("KEY (prod)", "updated")]
 
 
-def test_the_value_of_a_hidden_one_is_not_shown_so_it_is_told_how_to_set_it():
+def test_the_value_of_a_hidden_one_is_not_shown_so_it_is_told_how_to_set_it() -> None:
     made = plan([gitlab(hidden=True, masked=True, protected=True, value=None, environment_scope="prod")], [])
     assert made.items == ()
     (left,) = made.not_carried
@@ -79,24 +79,24 @@ def test_the_value_of_a_hidden_one_is_not_shown_so_it_is_told_how_to_set_it():
     assert left.advice == "`perdure variable set KEY --hidden --protected --scope 'prod'`"
 
 
-def test_a_hidden_one_that_was_set_here_since_is_no_matter_any_more():
+def test_a_hidden_one_that_was_set_here_since_is_no_matter_any_more() -> None:
     hidden = gitlab(hidden=True, masked=True, value=None)
     assert plan([hidden], [hidden]) == Plan(plan([hidden], [hidden]).items, ())
     assert plan([hidden], [hidden]).items[0].outcome == "unchanged"
 
 
-def test_a_hidden_one_whose_value_is_shown_becomes_hidden():
+def test_a_hidden_one_whose_value_is_shown_becomes_hidden() -> None:
     (item,) = plan([gitlab(hidden=True, masked=True)], []).items
     assert item.calls[0].body["masked_and_hidden"] is True
     again = plan([gitlab(hidden=True, masked=True)], [gitlab(masked=True)])
     assert ("cannot become hidden" in again.not_carried[0].reason, again.items[0].calls) == (True, ())
 
 
-def test_an_old_server_does_not_know_all_fields():
+def test_an_old_server_does_not_know_all_fields() -> None:
     (item,) = plan([{"key": "A", "value": "b"}], []).items
     assert item.calls[0].body["environment_scope"] == "*"
 
 
-def test_no_value_is_in_what_may_be_printed():
+def test_no_value_is_in_what_may_be_printed() -> None:
     made = plan([gitlab(value="s3cret"), gitlab("B", value="s3cret")], [gitlab("B")])
     assert "s3cret" not in repr(made)

@@ -1,5 +1,7 @@
 """Where a configuration is."""
 
+from typing import Any
+
 import pytest
 
 from domain.errors import Invalid
@@ -27,17 +29,17 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("text", "place"), PLACES)
-def test_a_text_names_a_place(text, place):
+def test_a_text_names_a_place(text: Any, place: Any) -> None:
     assert config_place(text) == place
 
 
 @pytest.mark.parametrize("text", ["/etc/passwd", "../x.yml", "a/../../b.yml", "../x.yml@group/ci"])
-def test_no_path_leads_out_of_the_tree(text):
+def test_no_path_leads_out_of_the_tree(text: str) -> None:
     with pytest.raises(Invalid, match="directory traversal"):
         config_place(text)
 
 
-def test_a_configuration_elsewhere_is_an_include_with_the_inputs_of_the_pipeline():
+def test_a_configuration_elsewhere_is_an_include_with_the_inputs_of_the_pipeline() -> None:
     place = config_place("a.yml@group/ci:main")
     assert place.document({}) == {"include": [{"project": "group/ci", "file": "a.yml", "ref": "main"}]}
     assert place.document({"level": 3})["include"][0]["inputs"] == {"level": 3}
@@ -55,10 +57,10 @@ def test_a_configuration_elsewhere_is_an_include_with_the_inputs_of_the_pipeline
         ("", ConfigSource.BRIDGE, ""),
     ],
 )
-def test_only_a_file_of_the_commit_has_a_ref(text, source, found):
+def test_only_a_file_of_the_commit_has_a_ref(text: str, source: Any, found: str) -> None:
     assert config_ref(text, source, "refs/heads/main") == found
 
 
-def test_an_address_of_a_configuration():
+def test_an_address_of_a_configuration() -> None:
     uri = config_ref_uri("ci.example:8443", "group/project", "ci.yml@refs/tags/v1")
     assert uri == "ci.example:8443/group/project//ci.yml@refs/tags/v1"

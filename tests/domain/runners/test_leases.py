@@ -13,7 +13,7 @@ EVENTS = st.lists(st.one_of(st.none(), BONUSES, st.just(0)), max_size=400)
 
 
 @given(EVENTS)
-def test_a_silent_job_is_given_up_within_the_limit_and_one_bonus(events: list[int | None]):
+def test_a_silent_job_is_given_up_within_the_limit_and_one_bonus(events: list[int | None]) -> None:
     silence, bonuses = Silence(0, 0), [0]
     for now, event in enumerate(events, 1):
         if event == 0:
@@ -27,7 +27,7 @@ def test_a_silent_job_is_given_up_within_the_limit_and_one_bonus(events: list[in
 
 
 @given(st.lists(st.tuples(st.integers(1, 60), BONUSES), min_size=1, max_size=20))
-def test_of_several_bonuses_of_one_silence_the_longest_counts(outages: list[tuple[int, int]]):
+def test_of_several_bonuses_of_one_silence_the_longest_counts(outages: list[tuple[int, int]]) -> None:
     silence = Silence(5, 5)
     for _, bonus in outages:
         silence = silence.forgiven(bonus)
@@ -37,7 +37,7 @@ def test_of_several_bonuses_of_one_silence_the_longest_counts(outages: list[tupl
 
 
 @given(BONUSES, st.integers(1, 200))
-def test_a_call_takes_no_bonus_back_and_earns_the_next_one(bonus: int, now: int):
+def test_a_call_takes_no_bonus_back_and_earns_the_next_one(bonus: int, now: int) -> None:
     silence = Silence(0, 0).forgiven(bonus).broken(now)
     assert silence.counted == max(bonus, now)
     assert silence.forgiven(bonus).counted == now + bonus

@@ -31,11 +31,11 @@ SUFFIX = "[a-z0-9]{6}"
         ("", f"env-{SUFFIX}"),
     ],
 )
-def test_slugs_of_names(name: str, slug: str):
+def test_slugs_of_names(name: str, slug: str) -> None:
     assert re.fullmatch(slug, environment_slug(name))
 
 
-def test_the_suffix_is_the_end_of_the_hash_in_base_36():
+def test_the_suffix_is_the_end_of_the_hash_in_base_36() -> None:
     slug = environment_slug("review/1-foo")
     # `printf review/1-foo | sha256sum`, taken apart by another way than the code's.
     hashed = int("22d14a1e880332efeb8613b5a4e49ff1e071fc84ed80b8692d12b4604535f28e", 16)
@@ -44,7 +44,7 @@ def test_the_suffix_is_the_end_of_the_hash_in_base_36():
 
 
 @given(st.text(max_size=60))
-def test_every_slug_fits_everywhere(name: str):
+def test_every_slug_fits_everywhere(name: str) -> None:
     slug = environment_slug(name)
     assert re.fullmatch("[a-z]([a-z0-9-]*[a-z0-9])?", slug)
     assert "--" not in slug
@@ -52,7 +52,7 @@ def test_every_slug_fits_everywhere(name: str):
 
 
 @given(st.text(max_size=8), st.text(max_size=8))
-def test_two_names_share_no_slug(one: str, other: str):
+def test_two_names_share_no_slug(one: str, other: str) -> None:
     # Except for a dash at the end, which is cut off.
     if one.rstrip("-") != other.rstrip("-"):
         assert environment_slug(one) != environment_slug(other)
@@ -78,11 +78,11 @@ def test_two_names_share_no_slug(one: str, other: str):
         ("", "other"),
     ],
 )
-def test_tiers_by_name(name: str, tier: str):
+def test_tiers_by_name(name: str, tier: str) -> None:
     assert guessed_tier(name) == tier
 
 
-def test_a_url_may_use_the_slug_and_a_name_is_never_expanded_again():
+def test_a_url_may_use_the_slug_and_a_name_is_never_expanded_again() -> None:
     variables = environment_variables("review/$x", "https://${CI_ENVIRONMENT_SLUG}.$HOST", "stop", "testing")
     found = {item.key: item.value for item in expand((JobVariable("HOST", "example.com"), *variables))}
     assert found == {
@@ -95,7 +95,7 @@ def test_a_url_may_use_the_slug_and_a_name_is_never_expanded_again():
     }
 
 
-def test_without_a_url_there_is_none_and_the_rest_has_defaults():
+def test_without_a_url_there_is_none_and_the_rest_has_defaults() -> None:
     found = {item.key: item.value for item in environment_variables("production")}
     assert found == {
         "CI_ENVIRONMENT_NAME": "production",

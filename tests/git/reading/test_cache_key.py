@@ -44,14 +44,14 @@ def sha1_of(*ids: str) -> str:
     return hashlib.sha1("-".join(sorted(set(ids))).encode()).hexdigest()
 
 
-async def test_a_digest_is_of_blob_ids_and_not_of_names_or_order(project: Project):
+async def test_a_digest_is_of_blob_ids_and_not_of_names_or_order(project: Project) -> None:
     sha = project.commits[0]
     expected = sha1_of(await project.id_of("go.sum"), await project.id_of("ui/package.json"))
     assert await digest_of_files(project.repository, sha, ["go.sum", "ui/package.json"]) == expected
     assert await digest_of_files(project.repository, sha, ["ui/package.json", "go.sum", "gone", "go.sum"]) == expected
 
 
-async def test_the_digest_changes_with_the_file_and_comes_back_with_it(project: Project):
+async def test_the_digest_changes_with_the_file_and_comes_back_with_it(project: Project) -> None:
     second = await project.commit({"go.sum": "2"})
     third = await project.commit({"go.sum": "1"})
     first_digest = await digest_of_files(project.repository, project.commits[0], ["go.sum"])
@@ -60,7 +60,7 @@ async def test_the_digest_changes_with_the_file_and_comes_back_with_it(project: 
 
 
 @pytest.mark.parametrize("path", ["gone", "", "/go.sum", "../go.sum", "a\nb", "ui/*.lock", "gone/*", "x" * 5000])
-async def test_what_is_not_there_has_no_digest(project: Project, path: str):
+async def test_what_is_not_there_has_no_digest(project: Project, path: str) -> None:
     assert await digest_of_files(project.repository, project.commits[0], [path]) is None
 
 
@@ -77,12 +77,12 @@ async def test_what_is_not_there_has_no_digest(project: Project, path: str):
         ("*o*.*m", ["go.sum"]),
     ],
 )
-async def test_stars_stand_for_files(project: Project, pattern: str, paths: list[str]):
+async def test_stars_stand_for_files(project: Project, pattern: str, paths: list[str]) -> None:
     expected = sha1_of(*[await project.id_of(path) for path in paths])
     assert await digest_of_files(project.repository, project.commits[0], [pattern]) == expected
 
 
-async def test_last_commits_count_when_files_may_be_equal(project: Project):
+async def test_last_commits_count_when_files_may_be_equal(project: Project) -> None:
     first, second = project.commits[0], await project.commit({"go.sum": "2"})
     third = await project.commit({"other": "1"})
     assert await digest_of_commits(project.repository, third, ["go.sum"]) == sha1_of(second)
@@ -91,21 +91,21 @@ async def test_last_commits_count_when_files_may_be_equal(project: Project):
     assert await digest_of_commits(project.repository, third, ["gone", "../x", "*.sum", ":/go.sum"]) is None
 
 
-async def test_a_wrong_commit_is_an_error(project: Project):
+async def test_a_wrong_commit_is_an_error(project: Project) -> None:
     with pytest.raises(Invalid):
         await digest_of_files(project.repository, "main", ["go.sum"])
     with pytest.raises(Invalid):
         await digest_of_commits(project.repository, "--all", ["go.sum"])
 
 
-async def test_a_pattern_of_too_many_stars_is_taken_for_a_missing_file(project: Project):
+async def test_a_pattern_of_too_many_stars_is_taken_for_a_missing_file(project: Project) -> None:
     evil = "**u" * 100
     assert await digest_of_files(project.repository, project.commits[0], [evil]) is None
     expected = sha1_of(await project.id_of("go.sum"))
     assert await digest_of_files(project.repository, project.commits[0], [evil, "go.sum"]) == expected
 
 
-async def test_names_that_are_not_utf_8_are_found_too(project: Project):
+async def test_names_that_are_not_utf_8_are_found_too(project: Project) -> None:
     (project.work / "u").mkdir()
     os.close(os.open(os.fsencode(project.work / "u") + b"/\xff.lock", os.O_CREAT))
     sha = await project.commit({"u/b.lock": "b"})

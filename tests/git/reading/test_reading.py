@@ -39,7 +39,7 @@ async def pushed(tree: Path, repository: Repository) -> str:
     return await git("rev-parse", "HEAD", cwd=tree)
 
 
-async def test_trees(repository: Repository, tree: Path):
+async def test_trees(repository: Repository, tree: Path) -> None:
     await git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},mod", cwd=tree)
     (tree / "link").symlink_to("a")
     await git("add", "link", cwd=tree)
@@ -64,7 +64,7 @@ async def test_trees(repository: Repository, tree: Path):
     assert await entry_at(repository, sha, "src/*") is None
 
 
-async def test_commits_are_paged_and_picked(repository: Repository, tree: Path):
+async def test_commits_are_paged_and_picked(repository: Repository, tree: Path) -> None:
     for number in range(5):
         stamp = f"2026-01-0{number + 1}T00:00:00Z"
         (tree / "n").write_text(str(number))
@@ -94,7 +94,7 @@ async def test_commits_are_paged_and_picked(repository: Repository, tree: Path):
     assert [part.lines for part in parts] == [("1", "2", "3")]
 
 
-async def test_differences_of_all_kinds(repository: Repository, tree: Path):
+async def test_differences_of_all_kinds(repository: Repository, tree: Path) -> None:
     (tree / "bin").write_bytes(bytes(range(256)))
     await new_commit(tree, {"gone": "x\n", "type": "t\n", "long": "".join(f"{n}\n" for n in range(100))})
     before = await pushed(tree, repository)
@@ -124,7 +124,7 @@ async def test_differences_of_all_kinds(repository: Repository, tree: Path):
     assert await changed_files(repository, EMPTY_TREE, before) != []
 
 
-async def test_patches_are_paged_and_limited(repository: Repository, tree: Path):
+async def test_patches_are_paged_and_limited(repository: Repository, tree: Path) -> None:
     before = await pushed(tree, repository)
     big = "".join(f"line {number} diff --git a b\n" for number in range(20_000))
     await new_commit(tree, {f"f{number}": f"{number}\n" for number in range(10)} | {"f3": big, "f5": "x" * 300_000})
@@ -142,7 +142,7 @@ async def test_patches_are_paged_and_limited(repository: Repository, tree: Path)
     assert await with_patches(repository, before, after, files, first=10) == []
 
 
-async def test_refs_are_listed_and_found(repository: Repository, tree: Path):
+async def test_refs_are_listed_and_found(repository: Repository, tree: Path) -> None:
     first = await git("rev-parse", "HEAD", cwd=tree)
     await git("branch", "old", cwd=tree)
     await git("branch", "zoo", cwd=tree)
@@ -170,7 +170,7 @@ async def test_refs_are_listed_and_found(repository: Repository, tree: Path):
 
 
 @pytest.mark.parametrize("packing", ["tar.gz", "tar", "tar.bz2", "zip"])
-async def test_archives(repository: Repository, tree: Path, packing: str):
+async def test_archives(repository: Repository, tree: Path, packing: str) -> None:
     sha = await pushed(tree, repository)
 
     async def names(**more: object) -> set[str]:
@@ -187,7 +187,7 @@ async def test_archives(repository: Repository, tree: Path, packing: str):
     assert await names(excluded=("src/deep",)) == {"top/a", "top/src/ä b"}
 
 
-async def test_blobs_are_streamed(repository: Repository, tree: Path):
+async def test_blobs_are_streamed(repository: Repository, tree: Path) -> None:
     await new_commit(tree, {"large": "x" * 5_000_000})
     sha = await pushed(tree, repository)
     entry = await entry_at(repository, sha, "large")
@@ -199,7 +199,7 @@ async def test_blobs_are_streamed(repository: Repository, tree: Path):
         assert await blob_size(repository, name) is None
 
 
-async def test_an_empty_repository_has_nothing(repository: Repository):
+async def test_an_empty_repository_has_nothing(repository: Repository) -> None:
     assert await commits(repository, HistoryQuery([])) == []
     assert await list_refs(repository, "refs/heads") == []
     assert await commit_named(repository, "HEAD") is None

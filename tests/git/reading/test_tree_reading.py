@@ -25,7 +25,7 @@ async def work(repository: Repository, tmp_path: Path) -> tuple[Path, str]:
 
 async def test_files_of_several_commits_by_two_processes(
     repository: Repository, work: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     folder, first = work
     second = await new_commit(folder, {"a b.txt": "changed"})
     await git("push", "-q", repository.path, "main", cwd=folder)
@@ -55,14 +55,14 @@ async def test_files_of_several_commits_by_two_processes(
     assert len(calls) == 2
 
 
-async def test_nothing_asked_and_nothing_found(repository: Repository, work: tuple[Path, str]):
+async def test_nothing_asked_and_nothing_found(repository: Repository, work: tuple[Path, str]) -> None:
     assert await read_files_at(repository, []) == {}
     assert await read_files_at(repository, [FileAt(work[1], "..")]) == {FileAt(work[1], ".."): None}
     with pytest.raises(Invalid, match="is not a commit"):
         await read_files_at(repository, [FileAt("main", "a b.txt")])
 
 
-async def test_limits_for_one_file_and_for_all(repository: Repository, work: tuple[Path, str]):
+async def test_limits_for_one_file_and_for_all(repository: Repository, work: tuple[Path, str]) -> None:
     one, other = FileAt(work[1], "ci/ä.yml"), FileAt(work[1], "a b.txt")
     assert await read_files_at(repository, [one, other], limit=99) == {one: TooBig(100), other: b"hello"}
     assert await read_files_at(repository, [one, other], limit=100) == {one: b"x" * 100, other: b"hello"}
@@ -70,7 +70,7 @@ async def test_limits_for_one_file_and_for_all(repository: Repository, work: tup
     assert await read_files_at(repository, [one, other], total=105) == {one: b"x" * 100, other: b"hello"}
 
 
-async def test_files_of_a_tree(repository: Repository, work: tuple[Path, str]):
+async def test_files_of_a_tree(repository: Repository, work: tuple[Path, str]) -> None:
     folder, sha = work
     expected = ("a b.txt", "ci/deep/copy.yml", "ci/ä.yml", "empty", "line\nfeed", "link")
     assert await list_files(repository, sha) == expected
@@ -84,13 +84,13 @@ async def test_files_of_a_tree(repository: Repository, work: tuple[Path, str]):
 
 async def test_tree_with_too_many_paths(
     repository: Repository, work: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(tree_reading, "PATHS_LIMIT", 20)
     with pytest.raises(TooLarge, match="wrote more than 20 bytes"):
         await list_files(repository, work[1])
 
 
-async def test_changes_and_common_ancestor(repository: Repository, work: tuple[Path, str]):
+async def test_changes_and_common_ancestor(repository: Repository, work: tuple[Path, str]) -> None:
     folder, first = work
     await git("mv", "a b.txt", "moved", cwd=folder)
     second = await new_commit(folder, {"new/file": "1"})

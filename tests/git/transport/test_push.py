@@ -38,7 +38,7 @@ async def body_of(data: bytes, size: int = 7) -> AsyncIterator[bytes]:
 
 
 @given(size=st.integers(1, 400), pack=st.binary(max_size=200))
-async def test_commands_options_and_replay_whatever_the_chunks(size: int, pack: bytes):
+async def test_commands_options_and_replay_whatever_the_chunks(size: int, pack: bytes) -> None:
     push = await read_push(body_of(HEAD + pack, size))
     assert push.commands == (
         RefUpdate(ZERO, ONE, "refs/heads/a/b"),
@@ -50,7 +50,7 @@ async def test_commands_options_and_replay_whatever_the_chunks(size: int, pack: 
     assert b"".join([chunk async for chunk in push.body]) == HEAD + pack
 
 
-def test_properties_of_updates():
+def test_properties_of_updates() -> None:
     branch, tag = RefUpdate(ZERO, ONE, "refs/heads/a/b"), RefUpdate(ONE, ZERO, "refs/tags/v1")
     other = RefUpdate(ONE, TWO, "refs/notes/x")
     assert (branch.is_branch, branch.is_tag, branch.is_create, branch.is_delete) == (True, False, True, False)
@@ -59,7 +59,7 @@ def test_properties_of_updates():
     assert [update.short_name for update in (branch, tag, other)] == ["a/b", "v1", "refs/notes/x"]
 
 
-async def test_options_are_read_only_when_agreed():
+async def test_options_are_read_only_when_agreed() -> None:
     data = packet(f"{ZERO} {ONE} refs/heads/a\0 report-status".encode()) + FLUSH + b"PACK"
     push = await read_push(body_of(data))
     assert push.options == ()
@@ -67,7 +67,7 @@ async def test_options_are_read_only_when_agreed():
 
 
 @pytest.mark.parametrize("data", [FLUSH, b""])
-async def test_probe_has_no_commands(data: bytes):
+async def test_probe_has_no_commands(data: bytes) -> None:
     push = await read_push(body_of(data))
     assert push.commands == ()
     assert b"".join([chunk async for chunk in push.body]) == data
@@ -86,12 +86,12 @@ async def test_probe_has_no_commands(data: bytes):
         (packet(f"{ZERO} {ONE} refs/heads/".encode() + b"\xff"), "not UTF-8"),
     ],
 )
-async def test_nonsense_is_refused(data: bytes, message: str):
+async def test_nonsense_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(Invalid, match=message):
         await read_push(body_of(data))
 
 
-async def test_limits():
+async def test_limits() -> None:
     line = packet(f"{ZERO} {ONE} refs/heads/a".encode())
     with pytest.raises(TooLarge, match=f"more than {COMMAND_LIMIT} refs"):
         await read_push(body_of(line * (COMMAND_LIMIT + 1) + FLUSH, 65536))
@@ -108,23 +108,23 @@ BANDED = packet(b"\x02Resolving\n") + packet(b"\x01" + REPORT[:9]) + packet(b"\x
 
 
 @pytest.mark.parametrize("answer", [REPORT, BANDED])
-def test_report_of_git(answer: bytes):
+def test_report_of_git(answer: bytes) -> None:
     assert reported(answer) == {"refs/heads/a": "", "refs/heads/b": "non fast forward"}
 
 
 @pytest.mark.parametrize("answer", [b"", FLUSH, BANDED[:-6], b"nonsense"])
-def test_no_report(answer: bytes):
+def test_no_report(answer: bytes) -> None:
     assert reported(answer) is None
 
 
-def test_message_goes_on_band_two_before_the_end():
+def test_message_goes_on_band_two_before_the_end() -> None:
     answer = with_message(BANDED, "see\nhttp://x")
     assert list(packets(answer)) == [*list(packets(BANDED))[:-1], b"\x02see\nhttp://x\n", None]
     assert reported(answer) == reported(BANDED)
 
 
 @given(text=st.text(max_size=300), times=st.sampled_from([1, 400]))
-def test_long_messages_are_cut_into_packets(text: str, times: int):
+def test_long_messages_are_cut_into_packets(text: str, times: int) -> None:
     answer = with_message(BANDED, text * times)
     added = list(packets(answer))[3:-1]
     assert all(line is not None and line[0] == 2 and len(line) <= 65516 for line in added)
@@ -132,11 +132,11 @@ def test_long_messages_are_cut_into_packets(text: str, times: int):
 
 
 @pytest.mark.parametrize("answer", [REPORT, b"", FLUSH, b"nonsense", BANDED[:-4]])
-def test_answer_without_side_band_stays_as_it_is(answer: bytes):
+def test_answer_without_side_band_stays_as_it_is(answer: bytes) -> None:
     assert with_message(answer, "hello") == answer
 
 
-async def test_a_refusal_names_every_ref_and_fits_into_packets():
+async def test_a_refusal_names_every_ref_and_fits_into_packets() -> None:
     push = await read_push(body_of(HEAD))
     answer = refused(push, "no\nway \x1b[31m")
     assert reported(answer) == dict.fromkeys(("refs/heads/a/b", "refs/tags/v1", "refs/notes/x"), "no way [31m")

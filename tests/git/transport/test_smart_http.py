@@ -25,7 +25,7 @@ async def work(tmp_path: Path, server: GitServer) -> Path:
 
 
 @pytest.mark.parametrize("version", ["0", "1", "2"])
-async def test_push_then_clone(work: Path, server: GitServer, tmp_path: Path, version: str):
+async def test_push_then_clone(work: Path, server: GitServer, tmp_path: Path, version: str) -> None:
     await git("-c", f"protocol.version={version}", "push", "-q", "origin", "main", cwd=work)
     await git("-c", f"protocol.version={version}", "clone", "-q", server.url, "copy", cwd=tmp_path)
     assert (tmp_path / "copy" / "a").read_text() == "1"
@@ -33,7 +33,7 @@ async def test_push_then_clone(work: Path, server: GitServer, tmp_path: Path, ve
     assert (update.short_name, update.is_create, update.is_branch) == ("main", True, True)
 
 
-async def test_shallow_clone_and_deepening(work: Path, server: GitServer, tmp_path: Path):
+async def test_shallow_clone_and_deepening(work: Path, server: GitServer, tmp_path: Path) -> None:
     for number in range(3):
         await new_commit(work, {"a": str(number + 2)})
     await git("push", "-q", "origin", "main", cwd=work)
@@ -43,7 +43,7 @@ async def test_shallow_clone_and_deepening(work: Path, server: GitServer, tmp_pa
     assert await git("rev-list", "--count", "HEAD", cwd=tmp_path / "copy") == "4"
 
 
-async def test_partial_clone_brings_files_when_they_are_read(work: Path, server: GitServer, tmp_path: Path):
+async def test_partial_clone_brings_files_when_they_are_read(work: Path, server: GitServer, tmp_path: Path) -> None:
     await git("push", "-q", "origin", "main", cwd=work)
     await git("clone", "-q", "--no-checkout", "--filter=blob:none", server.url, "copy", cwd=tmp_path)
     missing = await git("rev-list", "--objects", "--all", "--missing=print", cwd=tmp_path / "copy")
@@ -51,7 +51,9 @@ async def test_partial_clone_brings_files_when_they_are_read(work: Path, server:
     assert await git("show", "HEAD:a", cwd=tmp_path / "copy") == "1"
 
 
-async def test_runner_fetch_of_a_commit_that_a_force_push_took_away(work: Path, server: GitServer, tmp_path: Path):
+async def test_runner_fetch_of_a_commit_that_a_force_push_took_away(
+    work: Path, server: GitServer, tmp_path: Path
+) -> None:
     lost = await git("rev-parse", "HEAD", cwd=work)
     await git("push", "-q", "origin", "main", cwd=work)
     repository = server.repositories.get(7)
@@ -68,7 +70,7 @@ async def test_runner_fetch_of_a_commit_that_a_force_push_took_away(work: Path, 
     assert await repository.resolve("main") != lost
 
 
-async def test_request_with_many_refs_comes_as_gzip(work: Path, server: GitServer, tmp_path: Path):
+async def test_request_with_many_refs_comes_as_gzip(work: Path, server: GitServer, tmp_path: Path) -> None:
     # git packs a request above 1 KiB; each "want" has 50 bytes.
     for number in range(40):
         await git("commit", "-q", "--allow-empty", "-m", str(number), cwd=work)
@@ -79,7 +81,7 @@ async def test_request_with_many_refs_comes_as_gzip(work: Path, server: GitServe
     assert "gzip" in server.encodings
 
 
-async def test_delete_of_a_branch(work: Path, server: GitServer):
+async def test_delete_of_a_branch(work: Path, server: GitServer) -> None:
     await git("push", "-q", "origin", "main", "main:gone", cwd=work)
     await git("push", "-q", "origin", ":gone", cwd=work)
     assert [ref.short_name for ref in await server.repositories.get(7).branches()] == ["main"]
@@ -87,7 +89,7 @@ async def test_delete_of_a_branch(work: Path, server: GitServer):
     assert server.applied[-1].short_name == "gone"
 
 
-async def test_push_options_and_message_to_the_pusher(work: Path, server: GitServer):
+async def test_push_options_and_message_to_the_pusher(work: Path, server: GitServer) -> None:
     server.message = "To see the pipeline, visit\n  http://example.com/p/1\x1b[2J"
     said = await git("push", "-o", "ci.skip", "-o", "ci.variable=A=b c", "origin", "main", cwd=work)
     assert server.pushes[0].options == ("ci.skip", "ci.variable=A=b c")
@@ -96,7 +98,7 @@ async def test_push_options_and_message_to_the_pusher(work: Path, server: GitSer
     assert "[new branch]      main -> main" in said
 
 
-async def test_push_of_more_than_one_request_buffer_is_probed_and_streamed(work: Path, server: GitServer):
+async def test_push_of_more_than_one_request_buffer_is_probed_and_streamed(work: Path, server: GitServer) -> None:
     (work / "random").write_bytes(os.urandom(3_000_000))
     await git("add", ".", cwd=work)
     await git("commit", "-q", "-m", "large", cwd=work)
@@ -106,14 +108,14 @@ async def test_push_of_more_than_one_request_buffer_is_probed_and_streamed(work:
 
 
 @pytest.mark.parametrize("space", HIDDEN_FROM_PUSH)
-async def test_hidden_refs_cannot_be_pushed(work: Path, server: GitServer, space: str):
+async def test_hidden_refs_cannot_be_pushed(work: Path, server: GitServer, space: str) -> None:
     said = await git("push", "origin", "main", f"main:{space}/1", cwd=work, code=1)
     assert "deny updating a hidden ref" in said
     assert [update.ref for update in server.applied] == ["refs/heads/main"]
     assert [ref.name for ref in await server.repositories.get(7).refs()] == ["refs/heads/main"]
 
 
-async def test_unknown_commit_is_told_to_the_client(work: Path, server: GitServer):
+async def test_unknown_commit_is_told_to_the_client(work: Path, server: GitServer) -> None:
     await git("push", "-q", "origin", "main", cwd=work)
     assert "not our ref" in await git("fetch", "origin", "1" * 40, cwd=work, code=128)
 
@@ -124,13 +126,13 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
-async def test_refused_request_carries_what_git_said(repository: Repository):
+async def test_refused_request_carries_what_git_said(repository: Repository) -> None:
     body = chunks(b"00zznonsense")
     with pytest.raises(Invalid, match=r"git-upload-pack refused the request: .*bad line length"):
         await anext(serve(repository, Service.UPLOAD_PACK, body))
 
 
-async def test_body_that_breaks_is_raised_and_changes_nothing(repository: Repository):
+async def test_body_that_breaks_is_raised_and_changes_nothing(repository: Repository) -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield packet(f"{'0' * 40} {'1' * 40} refs/heads/x\0 report-status".encode())
         raise ConnectionResetError("the pusher is gone")
@@ -142,7 +144,7 @@ async def test_body_that_breaks_is_raised_and_changes_nothing(repository: Reposi
     assert list(repository.path.rglob("*.lock")) == []
 
 
-async def test_request_beyond_its_limit_is_refused(work: Path, server: GitServer):
+async def test_request_beyond_its_limit_is_refused(work: Path, server: GitServer) -> None:
     await git("push", "-q", "origin", "main", cwd=work)
     sha = await git("rev-parse", "HEAD", cwd=work)
 
@@ -168,7 +170,7 @@ def git_processes(repository: Repository) -> list[str]:
     return found
 
 
-async def test_git_is_ended_when_the_client_goes_away(repository: Repository):
+async def test_git_is_ended_when_the_client_goes_away(repository: Repository) -> None:
     waiting = asyncio.Event()
 
     async def silent() -> AsyncIterator[bytes]:
@@ -185,7 +187,7 @@ async def test_git_is_ended_when_the_client_goes_away(repository: Repository):
     assert git_processes(repository) == []
 
 
-async def test_git_is_ended_when_the_answer_is_not_read_to_its_end(work: Path, server: GitServer):
+async def test_git_is_ended_when_the_answer_is_not_read_to_its_end(work: Path, server: GitServer) -> None:
     (work / "random").write_bytes(os.urandom(3_000_000))
     sha = await new_commit(work, {})
     await git("push", "-q", "origin", "main", cwd=work)
@@ -202,11 +204,11 @@ async def test_git_is_ended_when_the_answer_is_not_read_to_its_end(work: Path, s
     ("header", "version"),
     [("version=2", 2), ("a=b:version=1", 1), ("version=2:x", 2), ("version=9", 0), ("version=2\nX: y", 0), (None, 0)],
 )
-def test_protocol_header(header: str | None, version: int):
+def test_protocol_header(header: str | None, version: int) -> None:
     assert protocol_version(header) == version
 
 
-async def test_gunzip_streams_and_refuses_bombs_and_broken_data():
+async def test_gunzip_streams_and_refuses_bombs_and_broken_data() -> None:
     plain = os.urandom(300_000)
     packed = gzip.compress(plain)
     parts = [packed[start : start + 1000] for start in range(0, len(packed), 1000)]

@@ -53,13 +53,13 @@ async def refs(server: GitServer, number: int) -> dict[str, str]:
     return {ref.name: ref.object for ref in found}
 
 
-async def test_branches_and_tags_arrive_without_a_pipeline(server: GitServer):
+async def test_branches_and_tags_arrive_without_a_pipeline(server: GitServer) -> None:
     assert await copied(server) == {}
     assert await refs(server, 2) == await refs(server, 1)
     assert [push.options for push in server.pushes] == [("ci.no_pipeline",)]
 
 
-async def test_a_branch_of_another_history_is_refused_and_the_others_arrive(server: GitServer, tmp_path: Path):
+async def test_a_branch_of_another_history_is_refused_and_the_others_arrive(server: GitServer, tmp_path: Path) -> None:
     other = tmp_path / "other"
     await new_work_tree(other, {"b": "2"})
     await git("push", "-q", server.repositories.path(2), "main", cwd=other)
@@ -69,7 +69,7 @@ async def test_a_branch_of_another_history_is_refused_and_the_others_arrive(serv
     assert "refs/tags/v1" in await refs(server, 2)
 
 
-async def test_what_leads_to_what(server: GitServer, tmp_path: Path):
+async def test_what_leads_to_what(server: GitServer, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     await new_commit(tree, {".gitattributes": "*.bin filter=lfs\n"})
     await git("push", "-q", server.repositories.path(1), "main:next", cwd=tree)
@@ -85,7 +85,7 @@ async def test_what_leads_to_what(server: GitServer, tmp_path: Path):
     assert await asyncio.to_thread(work) == (True, False, (False, True))
 
 
-async def test_many_at_once_and_one_that_spoils_it_for_all(monkeypatch: pytest.MonkeyPatch):
+async def test_many_at_once_and_one_that_spoils_it_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def push(_self: Transfer, _access: Access, names: list[str]) -> dict[str, str]:
@@ -99,7 +99,7 @@ async def test_many_at_once_and_one_that_spoils_it_for_all(monkeypatch: pytest.M
     assert len(asked) < 25
 
 
-async def test_a_history_with_old_mistakes_is_taken(server: GitServer, tmp_path: Path):
+async def test_a_history_with_old_mistakes_is_taken(server: GitServer, tmp_path: Path) -> None:
     """Modes with a zero before them, as some tools wrote long ago."""
     tree = tmp_path / "tree"
     blob = await git("hash-object", "-w", "a", cwd=tree)
@@ -114,7 +114,7 @@ async def test_a_history_with_old_mistakes_is_taken(server: GitServer, tmp_path:
     assert (await refs(server, 2))["refs/heads/old"] == commit
 
 
-async def test_what_is_not_there_is_told_without_the_token(server: GitServer):
+async def test_what_is_not_there_is_told_without_the_token(server: GitServer) -> None:
     with transfer() as between, pytest.raises(Unavailable) as raised:
         await asyncio.to_thread(between.fetch, access(server, 9), SOURCE)
     assert "/9.git cannot be fetched" in str(raised.value)
@@ -122,7 +122,7 @@ async def test_what_is_not_there_is_told_without_the_token(server: GitServer):
     assert not await asyncio.to_thread(between._folder.exists)
 
 
-def test_the_token_is_sent_to_its_server_alone(monkeypatch: pytest.MonkeyPatch):
+def test_the_token_is_sent_to_its_server_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
     monkeypatch.setenv("SSL_CERT_FILE", "/etc/ours.pem")
     monkeypatch.setenv("GIT_TRACE_CURL", "1")
@@ -141,6 +141,6 @@ def test_the_token_is_sent_to_its_server_alone(monkeypatch: pytest.MonkeyPatch):
     assert made.masked(f"a glpat-x {header}") == "a [MASKED] Authorization: Basic [MASKED]"
 
 
-def test_what_git_says_of_each_ref():
+def test_what_git_says_of_each_ref() -> None:
     said = "To http://x\n!\tx:refs/heads/a\t[remote rejected] (no)\n*\tx:refs/heads/b\t[new branch]\nDone\n"
     assert dict(_refusals(said)) == {"refs/heads/a": "[remote rejected] (no)"}

@@ -25,7 +25,7 @@ async def sha_of(folder: Path, ref: str = "HEAD") -> str:
     return await git("rev-parse", ref, cwd=folder)
 
 
-async def test_branch_commit_and_files(work: Path):
+async def test_branch_commit_and_files(work: Path) -> None:
     sha = await sha_of(work)
     checkout = Checkout.find(work / "src")
     assert (checkout.root, checkout.is_repository) == (work, True)
@@ -36,7 +36,7 @@ async def test_branch_commit_and_files(work: Path):
     assert Checkout.find(work / ".gitlab-ci.yml").root == work
 
 
-async def test_detached_head_has_the_name_of_tag_or_branch(work: Path):
+async def test_detached_head_has_the_name_of_tag_or_branch(work: Path) -> None:
     first = await sha_of(work)
     await git("tag", "v1", cwd=work)
     second = await new_commit(work, {"b": "1"})
@@ -50,7 +50,7 @@ async def test_detached_head_has_the_name_of_tag_or_branch(work: Path):
         assert Checkout.find(work).head == head
 
 
-async def test_repository_without_commit(tmp_path: Path):
+async def test_repository_without_commit(tmp_path: Path) -> None:
     await git("init", "-q", "-b", "trunk", tmp_path / "new", cwd=tmp_path)
     (tmp_path / "new" / "a.yml").write_text("1")
     checkout = Checkout.find(tmp_path / "new")
@@ -59,7 +59,7 @@ async def test_repository_without_commit(tmp_path: Path):
     assert checkout.paths == ("a.yml",)
 
 
-async def test_folder_without_git(tmp_path: Path):
+async def test_folder_without_git(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/b.yml").write_text("b")
     (tmp_path / "a.yml").write_text("a")
@@ -74,7 +74,7 @@ async def test_folder_without_git(tmp_path: Path):
         Checkout.find(tmp_path / "gone" / "deeper")
 
 
-async def test_too_large_folder_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_too_large_folder_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WALK_LIMIT", 2)
     for name in "abc":
         (tmp_path / name).touch()
@@ -82,30 +82,32 @@ async def test_too_large_folder_without_git(tmp_path: Path, monkeypatch: pytest.
         _ = Checkout.find(tmp_path).paths
 
 
-async def test_inside_of_git_folder_counts_as_no_working_copy(work: Path):
+async def test_inside_of_git_folder_counts_as_no_working_copy(work: Path) -> None:
     assert not Checkout.find(work / ".git").is_repository
 
 
-async def test_broken_repository_is_told(work: Path):
+async def test_broken_repository_is_told(work: Path) -> None:
     (work / ".git/config").write_text("[core]\n\trepositoryformatversion = 99\n")
     with pytest.raises(Invalid, match="git does not read"):
         Checkout.find(work)
 
 
-async def test_missing_git_is_told(work: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_missing_git_is_told(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(Unavailable, match="git command is not on PATH"):
         Checkout.find(work)
 
 
-async def test_variables_of_a_hook_do_not_lead_away(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_variables_of_a_hook_do_not_lead_away(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await git("init", "-q", tmp_path / "other", cwd=tmp_path)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
     monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
     assert Checkout.find(work).root == work
 
 
-async def test_paths_are_those_that_a_commit_of_everything_would_have(work: Path, tmp_path: Path):
+async def test_paths_are_those_that_a_commit_of_everything_would_have(work: Path, tmp_path: Path) -> None:
     await new_work_tree(tmp_path / "inner", {"x": "1"})
     await git("-c", "protocol.file.allow=always", "submodule", "add", "-q", tmp_path / "inner", "sub", cwd=work)
     await new_commit(work, {})
@@ -121,7 +123,7 @@ async def test_paths_are_those_that_a_commit_of_everything_would_have(work: Path
     assert set(listed.rstrip("\0").split("\0")) - {"sub"} == set(expected)
 
 
-async def test_default_branch_by_remote_or_by_name(work: Path, tmp_path: Path):
+async def test_default_branch_by_remote_or_by_name(work: Path, tmp_path: Path) -> None:
     assert Checkout.find(work).default_branch == "main"
     await git("checkout", "-q", "-b", "trunk", cwd=work)
     await git("clone", "-q", work, tmp_path / "clone", cwd=tmp_path)
@@ -145,19 +147,19 @@ async def test_default_branch_by_remote_or_by_name(work: Path, tmp_path: Path):
         ("https://[bad/group/app", "local/app"),
     ],
 )
-async def test_project_path_by_remote(work: Path, url: str, path: str):
+async def test_project_path_by_remote(work: Path, url: str, path: str) -> None:
     await git("remote", "add", "upstream", url, cwd=work)
     assert Checkout.find(work).project_path == path
 
 
-async def test_origin_is_the_remote_that_counts(work: Path):
+async def test_origin_is_the_remote_that_counts(work: Path) -> None:
     await git("remote", "add", "fork", "git@host:me/app", cwd=work)
     assert Checkout.find(work).project_path == "me/app"
     await git("remote", "add", "origin", "git@host:group/app", cwd=work)
     assert Checkout.find(work).project_path == "group/app"
 
 
-async def test_changes_of_a_branch_since_it_left_the_default_one(work: Path):
+async def test_changes_of_a_branch_since_it_left_the_default_one(work: Path) -> None:
     left = await sha_of(work)
     await git("checkout", "-q", "-b", "feature", cwd=work)
     await new_commit(work, {"feature.py": "1"})
@@ -174,7 +176,7 @@ async def test_changes_of_a_branch_since_it_left_the_default_one(work: Path):
     assert checkout.changed_since(left) == ("feature.py", "new", "src/a.py", "staged")
 
 
-async def test_changes_of_the_default_branch_are_those_of_its_last_commit(work: Path):
+async def test_changes_of_the_default_branch_are_those_of_its_last_commit(work: Path) -> None:
     first = await sha_of(work)
     await git("mv", "src/a.py", "src/b.py", cwd=work)
     await new_commit(work, {"main.py": "1"})
@@ -184,11 +186,11 @@ async def test_changes_of_the_default_branch_are_those_of_its_last_commit(work: 
     assert checkout.changed_since(first) == ("docs/ä b.md", "main.py", "src/a.py", "src/b.py")
 
 
-async def test_first_commit_has_nothing_to_compare_with(work: Path):
+async def test_first_commit_has_nothing_to_compare_with(work: Path) -> None:
     assert Checkout.find(work).base() is None
 
 
-async def test_the_remotes_default_branch_counts_more_than_a_stale_local_one(work: Path, tmp_path: Path):
+async def test_the_remotes_default_branch_counts_more_than_a_stale_local_one(work: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     await git("clone", "-q", work, clone, cwd=tmp_path)
     newer = await new_commit(work, {"newer": "1"})
@@ -198,7 +200,7 @@ async def test_the_remotes_default_branch_counts_more_than_a_stale_local_one(wor
     assert Checkout.find(clone).base() == newer
 
 
-async def test_names_of_commits(work: Path, tmp_path: Path):
+async def test_names_of_commits(work: Path, tmp_path: Path) -> None:
     sha = await sha_of(work)
     await git("tag", "-a", "v1", "-m", "x", cwd=work)
     await git("branch", "only-there", cwd=work)
@@ -210,7 +212,7 @@ async def test_names_of_commits(work: Path, tmp_path: Path):
         assert checkout.resolve(ref) is None, ref
 
 
-async def test_files_as_they_are_now_and_as_they_were(work: Path):
+async def test_files_as_they_are_now_and_as_they_were(work: Path) -> None:
     first = await sha_of(work)
     (work / "src/a.py").write_text("2")
     checkout = Checkout.find(work)
@@ -222,7 +224,7 @@ async def test_files_as_they_are_now_and_as_they_were(work: Path):
     assert checkout.paths_at(first) == (".gitignore", ".gitlab-ci.yml", "docs/ä b.md", "src/a.py")
 
 
-async def test_limits_of_files(work: Path):
+async def test_limits_of_files(work: Path) -> None:
     (work / "big").write_text("x" * 10)
     sha = await new_commit(work, {})
     checkout = Checkout.find(work)
@@ -233,7 +235,7 @@ async def test_limits_of_files(work: Path):
         checkout.read_at(sha, "big", limit=9)
 
 
-async def test_links_lead_to_files_inside_only(work: Path, tmp_path: Path):
+async def test_links_lead_to_files_inside_only(work: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.yml").write_text("secret")
     (work / "inside.yml").symlink_to("src/a.py")
     (work / "outside.yml").symlink_to("../secret.yml")
@@ -249,12 +251,12 @@ async def test_links_lead_to_files_inside_only(work: Path, tmp_path: Path):
         checkout.read("loop.yml")
 
 
-async def test_what_would_block_is_no_file(work: Path):
+async def test_what_would_block_is_no_file(work: Path) -> None:
     os.mkfifo(work / "pipe.yml")
     assert Checkout.find(work).read("pipe.yml") is None
 
 
-async def test_a_linked_work_tree_is_a_working_copy(work: Path, tmp_path: Path):
+async def test_a_linked_work_tree_is_a_working_copy(work: Path, tmp_path: Path) -> None:
     await git("worktree", "add", "-q", "-b", "side", tmp_path / "side", cwd=work)
     checkout = Checkout.find(tmp_path / "side")
     assert checkout.root == tmp_path / "side"
@@ -263,7 +265,7 @@ async def test_a_linked_work_tree_is_a_working_copy(work: Path, tmp_path: Path):
     assert checkout.read("src/a.py") == b"1"
 
 
-async def test_git_runs_no_program_that_the_repository_names(work: Path, tmp_path: Path):
+async def test_git_runs_no_program_that_the_repository_names(work: Path, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     (work / "program").write_text(f"#!/bin/sh\ntouch {marker}\n")
     (work / "program").chmod(0o755)

@@ -37,7 +37,7 @@ def answers(folder: Path) -> CheckoutAnswers:
     return CheckoutAnswers(Checkout.find(folder))
 
 
-async def test_own_files_and_tree_are_those_of_now(work: Path):
+async def test_own_files_and_tree_are_those_of_now(work: Path) -> None:
     (work / "extra.yml").write_text("x")
     ask = answers(work).answer
     assert ask(LocalFile("ci.yml")) == Fetched("new")
@@ -46,7 +46,7 @@ async def test_own_files_and_tree_are_those_of_now(work: Path):
     assert ask(Tree()) == Paths(("b/c.yml", "ci.yml", "extra.yml"))
 
 
-async def test_own_project_by_name_is_what_is_committed(work: Path):
+async def test_own_project_by_name_is_what_is_committed(work: Path) -> None:
     sha = await git("rev-parse", "HEAD", cwd=work)
     origin = Origin("group/app", sha)
     ask = answers(work).answer
@@ -61,7 +61,7 @@ async def test_own_project_by_name_is_what_is_committed(work: Path):
     assert ask(ProjectFile("group/app", "ci.yml", "v9")) == ask(Tree(project="group/app", ref="v9")) == missing
 
 
-async def test_what_a_working_copy_cannot_know(work: Path, tmp_path: Path):
+async def test_what_a_working_copy_cannot_know(work: Path, tmp_path: Path) -> None:
     other = Origin("group/other", "0" * 40)
     for request in (
         RemoteFile("https://host/x.yml"),
@@ -77,7 +77,7 @@ async def test_what_a_working_copy_cannot_know(work: Path, tmp_path: Path):
         assert answers(work).answer(request) is None, request
 
 
-async def test_changed_paths(work: Path):
+async def test_changed_paths(work: Path) -> None:
     assert answers(work).answer(ChangedPaths()) == Paths(known=False)
     await new_commit(work, {"d.yml": "d"})
     assert answers(work).answer(ChangedPaths()) == Paths(("ci.yml", "d.yml"))
@@ -90,14 +90,14 @@ async def test_changed_paths(work: Path):
     assert ask(ChangedPaths("--all")) == Absent()
 
 
-async def test_changed_paths_against_a_ref_without_common_history(work: Path):
+async def test_changed_paths_against_a_ref_without_common_history(work: Path) -> None:
     await git("checkout", "-q", "--orphan", "alone", cwd=work)
     await git("rm", "-q", "-r", "-f", "b", cwd=work)
     await new_commit(work, {})
     assert answers(work).answer(ChangedPaths("main")) == Paths(("b/c.yml", "ci.yml"))
 
 
-async def test_folder_without_git(tmp_path: Path):
+async def test_folder_without_git(tmp_path: Path) -> None:
     (tmp_path / "ci.yml").write_text("x")
     ask = answers(tmp_path).answer
     assert ask(LocalFile("ci.yml")) == Fetched("x")
@@ -106,7 +106,7 @@ async def test_folder_without_git(tmp_path: Path):
     assert ask(ProjectFile(f"local/{tmp_path.name}", "ci.yml")) is None
 
 
-async def test_faults_of_files_are_told(work: Path, tmp_path: Path):
+async def test_faults_of_files_are_told(work: Path, tmp_path: Path) -> None:
     (work / "latin.yml").write_bytes(b"a: \xe4")
     (work / "big.yml").write_bytes(b"#" * (2 * 1024 * 1024 + 1))
     (tmp_path / "outside.yml").touch()

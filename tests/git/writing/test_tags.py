@@ -27,7 +27,7 @@ async def filled(repository: Repository, tmp_path: Path) -> tuple[Repository, st
     return repository, sha
 
 
-async def test_a_tag_without_a_message_names_the_commit(filled: tuple[Repository, str]):
+async def test_a_tag_without_a_message_names_the_commit(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     target = await tag_object(repository, NewTag("v1", sha))
     assert target == sha
@@ -36,7 +36,7 @@ async def test_a_tag_without_a_message_names_the_commit(filled: tuple[Repository
     assert [(tag.name, tag.object, tag.sha) for tag in await repository.tags()] == [("refs/tags/v1", sha, sha)]
 
 
-async def test_an_annotated_tag_has_message_tagger_and_time(filled: tuple[Repository, str]):
+async def test_an_annotated_tag_has_message_tagger_and_time(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     tag = NewTag("release/1.0", sha, "Erste\n\nVersion ä", "Ada <x>\n", "ada@example.com", NOON)
     target = await tag_object(repository, tag)
@@ -48,7 +48,7 @@ async def test_an_annotated_tag_has_message_tagger_and_time(filled: tuple[Reposi
     await git("fsck", "--strict", cwd=repository.path)
 
 
-async def test_a_tag_that_exists_or_is_in_the_way_is_refused_and_stays(filled: tuple[Repository, str]):
+async def test_a_tag_that_exists_or_is_in_the_way_is_refused_and_stays(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     await create_tag_ref(repository, "v1", sha)
     other = await tag_object(repository, NewTag("v1", sha, "another"))
@@ -58,7 +58,7 @@ async def test_a_tag_that_exists_or_is_in_the_way_is_refused_and_stays(filled: t
     assert [tag.object for tag in await repository.tags()] == [sha]
 
 
-async def test_what_cannot_be_a_tag_is_told(filled: tuple[Repository, str]):
+async def test_what_cannot_be_a_tag_is_told(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     for name in ("", "-x", "a b", "a..b", "x.lock"):
         with pytest.raises(Invalid, match="is not the name of a branch, tag or commit"):
@@ -67,7 +67,7 @@ async def test_what_cannot_be_a_tag_is_told(filled: tuple[Repository, str]):
         await tag_object(repository, NewTag("v1", "1" * 40, "words"))
 
 
-async def test_a_lock_of_another_git_is_no_refusal(filled: tuple[Repository, str]):
+async def test_a_lock_of_another_git_is_no_refusal(filled: tuple[Repository, str]) -> None:
     repository, sha = filled
     (repository.path / "refs" / "tags").mkdir(exist_ok=True)
     (repository.path / "refs" / "tags" / "v1.lock").touch()

@@ -54,7 +54,7 @@ async def listing(repository: Repository, sha: str) -> dict[str, tuple[str, str]
     return found
 
 
-async def test_actions_of_all_kinds_make_one_tree(repository: Repository):
+async def test_actions_of_all_kinds_make_one_tree(repository: Repository) -> None:
     first = await committed(
         repository, [put("a/b/c", "1"), put("a/d", "2"), put("top", "3"), put("a.b", "4"), put("x/ü z", "5")]
     )
@@ -79,7 +79,7 @@ async def test_actions_of_all_kinds_make_one_tree(repository: Repository):
     assert shown == f"Ada x|ada@example.com|{int(NOON.timestamp())} +0200|Words ä\n\nBody"
 
 
-async def test_a_folder_that_loses_its_last_file_goes_and_may_become_a_file(repository: Repository):
+async def test_a_folder_that_loses_its_last_file_goes_and_may_become_a_file(repository: Repository) -> None:
     first = await committed(repository, [put("a/b/c", "1"), put("z", "2")])
     gone = await committed(repository, [FileAction(Kind.DELETE, "a/b/c")], first)
     assert list(await listing(repository, gone)) == ["z"]
@@ -107,13 +107,13 @@ async def test_a_folder_that_loses_its_last_file_goes_and_may_become_a_file(repo
 )
 async def test_what_cannot_be_done_is_told_and_writes_no_commit(
     repository: Repository, action: FileAction, message: str
-):
+) -> None:
     first = await committed(repository, [put("a/b", "1"), put("c", "2")])
     with pytest.raises(Invalid, match=message):
         await tree_with(repository, first, [put("other", "x"), action])
 
 
-async def test_many_files_at_once_and_binary_ones(repository: Repository):
+async def test_many_files_at_once_and_binary_ones(repository: Repository) -> None:
     files = [put(f"d{number % 50}/f{number}", str(number)) for number in range(1_000)]
     binary = bytes(range(256)) * 100
     sha = await committed(repository, [*files, FileAction(Kind.CREATE, "bin", binary)])
@@ -129,7 +129,7 @@ async def listing_names(repository: Repository, sha: str) -> list[str]:
     return (await git("ls-tree", "-r", "--name-only", sha, cwd=repository.path)).splitlines()
 
 
-async def test_refs_move_all_or_none_and_only_from_where_they_were_seen(repository: Repository):
+async def test_refs_move_all_or_none_and_only_from_where_they_were_seen(repository: Repository) -> None:
     one = await committed(repository, [put("a", "1")], branch="main")
     two = await committed(repository, [changed("a", "2")], one)
     with pytest.raises(Refused, match="Could not update main, other"):
@@ -150,7 +150,7 @@ async def test_refs_move_all_or_none_and_only_from_where_they_were_seen(reposito
         await move_refs(repository, [RefUpdate(two, one, "refs/heads/main")])
 
 
-async def test_of_two_that_move_a_ref_at_once_one_wins(repository: Repository):
+async def test_of_two_that_move_a_ref_at_once_one_wins(repository: Repository) -> None:
     one = await committed(repository, [put("a", "1")], branch="main")
     heads = [await committed(repository, [changed("a", str(number))], one) for number in range(6)]
     moves = [move_refs(repository, [RefUpdate(one, head, "refs/heads/main")]) for head in heads]
@@ -160,7 +160,7 @@ async def test_of_two_that_move_a_ref_at_once_one_wins(repository: Repository):
     assert await repository.resolve("main") == heads[[end is None for end in ends].index(True)]
 
 
-async def test_a_merge_has_both_parents_and_both_changes(repository: Repository):
+async def test_a_merge_has_both_parents_and_both_changes(repository: Repository) -> None:
     base = await committed(repository, [put("a", "1\n2\n3\n4\n5\n6\n7\n"), put("b", "b")], branch="main")
     ours = await committed(repository, [changed("a", "one\n2\n3\n4\n5\n6\n7\n")], base)
     theirs = await committed(repository, [changed("a", "1\n2\n3\n4\n5\n6\nseven\n"), put("c", "c")], base)
@@ -182,7 +182,7 @@ async def test_a_merge_has_both_parents_and_both_changes(repository: Repository)
         await fast_forward(repository, ours, theirs)
 
 
-async def test_conflicts_are_named_and_nothing_comes_of_them(repository: Repository):
+async def test_conflicts_are_named_and_nothing_comes_of_them(repository: Repository) -> None:
     base = await committed(repository, [put("a", "1\n"), put("ä b", "1\n"), put("c", "1\n")])
     ours = await committed(repository, [changed("a", "2\n"), changed("ä b", "2\n"), changed("c", "2\n")], base)
     theirs = await committed(repository, [changed("a", "3\n"), FileAction(Kind.DELETE, "ä b")], base)
@@ -196,7 +196,7 @@ async def test_conflicts_are_named_and_nothing_comes_of_them(repository: Reposit
         await merge(repository, ours, "1" * 40, "Merge", ADA)
 
 
-async def test_picks_and_reverts(repository: Repository):
+async def test_picks_and_reverts(repository: Repository) -> None:
     base = await committed(repository, [put("a", "1\n2\n3\n4\n5\n")], branch="main")
     ours = await committed(repository, [changed("a", "1\n2\n3\n4\nfive\n")], base)
     side = await committed(repository, [changed("a", "one\n2\n3\n4\n5\n"), put("n", "n")], base)
@@ -218,13 +218,13 @@ async def test_picks_and_reverts(repository: Repository):
     assert set(await listing(repository, first.sha)) == {"a", "z"}
 
 
-async def test_messages_that_git_cannot_hold_are_refused(repository: Repository):
+async def test_messages_that_git_cannot_hold_are_refused(repository: Repository) -> None:
     for message, words in (("a\0b", "null character"), ("x" * 600_000, "at most")):
         with pytest.raises(Invalid, match=words):
             await write_commit(repository, NewCommit(EMPTY_TREE, (), message, ADA))
 
 
-async def test_what_a_killed_git_left_is_swept(repository: Repository, tmp_path: Path):
+async def test_what_a_killed_git_left_is_swept(repository: Repository, tmp_path: Path) -> None:
     folder = repository.path / "objects" / "ab"
     folder.mkdir()
     (folder / "tmp_obj_123").touch()
@@ -232,12 +232,12 @@ async def test_what_a_killed_git_left_is_swept(repository: Repository, tmp_path:
     assert list(folder.iterdir()) == []
 
 
-def test_signatures_and_trailers():
+def test_signatures_and_trailers() -> None:
     assert Signature("", "", datetime.fromtimestamp(5, UTC)).line == "unknown <> 5 +0000"
     assert trailers_of("Title\n\nBody\n\nA: 1\nB-c: x\n  y\nA: 2") == {"A": ["1", "2"], "B-c": ["x y"]}
     assert trailers_of("A: title") == trailers_of("Title\n\nwords: and\nmore") == trailers_of("") == {}
 
 
-async def test_commits_by_sha_leave_out_what_is_not_there(repository: Repository):
+async def test_commits_by_sha_leave_out_what_is_not_there(repository: Repository) -> None:
     sha = await committed(repository, [put("a", base64.b64encode(b"x").decode())])
     assert list(await commits_by_sha(repository, [sha, "1" * 40, sha])) == [sha]

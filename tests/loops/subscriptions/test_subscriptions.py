@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from loops.subscriptions import SubscriptionLoop
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import pipelines
 from models.repositories.projects import subscriptions
+from tests.api.v4.site import Site
 from tests.git.serving import git
 
 CONFIG = """
@@ -30,7 +32,7 @@ def address(site, rest="") -> str:
 
 
 @pytest.fixture
-async def upstream(site):
+async def upstream(site: Site):
     """Another project, as a world of its own."""
     await site.commit({".gitlab-ci.yml": CONFIG})
     async with site.client(site.root) as client:
@@ -63,7 +65,7 @@ async def runs(site):
         return (await connection.execute(select(subscriptions.run))).all()
 
 
-async def test_a_tag_that_succeeds_upstream_makes_a_pipeline_of_who_subscribed(site, upstream):
+async def test_a_tag_that_succeeds_upstream_makes_a_pipeline_of_who_subscribed(site: Site, upstream) -> None:
     person = await site.person("ada", MAINTAINER)
     async with site.services.database.write() as connection:
         await members.add_to_project(connection, upstream.project_id, person.id, 20)
@@ -92,7 +94,7 @@ async def test_a_tag_that_succeeds_upstream_makes_a_pipeline_of_who_subscribed(s
     assert "CI_UPSTREAM_JOB_ID" not in told
 
 
-async def test_a_pipeline_that_succeeds_twice_counts_once(site, upstream):
+async def test_a_pipeline_that_succeeds_twice_counts_once(site: Site, upstream) -> None:
     await subscribe(site, upstream)
     release = await released(upstream)
     async with site.services.database.write() as connection:
@@ -105,7 +107,9 @@ async def test_a_pipeline_that_succeeds_twice_counts_once(site, upstream):
     assert len(await rows_of(site)) == 1
 
 
-async def test_a_process_that_dies_on_the_way_loses_nothing_and_doubles_nothing(site, upstream, monkeypatch):
+async def test_a_process_that_dies_on_the_way_loses_nothing_and_doubles_nothing(
+    site: Site, upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await subscribe(site, upstream)
     await released(upstream)
     reached, never = asyncio.Event(), asyncio.Event()
@@ -131,11 +135,11 @@ async def test_a_process_that_dies_on_the_way_loses_nothing_and_doubles_nothing(
     assert await SubscriptionLoop(later).carry_out_due() == 0
 
 
-async def test_what_is_away_is_tried_again(site, upstream, monkeypatch):
+async def test_what_is_away_is_tried_again(site: Site, upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     await subscribe(site, upstream)
     await released(upstream)
 
-    async def away(*_arguments):
+    async def away(*_arguments) -> None:
         raise Unavailable("git is away")
 
     monkeypatch.setattr(subscription_loop, "prepared", away)
@@ -149,23 +153,23 @@ async def test_what_is_away_is_tried_again(site, upstream, monkeypatch):
     assert len(await rows_of(site)) == 1
 
 
-async def blocked(connection, site, person):
+async def blocked(connection, site, person) -> None:
     await connection.execute(accounts.user.update().where(accounts.user.c.id == person.id).values(state="blocked"))
 
 
-async def demoted(connection, site, person):
+async def demoted(connection, site, person) -> None:
     await members.remove_from_project(connection, site.world.project_id, person.id)
     await members.add_to_project(connection, site.world.project_id, person.id, DEVELOPER)
 
 
-async def gone(connection, site, person):
+async def gone(connection, site, person) -> None:
     await members.remove_from_project(connection, site.world.project_id, person.id)
 
 
 @pytest.mark.parametrize(
     ("change", "words"), [(blocked, "is blocked"), (demoted, "protected branch"), (gone, "Not Found")]
 )
-async def test_who_subscribed_must_still_be_allowed(site, upstream, change, words):
+async def test_who_subscribed_must_still_be_allowed(site: Site, upstream, change: Any, words: str) -> None:
     person = await site.person("ada", MAINTAINER)
     async with site.services.database.write() as connection:
         await members.add_to_project(connection, upstream.project_id, person.id, 20)
@@ -180,7 +184,7 @@ async def test_who_subscribed_must_still_be_allowed(site, upstream, change, word
     assert await rows_of(site) == []
 
 
-async def test_a_broken_configuration_is_shown_by_a_pipeline_that_failed(site, upstream):
+async def test_a_broken_configuration_is_shown_by_a_pipeline_that_failed(site: Site, upstream) -> None:
     tree = site.folder / "tree"
     (tree / ".gitlab-ci.yml").write_text("a: {stage: nowhere, script: x}\n")
     await git("commit", "-q", "-am", "Break", cwd=tree)
@@ -192,7 +196,7 @@ async def test_a_broken_configuration_is_shown_by_a_pipeline_that_failed(site, u
     assert (row.status, row.failure_reason, "nowhere" in row.yaml_errors) == ("failed", "config_error", True)
 
 
-async def test_subscriptions_are_listed_limited_and_removed(site, upstream):
+async def test_subscriptions_are_listed_limited_and_removed(site: Site, upstream) -> None:
     made = (await subscribe(site, upstream)).json()
     again = await subscribe(site, upstream)
     assert (again.status_code, "follows it already" in again.text) == (400, True)

@@ -37,7 +37,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 @pytest.mark.parametrize(("parser", "root"), XML.values(), ids=XML.keys())
-def test_hostile_xml_is_refused_within_a_second(parser: Parser, root: bytes, attack: bytes):
+def test_hostile_xml_is_refused_within_a_second(parser: Parser, root: bytes, attack: bytes) -> None:
     started = time.monotonic()
     with pytest.raises(Invalid, match="report"):
         parser(attack % (root, root))
@@ -56,7 +56,7 @@ JSON = {
 
 @pytest.mark.parametrize("attack", JSON.values(), ids=JSON.keys())
 @pytest.mark.parametrize("kind", ["sast", "codequality", "terraform", "annotations"])
-def test_broken_json_is_refused_within_a_second(kind: str, attack: bytes):
+def test_broken_json_is_refused_within_a_second(kind: str, attack: bytes) -> None:
     started = time.monotonic()
     with pytest.raises(Invalid, match="report"):
         PARSERS[kind](attack)
@@ -65,14 +65,14 @@ def test_broken_json_is_refused_within_a_second(kind: str, attack: bytes):
 
 @pytest.mark.parametrize("kind", sorted(PARSERS))
 @pytest.mark.parametrize("plain", [b"x" * 10_485_761, gzip.compress(b"\0" * 200_000_000)], ids=["plain", "gzip"])
-def test_what_is_too_large_is_never_unpacked(kind: str, plain: bytes):
+def test_what_is_too_large_is_never_unpacked(kind: str, plain: bytes) -> None:
     started = time.monotonic()
     with pytest.raises(PerdureError):
         PARSERS[kind](plain)
     assert time.monotonic() - started < 1
 
 
-def test_many_entries_are_refused():
+def test_many_entries_are_refused() -> None:
     many = orjson.dumps([{"location": {}}] * 50_001)
     with pytest.raises(TooLarge, match="50000 entries"):
         PARSERS["codequality"](many)
@@ -84,7 +84,7 @@ VALUES: tuple[Any, ...] = (None, 1, -1, 1e308, 2**63, True, "x", "\u0000", [], [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_values_of_another_type_are_never_a_surprise(value: Any):
+def test_values_of_another_type_are_never_a_surprise(value: Any) -> None:
     """Whatever stands where: it is read or refused, and what is kept is small and without NUL."""
     finding = dict.fromkeys(("name", "severity", "location", "identifiers", "description"), value)
     issue = dict.fromkeys(("description", "check_name", "fingerprint", "severity", "location"), value)

@@ -24,7 +24,7 @@ PYTEST = b"""<?xml version="1.0" encoding="utf-8"?>
 
 
 @pytest.mark.parametrize("data", [PYTEST, gzip.compress(PYTEST)], ids=["plain", "gzip"])
-def test_report(data: bytes):
+def test_report(data: bytes) -> None:
     report = parse_junit(data)
     assert (report.total, report.failed, report.errored, report.skipped) == (5, 1, 1, 1)
     assert report.seconds == 1000.75
@@ -38,7 +38,7 @@ def test_report(data: bytes):
     assert [(suite.name, suite.counts.total) for suite in report.suites] == [("pytest", 4), ("inner", 1)]
 
 
-def test_several_reports_in_one_upload():
+def test_several_reports_in_one_upload() -> None:
     one = b'<testsuite name="a"><testcase name="x"/></testsuite>'
     two = b'<testsuite name="b"><testcase name="y"><failure/></testcase></testsuite>'
     report = parse_junit(gzip.compress(one) + gzip.compress(two))
@@ -46,12 +46,12 @@ def test_several_reports_in_one_upload():
     assert (report.total, report.failed) == (2, 1)
 
 
-def test_name_space_and_empty_report():
+def test_name_space_and_empty_report() -> None:
     assert parse_junit(b'<testsuite xmlns="urn:x"><testcase name="a"/></testsuite>').total == 1
     assert parse_junit(b"<testsuites/>").cases == ()
 
 
-def test_long_message_is_cut():
+def test_long_message_is_cut() -> None:
     data = b"<testsuite><testcase><failure>" + b"x" * 1_000_000 + b"</failure></testcase></testsuite>"
     assert len(parse_junit(data).cases[0].message) == MESSAGE_LIMIT
 
@@ -78,7 +78,7 @@ REMOTE = b'<!DOCTYPE testsuite SYSTEM "http://127.0.0.1:1/x.dtd"><testsuite/>'
         (b"\x1f\x8bnonsense", "broken gzip"),
     ],
 )
-def test_hostile_and_broken_reports_are_refused(data: bytes, message: str):
+def test_hostile_and_broken_reports_are_refused(data: bytes, message: str) -> None:
     started = time.monotonic()
     with pytest.raises(Invalid, match=message):
         parse_junit(data)
@@ -95,6 +95,6 @@ def test_hostile_and_broken_reports_are_refused(data: bytes, message: str):
     ],
     ids=["plain", "gzip", "members", "cases"],
 )
-def test_limits(data: bytes, message: str):
+def test_limits(data: bytes, message: str) -> None:
     with pytest.raises(TooLarge, match=message):
         parse_junit(data)

@@ -76,7 +76,7 @@ def parsed(kind: str, *files: Any) -> Any:
     return PARSERS[kind](b"".join(gzip.compress(text) for text in texts))
 
 
-def test_cobertura_counts_each_line_of_each_file_once():
+def test_cobertura_counts_each_line_of_each_file_once() -> None:
     found = parsed("cobertura", COBERTURA)
     assert found.summary == {"lines": 3, "covered": 2}
     assert found.entries == [
@@ -85,20 +85,20 @@ def test_cobertura_counts_each_line_of_each_file_once():
     ]
 
 
-def test_files_of_several_reports_are_added():
+def test_files_of_several_reports_are_added() -> None:
     found = parsed("cobertura", COBERTURA, COBERTURA)
     assert found.summary == {"lines": 3, "covered": 2}
     assert found.entries[0]["hits"] == {"1": 6, "2": 2}
 
 
-def test_jacoco_names_files_with_their_package():
+def test_jacoco_names_files_with_their_package() -> None:
     found = parsed("jacoco", JACOCO)
     assert found.summary == {"lines": 2, "covered": 1}
     assert found.entries == [{"file": "com/shop/A.java", "lines": 2, "covered": 1, "hits": {"3": 2, "4": 0}}]
 
 
 @pytest.mark.parametrize("kind", ["sast", "dast", "dependency_scanning", "container_scanning", "secret_detection"])
-def test_findings_of_every_scanner(kind: str):
+def test_findings_of_every_scanner(kind: str) -> None:
     found = parsed(kind, SECURITY, SECURITY)
     assert found.summary == {"critical": 2, "unknown": 2}
     first, second = found.entries[:2]
@@ -107,14 +107,14 @@ def test_findings_of_every_scanner(kind: str):
     assert (second["name"], second["place"]) == ("CVE-1", "alpine:3 alpine zlib 1.2")
 
 
-def test_a_finding_keeps_its_fingerprint_though_its_id_is_new():
+def test_a_finding_keeps_its_fingerprint_though_its_id_is_new() -> None:
     again = orjson.loads(orjson.dumps(SECURITY).replace(b"random-", b"other-"))
     (before, _), (after, other) = parsed("sast", SECURITY).entries, parsed("sast", again).entries
     assert before["fingerprint"] == after["fingerprint"]
     assert after["fingerprint"] != other["fingerprint"]
 
 
-def test_code_quality():
+def test_code_quality() -> None:
     found = parsed("codequality", QUALITY)
     assert found.summary == {"minor": 1, "unknown": 1}
     assert [(entry["file"], entry["line"], entry["check"]) for entry in found.entries] == [
@@ -123,7 +123,7 @@ def test_code_quality():
     ]
 
 
-def test_accessibility():
+def test_accessibility() -> None:
     found = parsed("accessibility", PA11Y)
     assert found.summary == {"error": 1, "notice": 1}
     assert found.entries[0] == {
@@ -135,7 +135,7 @@ def test_accessibility():
     }
 
 
-def test_metrics():
+def test_metrics() -> None:
     text = b'# HELP size Bytes\nsize 12\nrps{path="/a b",code="200"} 1.5e3 1700000000\n\n'
     assert parsed("metrics", text, b"x 1").entries == [
         {"name": "size", "value": "12"},
@@ -144,24 +144,24 @@ def test_metrics():
     ]
 
 
-def test_terraform_adds_up_its_plans():
+def test_terraform_adds_up_its_plans() -> None:
     found = parsed("terraform", {"create": 1, "update": 2, "delete": 0}, {"create": 3})
     assert found.summary == {"create": 4, "update": 2, "delete": 0}
     assert len(found.entries) == 2
 
 
-def test_annotations():
+def test_annotations() -> None:
     found = parsed("annotations", {"docs": [{"external_link": {"label": "Site", "url": "https://d.example/1"}}]})
     assert found.entries == [{"group": "docs", "label": "Site", "url": "https://d.example/1"}]
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "/relative", "https://", "http://[", ""])
-def test_links_lead_to_web_pages_only(url: str):
+def test_links_lead_to_web_pages_only(url: str) -> None:
     with pytest.raises(Invalid, match="web address"):
         parsed("annotations", {"docs": [{"external_link": {"label": "Site", "url": url}}]})
 
 
-def test_dotenv():
+def test_dotenv() -> None:
     assert parsed(
         "dotenv", b"URL=https://x.example/?a=b\nEMPTY=\n SPACED = a b \n", b"URL=later\nQUOTED='q'"
     ).entries == [
@@ -173,7 +173,7 @@ def test_dotenv():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_dotenv_of_windows(encoding: str):
+def test_dotenv_of_windows(encoding: str) -> None:
     assert parsed("dotenv", "A=ü\r\nB=2\r\n".encode(encoding)).entries == [
         {"key": "A", "value": "ü"},
         {"key": "B", "value": "2"},
@@ -194,11 +194,11 @@ def test_dotenv_of_windows(encoding: str):
         ("\n".join(f"K{number}=v" for number in range(21)).encode(), "more than 20 variables"),
     ],
 )
-def test_dotenv_that_is_refused(text: bytes, message: str):
+def test_dotenv_that_is_refused(text: bytes, message: str) -> None:
     with pytest.raises(Invalid, match=message):
         parsed("dotenv", text)
 
 
-def test_dotenv_at_its_limits_is_taken():
+def test_dotenv_at_its_limits_is_taken() -> None:
     assert len(parsed("dotenv", "\n".join(f"K{number}=v" for number in range(20)).encode()).entries) == 20
     assert len(parsed("dotenv", b"A=" + b"x" * 5118).entries[0]["value"]) == 5118

@@ -4,9 +4,10 @@ from datetime import date
 
 from auth.secret_token import PERSONAL
 from models.repositories.accounts import accounts
+from tests.api.v4.site import Site
 
 
-async def test_an_administrator_adds_a_person_whose_token_works(site):
+async def test_an_administrator_adds_a_person_whose_token_works(site: Site) -> None:
     async with site.client(site.root) as client:
         made = await client.post("/api/v4/users", json={"username": "ada", "name": "Ada L", "email": "ada@example.com"})
         assert made.status_code == 201
@@ -33,7 +34,7 @@ async def test_an_administrator_adds_a_person_whose_token_works(site):
     assert "email" not in found[0]
 
 
-async def test_names_that_cannot_be_addresses_are_refused(site):
+async def test_names_that_cannot_be_addresses_are_refused(site: Site) -> None:
     async with site.client(site.root) as client:
         for name in ("", "-x", "a/b", "api", "a.git", "<b>", "a b", "x" * 300):
             user = await client.post("/api/v4/users", json={"username": name, "name": "A", "email": "a@b"})
@@ -41,7 +42,7 @@ async def test_names_that_cannot_be_addresses_are_refused(site):
             assert (user.status_code, group.status_code) == (400, 400), name
 
 
-async def test_organisations_are_groups_and_namespaces(site):
+async def test_organisations_are_groups_and_namespaces(site: Site) -> None:
     async with site.client(site.root) as client:
         made = (await client.post("/api/v4/groups", json={"path": "acme", "name": "Acme"})).json()
         same = [
@@ -70,7 +71,7 @@ async def test_organisations_are_groups_and_namespaces(site):
     assert second.json()["path_with_namespace"] == "eve/second"
 
 
-async def test_lists_of_projects_show_what_the_caller_may_see(site):
+async def test_lists_of_projects_show_what_the_caller_may_see(site: Site) -> None:
     eve = await site.person("eve")
     async with site.client(eve) as client:
         own = (await client.post("/api/v4/projects", json={"name": "mine"})).json()["id"]
@@ -87,7 +88,7 @@ async def test_lists_of_projects_show_what_the_caller_may_see(site):
     assert none == []
 
 
-async def test_a_refused_project_leaves_nothing_behind(site):
+async def test_a_refused_project_leaves_nothing_behind(site: Site) -> None:
     async with site.client(site.root) as client:
         answer = await client.post("/api/v4/projects", json={"name": "x", "default_branch": "a..b"})
         nameless = await client.post("/api/v4/projects", json={"name": "!!!"})
@@ -96,7 +97,7 @@ async def test_a_refused_project_leaves_nothing_behind(site):
     assert [item["id"] for item in listed] == [site.world.project_id]
 
 
-async def test_people_show_when_they_came_to_themselves_and_administrators(site):
+async def test_people_show_when_they_came_to_themselves_and_administrators(site: Site) -> None:
     eve = await site.person("eve")
     async with site.client(site.root) as root, site.client(eve) as client:
         unseen = (await root.get(f"/api/v4/users/{eve.id}")).json()
@@ -117,7 +118,7 @@ async def test_people_show_when_they_came_to_themselves_and_administrators(site)
     assert not {"last_activity_on", "last_sign_in_at", "namespace_id"} & set(others)
 
 
-async def test_the_day_of_the_last_call_is_written_by_the_first_one_of_a_day(site):
+async def test_the_day_of_the_last_call_is_written_by_the_first_one_of_a_day(site: Site) -> None:
     eve = await site.person("eve")
     shown = []
     async with site.client(eve) as client:

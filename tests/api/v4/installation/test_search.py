@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.api.v4.merge_requests.merging import Merging
-from tests.api.v4.site import Person
+from tests.api.v4.site import Person, Site
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with an open merge request that has a note, and a milestone."""
     here = Merging(site)
     await here.begin(**{"src/app.min.js": "alert(1)\nNeedle = [1]\n"})
@@ -28,7 +28,7 @@ async def search(here: Merging, place: str, scope: str, who: Person | None = Non
     return answer.json() if answer.is_success else answer.status_code
 
 
-async def test_a_project_is_searched_in_every_scope(here):
+async def test_a_project_is_searched_in_every_scope(here: Merging) -> None:
     place = f"/projects/{here.id}/"
     reporter = await here.site.person("needleman", 20)
     await here.site.set_project(visibility="public")
@@ -62,7 +62,7 @@ async def test_a_project_is_searched_in_every_scope(here):
     assert (commit["title"], commit["project_id"]) == ("Lose the needle", here.id)
 
 
-async def test_pages_of_files_are_counted(here):
+async def test_pages_of_files_are_counted(here: Merging) -> None:
     await here.commit("many", {f"{number}.txt": "a needle\n" for number in range(3)})
     async with here.site.client(here.site.root) as client:
         wanted = {"scope": "blobs", "search": "needle", "ref": "many", "per_page": 2, "page": 2}
@@ -71,7 +71,7 @@ async def test_pages_of_files_are_counted(here):
     assert (answer.headers["x-total"], answer.headers["x-next-page"]) == ("4", "")
 
 
-async def test_the_installation_and_a_group_are_searched_for_what_the_caller_may_list(here):
+async def test_the_installation_and_a_group_are_searched_for_what_the_caller_may_list(here: Merging) -> None:
     async with here.site.client(here.site.root) as client:
         project = (await client.get(f"/api/v4/projects/{here.id}")).json()
     member, guest, eve = [await here.site.person(name, level) for name, level in (("bob", 20), ("gus", 10), ("eve", 0))]
@@ -87,7 +87,7 @@ async def test_the_installation_and_a_group_are_searched_for_what_the_caller_may
         assert len(in_group) == (scope == "projects"), scope
 
 
-async def test_a_scope_that_is_not_searched_is_refused_with_those_that_are(here):
+async def test_a_scope_that_is_not_searched_is_refused_with_those_that_are(here: Merging) -> None:
     async with here.site.client(here.site.root) as client:
         for place, scopes in (
             ("", "merge_requests, milestones, projects, users"),

@@ -3,6 +3,7 @@
 import io
 import zipfile
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -12,6 +13,7 @@ from loops.reports import ReportLoop
 from models.repositories.artifacts.artifacts import artifact, pipeline
 from models.repositories.artifacts.reports import report
 from tests.api.v4.jobs.test_jobs import address
+from tests.api.v4.site import Site
 
 GUEST, REPORTER, DEVELOPER, MAINTAINER = 10, 20, 30, 40
 FILES = {"a.txt": "1", "out/b.txt": "22", "out/deep/c.txt": "333", "out/deep/d/e.txt": "4444"}
@@ -25,7 +27,7 @@ def archive(files: dict[str, str]) -> bytes:
     return packed.getvalue()
 
 
-async def test_artifacts_come_whole_or_file_by_file_and_never_as_a_page(site):
+async def test_artifacts_come_whole_or_file_by_file_and_never_as_a_page(site: Site) -> None:
     await site.world.pipeline()
     job = await site.world.job()
     content = archive({"out/page.html": "<script>alert(1)</script>", "a b": "1"})
@@ -58,7 +60,7 @@ async def expire(site) -> None:
         await connection.execute(artifact.update().values(expire_at=past))
 
 
-async def test_artifacts_that_are_missing_or_expired_are_not_found(site):
+async def test_artifacts_that_are_missing_or_expired_are_not_found(site: Site) -> None:
     await site.set_project(keep_latest_artifacts=False)
     await site.world.pipeline()
     job = await site.world.job()
@@ -82,7 +84,7 @@ async def succeeded(site, files: dict[str, str] = FILES, config: str = "build: {
     return job["id"]
 
 
-async def test_one_range_of_the_archive(site):
+async def test_one_range_of_the_archive(site: Site) -> None:
     job_id = await succeeded(site)
     async with site.client(site.root) as client:
         whole = await client.get(address(site, f"/{job_id}/artifacts"))
@@ -92,7 +94,7 @@ async def test_one_range_of_the_archive(site):
     assert part.headers["content-disposition"].startswith("attachment; ")
 
 
-async def test_the_list_of_an_archive_folder_by_folder(site):
+async def test_the_list_of_an_archive_folder_by_folder(site: Site) -> None:
     job_id = await succeeded(site)
     async with site.client(site.root) as client:
 
@@ -109,7 +111,7 @@ async def test_the_list_of_an_archive_folder_by_folder(site):
     assert total.headers["x-total"] == "4"
 
 
-async def test_by_ref_and_name_of_the_job(site):
+async def test_by_ref_and_name_of_the_job(site: Site) -> None:
     await succeeded(site, {"a": "old"})
     job_id = await succeeded(site, {"a": "new", "out/raw/x": "inner"})
     await site.world.pipeline("build: {script: x}\n")
@@ -142,7 +144,7 @@ async def test_by_ref_and_name_of_the_job(site):
         ("none", set()),
     ],
 )
-async def test_who_may_read_them(site, access, allowed):
+async def test_who_may_read_them(site: Site, access: str, allowed: Any) -> None:
     job_id = await succeeded(site, config=f"build: {{script: x, artifacts: {{paths: [o], access: {access}}}}}\n")
     paths = (f"/{job_id}/artifacts", f"/{job_id}/artifacts/a.txt", f"/{job_id}/artifacts/tree")
     by_ref = ("/artifacts/main/download?job=build", "/artifacts/main/raw/a.txt?job=build")
@@ -153,7 +155,7 @@ async def test_who_may_read_them(site, access, allowed):
                 assert (await client.get(address(site, path))).status_code == expected, f"{level} {path}"
 
 
-async def test_public_is_read_by_everybody_but_not_what_is_for_members(site):
+async def test_public_is_read_by_everybody_but_not_what_is_for_members(site: Site) -> None:
     await site.set_project(visibility="public")
     public = await succeeded(site)
     private = await succeeded(site, config="build: {script: x, artifacts: {paths: [o], public: false}}\n")
@@ -162,7 +164,7 @@ async def test_public_is_read_by_everybody_but_not_what_is_for_members(site):
         assert (await stranger.get(address(site, f"/{private}/artifacts"))).status_code == 401
 
 
-async def test_kept_for_ever_by_developers(site):
+async def test_kept_for_ever_by_developers(site: Site) -> None:
     await site.set_project(keep_latest_artifacts=False)
     job_id = await succeeded(site)
     async with site.client(await site.person("reporter", REPORTER)) as client:
@@ -178,7 +180,7 @@ async def test_kept_for_ever_by_developers(site):
     assert empty.status_code == 404
 
 
-async def test_deleted_by_maintainers_with_all_that_their_reports_said(site):
+async def test_deleted_by_maintainers_with_all_that_their_reports_said(site: Site) -> None:
     pipeline_id = await site.world.pipeline("build: {script: x}\n")
     job = await site.world.job()
     await site.world.upload(job, archive(FILES))
@@ -201,7 +203,7 @@ async def test_deleted_by_maintainers_with_all_that_their_reports_said(site):
     assert await loop.delete_unused() == 2
 
 
-async def test_all_artifacts_of_a_project_expire_but_for_the_latest(site):
+async def test_all_artifacts_of_a_project_expire_but_for_the_latest(site: Site) -> None:
     old, latest = await succeeded(site), await succeeded(site)
     path = f"/api/v4/projects/{site.world.project_id}/artifacts"
     async with site.client(await site.person("developer", DEVELOPER)) as client:
@@ -214,7 +216,7 @@ async def test_all_artifacts_of_a_project_expire_but_for_the_latest(site):
     assert (gone.status_code, kept.status_code) == (404, 200)
 
 
-async def test_who_may_change_what_a_project_keeps(site):
+async def test_who_may_change_what_a_project_keeps(site: Site) -> None:
     path = f"/api/v4/projects/{site.world.project_id}"
     async with site.client(await site.person("maintainer", MAINTAINER)) as client:
         kept = await client.put(path, json={"keep_latest_artifact": False})
@@ -227,7 +229,7 @@ async def test_who_may_change_what_a_project_keeps(site):
 
 
 @pytest.mark.parametrize("fault", ["missing", "rotten"])
-async def test_what_the_store_has_lost_is_never_a_good_answer(site, fault):
+async def test_what_the_store_has_lost_is_never_a_good_answer(site: Site, fault: str) -> None:
     job_id = await succeeded(site, {"a.txt": "1" * 1_000})
     (file,) = (site.services.settings.home / "objects").rglob("archive-*")
     if fault == "missing":

@@ -1,6 +1,7 @@
 """Jobs and their logs over the REST API."""
 
 from loops.archiver import Archiver
+from tests.api.v4.site import Site
 
 MANUAL = "ask: {script: x, when: manual}\n"
 
@@ -17,7 +18,7 @@ async def finished(site, status="failed", log=b"", **body) -> int:
     return job["id"]
 
 
-async def test_a_job_that_ended_shows_its_verdict_before_it_is_folded(site):
+async def test_a_job_that_ended_shows_its_verdict_before_it_is_folded(site: Site) -> None:
     await site.world.pipeline()
     job_id = await finished(site, failure_reason="script_failure", exit_code=3)
     async with site.client(site.root) as client:
@@ -34,7 +35,7 @@ async def test_a_job_that_ended_shows_its_verdict_before_it_is_folded(site):
     assert wrong.status_code == 400
 
 
-async def test_a_job_names_the_process_that_ran_it(site):
+async def test_a_job_names_the_process_that_ran_it(site: Site) -> None:
     await site.world.pipeline("one: {script: x}\ntwo: {script: x}\n")
     info = {"version": "17.8.0", "revision": "abc", "platform": "linux", "architecture": "amd64"}
     named = (await site.world.request(system_id="s_one", info=info)).json()
@@ -49,14 +50,14 @@ async def test_a_job_names_the_process_that_ran_it(site):
     assert shown[unnamed["id"]]["runner_manager"]["system_id"] == "<legacy>"
 
 
-async def test_a_job_that_nobody_took_names_no_process(site):
+async def test_a_job_that_nobody_took_names_no_process(site: Site) -> None:
     await site.world.pipeline(MANUAL)
     async with site.client(site.root) as client:
         (job,) = (await client.get(address(site))).json()
     assert (job["runner"], job["runner_manager"]) == (None, None)
 
 
-async def test_reasons_of_our_own_are_shown_in_gitlabs_words(site):
+async def test_reasons_of_our_own_are_shown_in_gitlabs_words(site: Site) -> None:
     from domain.pipelines.status import Status
     from models.repositories.pipelines.verdicts import end_jobs
 
@@ -69,7 +70,7 @@ async def test_reasons_of_our_own_are_shown_in_gitlabs_words(site):
     assert shown["failure_reason"] == "stuck_or_timeout_failure"
 
 
-async def test_a_retry_answers_the_new_attempt(site):
+async def test_a_retry_answers_the_new_attempt(site: Site) -> None:
     site.connect_temporal()
     pipeline = await site.world.pipeline()
     job_id = await finished(site)
@@ -88,7 +89,7 @@ async def test_a_retry_answers_the_new_attempt(site):
     assert {item["id"] for item in everything} == {item["id"] for item in latest} | {job_id}
 
 
-async def test_a_manual_job_is_played_with_variables(site):
+async def test_a_manual_job_is_played_with_variables(site: Site) -> None:
     site.connect_temporal()
     pipeline = await site.world.pipeline(MANUAL)
     async with site.client(site.root) as client:
@@ -107,7 +108,7 @@ async def test_a_manual_job_is_played_with_variables(site):
     assert bad.status_code == 400
 
 
-async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site):
+async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site: Site) -> None:
     site.connect_temporal()
     config = "stages: [build, ship]\nbuild: {stage: build, script: x}\ngo: {stage: ship, script: x, when: manual}\n"
     pipeline = await site.world.pipeline(config)
@@ -119,7 +120,7 @@ async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site)
     assert "It waits for stage build: build (pending or running)." in answer.json()["reason"]
 
 
-async def test_a_job_that_has_ended_is_canceled_without_effect(site):
+async def test_a_job_that_has_ended_is_canceled_without_effect(site: Site) -> None:
     """As in GitLab."""
     site.connect_temporal()
     await site.world.pipeline()
@@ -130,7 +131,7 @@ async def test_a_job_that_has_ended_is_canceled_without_effect(site):
     assert (answer.status_code, answer.json()["status"]) == (201, "success")
 
 
-async def test_a_running_job_is_canceled(site):
+async def test_a_running_job_is_canceled(site: Site) -> None:
     site.connect_temporal()
     await site.world.pipeline()
     job = await site.world.job()
@@ -142,7 +143,7 @@ async def test_a_running_job_is_canceled(site):
     assert "nothing to cancel" in again.json()["notice"]
 
 
-async def test_a_log_is_the_same_before_and_after_it_is_moved(site):
+async def test_a_log_is_the_same_before_and_after_it_is_moved(site: Site) -> None:
     await site.world.pipeline()
     log = b"".join(b"line %d \xc3\xa4 \x1b[31mred\x1b[0m\n" % number for number in range(700))
     job = await site.world.job()
@@ -163,7 +164,7 @@ async def test_a_log_is_the_same_before_and_after_it_is_moved(site):
     assert stored.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_log_that_is_moved_while_it_is_read_is_read_to_its_end(site):
+async def test_a_log_that_is_moved_while_it_is_read_is_read_to_its_end(site: Site) -> None:
     from api.v4.jobs import log as job_log
 
     await site.world.pipeline()
@@ -179,7 +180,7 @@ async def test_a_log_that_is_moved_while_it_is_read_is_read_to_its_end(site):
     assert first + b"".join([chunk async for chunk in chunks]) == log
 
 
-async def test_ids_that_cannot_be_are_refused_politely(site):
+async def test_ids_that_cannot_be_are_refused_politely(site: Site) -> None:
     async with site.client(site.root) as client:
         for job_id in ("0", "abc", "9" * 20, "-1"):
             assert (await client.get(address(site, f"/{job_id}"))).status_code in {400, 404}, job_id

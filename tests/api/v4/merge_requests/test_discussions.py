@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 THREADS = "merge_requests/1/discussions"
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with an open merge request that no pipeline holds up."""
     here = Merging(site)
     await here.begin("test: {script: make, rules: [{if: '$NEVER'}]}\n")
@@ -23,7 +24,7 @@ def place(request: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**request["diff_refs"], "position_type": "text", "new_path": "feature.txt", "new_line": 1, **more}
 
 
-async def test_a_thread_is_begun_answered_and_resolved(here):
+async def test_a_thread_is_begun_answered_and_resolved(here: Merging) -> None:
     ada, bob = await here.site.person("ada", 30), await here.site.person("bob", 20)
     thread = await here.good("POST", THREADS, bob, json={"body": "Why?"})
     one = f"{THREADS}/{thread['id']}"
@@ -51,7 +52,7 @@ async def test_a_thread_is_begun_answered_and_resolved(here):
     assert (await here.get(1))["blocking_discussions_resolved"] is True
 
 
-async def test_a_note_by_itself_becomes_a_thread_when_it_is_answered(here):
+async def test_a_note_by_itself_becomes_a_thread_when_it_is_answered(here: Merging) -> None:
     note = await here.good("POST", "merge_requests/1/notes", json={"body": "Well done"})
     await here.good("PUT", "merge_requests/1", json={"title": "Other"})
     alone, system = await here.good("GET", THREADS)
@@ -66,7 +67,7 @@ async def test_a_note_by_itself_becomes_a_thread_when_it_is_answered(here):
     assert wrong.status_code == 404
 
 
-async def test_a_diff_note_keeps_its_position(here):
+async def test_a_diff_note_keeps_its_position(here: Merging) -> None:
     where = place(await here.get(1))
     thread = await here.good("POST", THREADS, json={"body": "Here", "position": where})
     (first,) = thread["notes"]
@@ -89,13 +90,13 @@ async def test_a_diff_note_keeps_its_position(here):
         ({"line_range": {"start": {}}}, "position.line_range.end is missing"),
     ],
 )
-async def test_a_position_that_is_none_is_refused(here, wrong, message):
+async def test_a_position_that_is_none_is_refused(here: Merging, wrong: dict[str, Any], message: str) -> None:
     where = place(await here.get(1), **wrong)
     answer = await here.call("POST", THREADS, json={"body": "Here", "position": where})
     assert (answer.status_code, message in answer.json()["message"]) == (400, True), answer.text
 
 
-async def test_a_merge_waits_until_all_threads_are_resolved(here):
+async def test_a_merge_waits_until_all_threads_are_resolved(here: Merging) -> None:
     thread = await here.good("POST", THREADS, json={"body": "Why?"})
     assert (await here.get(1))["detailed_merge_status"] == "mergeable"
     setting = {"only_allow_merge_if_all_discussions_are_resolved": True}

@@ -7,10 +7,11 @@ from models.repositories.merge_requests.merge_request_versions import version
 from models.repositories.projects.labels import label
 from models.repositories.projects.milestones import milestone
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with an open merge request."""
     here = Merging(site)
     await here.begin()
@@ -25,7 +26,7 @@ async def of_group(here: Merging, method: str, path: str, **body: str):
         return await client.request(method, f"/api/v4/groups/{project['namespace']['id']}/{path}", json=body)
 
 
-async def test_labels_are_added_changed_and_removed_with_merge_requests_following(here):
+async def test_labels_are_added_changed_and_removed_with_merge_requests_following(here: Merging) -> None:
     bob, eve = await here.site.person("bob", 20), await here.site.person("eve", 0)
     new = {"name": "needs work", "color": "red", "description": "more to do", "priority": 2}
     label = await here.good("POST", "labels", bob, json=new)
@@ -51,7 +52,7 @@ async def test_labels_are_added_changed_and_removed_with_merge_requests_followin
     assert (await here.call("GET", "labels/a%2Fb")).json() == {"message": "404 Label Not Found"}
 
 
-async def test_labels_of_a_group_count_in_its_projects(here):
+async def test_labels_of_a_group_count_in_its_projects(here: Merging) -> None:
     made = await of_group(here, "POST", "labels", name="team", color="#00ff00")
     assert (made.status_code, made.json()["is_project_label"]) == (201, False)
     assert [one["name"] for one in await here.good("GET", "labels")] == ["team"]
@@ -67,7 +68,7 @@ async def test_labels_of_a_group_count_in_its_projects(here):
     assert (await here.get(1))["labels"] == ["crew", "new"]
 
 
-async def test_a_label_is_made_only_by_those_who_may(here):
+async def test_a_label_is_made_only_by_those_who_may(here: Merging) -> None:
     await here.site.set_project(visibility="public")
     bob = await here.site.person("bob", 30)
     await here.commit("bobs", {"b.txt": "b\n"}, bob)
@@ -78,7 +79,7 @@ async def test_a_label_is_made_only_by_those_who_may(here):
     assert [one["name"] for one in await here.good("GET", "labels")] == ["mine"]
 
 
-async def test_milestones_are_planned_closed_and_removed(here):
+async def test_milestones_are_planned_closed_and_removed(here: Merging) -> None:
     bob = await here.site.person("bob", 20)
     days = {"start_date": "2020-01-01", "due_date": "2020-01-31"}
     plan = await here.good("POST", "milestones", bob, json={"title": "1.0", "description": "first", **days})
@@ -103,7 +104,7 @@ async def test_milestones_are_planned_closed_and_removed(here):
     assert (await here.get(1))["milestone"] is None
 
 
-async def test_milestones_of_a_group_count_in_its_projects(here):
+async def test_milestones_of_a_group_count_in_its_projects(here: Merging) -> None:
     made = (await of_group(here, "POST", "milestones", title="2026")).json()
     assert await here.good("GET", "milestones") == []
     assert await here.good("GET", "milestones?include_ancestors=true") == [made]
@@ -116,7 +117,7 @@ async def test_milestones_of_a_group_count_in_its_projects(here):
     assert (foreign.status_code, "milestone_id is invalid" in foreign.text) == (400, True)
 
 
-async def test_all_of_it_goes_with_its_project_and_group(site):
+async def test_all_of_it_goes_with_its_project_and_group(site: Site) -> None:
     here = Merging(site)
     async with site.client(site.root) as client:
         group = (await client.post("/api/v4/groups", json={"name": "g", "path": "g"})).json()

@@ -7,6 +7,7 @@ import pytest
 from models.repositories.projects import ci_variables
 from models.repositories.projects.ci_variables import Owner
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 CHANGES = """
 always: {script: x, rules: [{if: $CI_PIPELINE_SOURCE == "merge_request_event"}]}
@@ -21,7 +22,7 @@ child:
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with a first commit."""
     here = Merging(site)
     await here.begin()
@@ -41,7 +42,7 @@ async def protected_secret(here: Merging, project_id: int | None = None) -> None
         await ci_variables.add(connection, owner, services.clock(), environment_scope="*", **values)
 
 
-async def test_a_detached_pipeline_is_told_what_it_tests(here):
+async def test_a_detached_pipeline_is_told_what_it_tests(here: Merging) -> None:
     opened = await here.feature("feature", labels="one,two")
     job = await here.job_of(opened["head_pipeline"]["id"])
     assert job["git_info"]["ref"] == "refs/merge-requests/1/head"
@@ -57,7 +58,7 @@ async def test_a_detached_pipeline_is_told_what_it_tests(here):
     assert known["CI_OPEN_MERGE_REQUESTS"].endswith("!1")
 
 
-async def test_a_merged_result_is_a_real_merge(here):
+async def test_a_merged_result_is_a_real_merge(here: Merging) -> None:
     await here.site.set_project(merge_pipelines_enabled=True)
     await here.commit("feature", {"a.txt": "a\n"})
     target = await here.commit("main", {"b.txt": "b\n"})
@@ -75,7 +76,7 @@ async def test_a_merged_result_is_a_real_merge(here):
     assert known["CI_MERGE_REQUEST_TARGET_BRANCH_SHA"] == target
 
 
-async def test_a_conflict_falls_back_to_the_branch_alone(here):
+async def test_a_conflict_falls_back_to_the_branch_alone(here: Merging) -> None:
     await here.site.set_project(merge_pipelines_enabled=True)
     await here.commit("feature", {"README": "mine\n"})
     await here.commit("main", {"README": "theirs\n"})
@@ -87,7 +88,7 @@ async def test_a_conflict_falls_back_to_the_branch_alone(here):
 
 
 @pytest.mark.parametrize("merged", [False, True])
-async def test_changes_are_those_since_the_branch_began(site, merged):
+async def test_changes_are_those_since_the_branch_began(site: Site, merged: bool) -> None:
     here = Merging(site)
     await here.begin(CHANGES)
     await site.set_project(merge_pipelines_enabled=merged)
@@ -99,7 +100,7 @@ async def test_changes_are_those_since_the_branch_began(site, merged):
     assert {job["name"] for job in jobs} == {"always", "docs"}
 
 
-async def test_a_retry_gets_the_same(here):
+async def test_a_retry_gets_the_same(here: Merging) -> None:
     opened = await here.feature("feature")
     pipeline_id = opened["head_pipeline"]["id"]
     first = await here.play(pipeline_id, "failed")
@@ -111,7 +112,7 @@ async def test_a_retry_gets_the_same(here):
     assert variables_of(again)["CI_MERGE_REQUEST_IID"] == "1"
 
 
-async def test_only_two_protected_branches_of_one_project_get_protected_variables(here):
+async def test_only_two_protected_branches_of_one_project_get_protected_variables(here: Merging) -> None:
     await protected_secret(here)
     await here.site.set_project(merge_pipelines_enabled=True)
     opened = await here.feature("feature")
@@ -122,7 +123,7 @@ async def test_only_two_protected_branches_of_one_project_get_protected_variable
     assert (variables_of(job)["SECRET"], job["git_info"]["protected"]) == ("s3cret", True)
 
 
-async def test_somebody_who_may_not_push_to_both_gets_no_protected_variables(here):
+async def test_somebody_who_may_not_push_to_both_gets_no_protected_variables(here: Merging) -> None:
     await protected_secret(here)
     await here.commit("feature", {"a.txt": "a\n"})
     await here.good("POST", "protected_branches", json={"name": "feature", "push_access_level": 30})
@@ -138,7 +139,7 @@ async def forked(here: Merging, who: Any) -> int:
     return int(made["id"])
 
 
-async def test_a_fork_runs_its_pipelines_itself_without_secrets(here):
+async def test_a_fork_runs_its_pipelines_itself_without_secrets(here: Merging) -> None:
     await protected_secret(here)
     ada = await here.site.person("ada", 20)
     fork = await forked(here, ada)
@@ -158,7 +159,7 @@ async def test_a_fork_runs_its_pipelines_itself_without_secrets(here):
     assert job["git_info"]["refspecs"][1] == "+refs/heads/main:refs/remotes/origin/main"
 
 
-async def test_a_member_of_the_target_lets_the_pipeline_of_a_fork_run_there(here):
+async def test_a_member_of_the_target_lets_the_pipeline_of_a_fork_run_there(here: Merging) -> None:
     await protected_secret(here)
     ada = await here.site.person("ada", 20)
     bob = await here.site.person("bob", 30)
@@ -175,7 +176,7 @@ async def test_a_member_of_the_target_lets_the_pipeline_of_a_fork_run_there(here
     assert variables_of(job)["CI_COMMIT_REF_NAME"] == "main"
 
 
-async def test_a_fork_is_a_copy_of_its_own(here):
+async def test_a_fork_is_a_copy_of_its_own(here: Merging) -> None:
     ada = await here.site.person("ada", 20)
     await here.git("tag", "v1", "main")
     fork = await forked(here, ada)
@@ -195,7 +196,7 @@ async def test_a_fork_is_a_copy_of_its_own(here):
     assert unrelated.status_code == 422
 
 
-async def test_a_child_pipeline_is_one_of_the_merge_request(site):
+async def test_a_child_pipeline_is_one_of_the_merge_request(site: Site) -> None:
     here = Merging(site)
     await here.begin(CHILD, **{"child.yml": "inner: {script: x, rules: [{if: $CI_MERGE_REQUEST_IID}]}\n"})
     from loops.bridges import BridgeLoop
@@ -211,13 +212,13 @@ async def test_a_child_pipeline_is_one_of_the_merge_request(site):
     assert "CI_COMMIT_BRANCH" not in known
 
 
-async def test_a_wrong_configuration_is_a_failed_pipeline(here):
+async def test_a_wrong_configuration_is_a_failed_pipeline(here: Merging) -> None:
     await here.commit("feature", {".gitlab-ci.yml": "test: {script: [}\n"})
     opened = await here.open("feature")
     assert (opened["head_pipeline"]["status"], opened["head_pipeline"]["source"]) == ("failed", "merge_request_event")
 
 
-async def test_a_pipeline_that_is_owed_is_made_by_the_loop(here, monkeypatch):
+async def test_a_pipeline_that_is_owed_is_made_by_the_loop(here: Merging, monkeypatch: pytest.MonkeyPatch) -> None:
     from application.merge_requests import opening, refresh
     from domain.errors import Unavailable
 

@@ -3,17 +3,18 @@
 import pytest
 
 from tests.api.v4.merge_requests.merging import CONFIG, Merging
+from tests.api.v4.site import Site
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with a first commit."""
     here = Merging(site)
     await here.begin()
     return here
 
 
-async def test_one_is_opened_with_its_pipeline(here):
+async def test_one_is_opened_with_its_pipeline(here: Merging) -> None:
     sha = await here.commit("feature", {"a.txt": "a\n"})
     opened = await here.open("feature", labels="one,two", description="why", squash=True)
     assert (opened["iid"], opened["state"], opened["sha"]) == (1, "opened", sha)
@@ -32,7 +33,7 @@ async def test_one_is_opened_with_its_pipeline(here):
     assert await here.git("rev-parse", "refs/merge-requests/1/head") == sha
 
 
-async def test_no_pipeline_where_no_job_is_for_merge_requests(site):
+async def test_no_pipeline_where_no_job_is_for_merge_requests(site: Site) -> None:
     here = Merging(site)
     await here.begin("test: {script: make}\n")
     opened = await here.feature("feature")
@@ -40,7 +41,7 @@ async def test_no_pipeline_where_no_job_is_for_merge_requests(site):
     assert [one["source"] for one in await here.pipelines(1)] == ["push"]
 
 
-async def test_its_contents_are_shown(here):
+async def test_its_contents_are_shown(here: Merging) -> None:
     await here.commit("feature", {"a.txt": "a\n"}, message="First")
     await here.commit("feature", {"b.txt": "b\n"}, message="Second")
     await here.open("feature")
@@ -51,7 +52,7 @@ async def test_its_contents_are_shown(here):
     assert [file["diff"] for file in changes["changes"]] == ["@@ -0,0 +1 @@\n+a\n", "@@ -0,0 +1 @@\n+b\n"]
 
 
-async def test_new_commits_get_a_pipeline_and_those_of_others_are_stale(here):
+async def test_new_commits_get_a_pipeline_and_those_of_others_are_stale(here: Merging) -> None:
     await here.feature("feature")
     first = (await here.get(1))["head_pipeline"]["id"]
     sha = await here.commit("feature", {"more.txt": "more\n"})
@@ -64,7 +65,7 @@ async def test_new_commits_get_a_pipeline_and_those_of_others_are_stale(here):
     assert (await here.get(1))["merge_status"] == "can_be_merged"
 
 
-async def test_conflicts_are_seen_when_the_target_moves(here):
+async def test_conflicts_are_seen_when_the_target_moves(here: Merging) -> None:
     await here.commit("feature", {"README": "mine\n"})
     opened = await here.open("feature")
     assert not opened["has_conflicts"]
@@ -77,13 +78,13 @@ async def test_conflicts_are_seen_when_the_target_moves(here):
     )
 
 
-async def test_a_pushed_skip_is_honoured(here):
+async def test_a_pushed_skip_is_honoured(here: Merging) -> None:
     await here.feature("feature")
     await here.commit("feature", {"b.txt": "b\n"}, message="Change [ci skip]")
     assert (await here.get(1))["head_pipeline"]["status"] == "skipped"
 
 
-async def test_only_one_may_be_open_for_the_same_branches(here):
+async def test_only_one_may_be_open_for_the_same_branches(here: Merging) -> None:
     await here.feature("feature")
 
     async def refused(source: str, **more: str) -> tuple[int, str]:
@@ -102,7 +103,7 @@ async def test_only_one_may_be_open_for_the_same_branches(here):
     assert "title is missing" in missing.text
 
 
-async def test_it_is_closed_reopened_and_follows_its_branch(here):
+async def test_it_is_closed_reopened_and_follows_its_branch(here: Merging) -> None:
     await here.feature("feature")
     closed = await here.good("PUT", "merge_requests/1", json={"state_event": "close"})
     assert (closed["state"], closed["closed_by"]["username"]) == ("closed", "root")
@@ -117,7 +118,7 @@ async def test_it_is_closed_reopened_and_follows_its_branch(here):
     assert gone.status_code == 422
 
 
-async def test_it_is_changed(here):
+async def test_it_is_changed(here: Merging) -> None:
     await here.feature("feature")
     await here.commit("stable", {"s.txt": "s\n"})
     changed = await here.good(
@@ -131,7 +132,7 @@ async def test_it_is_changed(here):
     assert (await here.call("GET", "merge_requests/1")).status_code == 404
 
 
-async def test_lists_are_narrowed(here):
+async def test_lists_are_narrowed(here: Merging) -> None:
     ada = await here.site.person("ada", 30)
     await here.commit("one", {"1": "1"}, ada)
     await here.commit("two", {"2": "2"})
@@ -161,7 +162,7 @@ async def test_lists_are_narrowed(here):
         assert (await client.get(f"/api/v4/projects/{here.id}/merge_requests/1")).status_code == 404
 
 
-async def test_git_cannot_write_the_refs_of_merge_requests(here):
+async def test_git_cannot_write_the_refs_of_merge_requests(here: Merging) -> None:
     await here.feature("feature")
     before = await here.git("for-each-ref", "refs/merge-requests")
     path = here.site.services.repositories.path(here.id)
@@ -170,7 +171,7 @@ async def test_git_cannot_write_the_refs_of_merge_requests(here):
     assert await here.git("for-each-ref", "refs/merge-requests") == before
 
 
-async def test_branch_pipelines_know_the_open_merge_requests(site):
+async def test_branch_pipelines_know_the_open_merge_requests(site: Site) -> None:
     here = Merging(site)
     config = CONFIG + "\nbranch: {script: x, rules: [{if: '$CI_COMMIT_BRANCH && $CI_OPEN_MERGE_REQUESTS'}]}\n"
     await here.begin(config)

@@ -8,10 +8,11 @@ from application.merge_requests import merging, trains
 from application.pushes import push as pushing
 from application.pushes.push import finish_abandoned
 from tests.api.v4.merge_requests.merging import BOTH, Merging
+from tests.api.v4.site import Site
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """A project with merge trains."""
     here = Merging(site)
     await here.begin(BOTH)
@@ -49,7 +50,7 @@ async def three(here: Merging) -> list[str]:
     return heads
 
 
-async def test_each_is_tested_upon_those_before_it_and_merged_as_it_was_tested(here):
+async def test_each_is_tested_upon_those_before_it_and_merged_as_it_was_tested(here: Merging) -> None:
     main = await here.git("rev-parse", "main")
     heads = await three(here)
     cars = [await car(here, iid) for iid in (1, 2, 3)]
@@ -82,7 +83,7 @@ async def test_each_is_tested_upon_those_before_it_and_merged_as_it_was_tested(h
     assert [item["status"] for item in done] == ["merged"] * 3
 
 
-async def test_the_middle_one_fails_and_the_third_is_built_without_it(here):
+async def test_the_middle_one_fails_and_the_third_is_built_without_it(here: Merging) -> None:
     heads = await three(here)
     first, second, third = [await car(here, iid) for iid in (1, 2, 3)]
     await here.play(second["pipeline"]["id"], "failed")
@@ -104,7 +105,7 @@ async def test_the_middle_one_fails_and_the_third_is_built_without_it(here):
     assert {"one.txt", "three.txt"} <= files
 
 
-async def test_a_push_to_the_target_builds_all_anew(here):
+async def test_a_push_to_the_target_builds_all_anew(here: Merging) -> None:
     await three(here)
     before = [await car(here, iid) for iid in (1, 2, 3)]
     await here.play(before[0]["pipeline"]["id"])
@@ -120,7 +121,7 @@ async def test_a_push_to_the_target_builds_all_anew(here):
     assert await here.git("rev-parse", "main") == after[2]["pipeline"]["sha"]
 
 
-async def test_one_is_taken_off_by_hand_by_new_commits_and_by_closing(here):
+async def test_one_is_taken_off_by_hand_by_new_commits_and_by_closing(here: Merging) -> None:
     await three(here)
     third = await car(here, 3)
     assert (await here.call("DELETE", "merge_trains/merge_requests/1")).status_code == 204
@@ -135,7 +136,7 @@ async def test_one_is_taken_off_by_hand_by_new_commits_and_by_closing(here):
     assert await train(here) == []
 
 
-async def test_a_conflict_takes_a_car_off(here):
+async def test_a_conflict_takes_a_car_off(here: Merging) -> None:
     await here.commit("one", {"README": "one\n"})
     await here.commit("two", {"README": "two\n"})
     await here.open("one")
@@ -145,7 +146,7 @@ async def test_a_conflict_takes_a_car_off(here):
     assert "Conflicts detected during merge (README)" in (await here.get(2))["merge_error"]
 
 
-async def test_one_without_jobs_is_taken_off(site):
+async def test_one_without_jobs_is_taken_off(site: Site) -> None:
     here = Merging(site)
     await here.begin("build: {script: make}\n")
     await site.set_project(merge_pipelines_enabled=True, merge_trains_enabled=True)
@@ -155,7 +156,7 @@ async def test_one_without_jobs_is_taken_off(site):
     assert "no job is for pipelines of merge requests" in (await here.get(1))["merge_error"]
 
 
-async def test_who_may_put_one_on_and_when(here):
+async def test_who_may_put_one_on_and_when(here: Merging) -> None:
     ada, bob = await here.site.person("ada", 30), await here.site.person("bob", 20)
     await here.feature("one", title="Draft: one")
     path = "merge_trains/merge_requests/1"
@@ -172,7 +173,7 @@ async def test_who_may_put_one_on_and_when(here):
     assert "no merge trains any more" in (await here.get(1))["merge_error"]
 
 
-async def test_it_boards_by_itself_when_its_pipeline_has_passed(here):
+async def test_it_boards_by_itself_when_its_pipeline_has_passed(here: Merging) -> None:
     opened = await here.feature("one")
     later = await here.call("POST", "merge_trains/merge_requests/1", json={"when_pipeline_succeeds": True})
     assert (later.status_code, later.json()) == (202, [])
@@ -186,7 +187,7 @@ async def test_it_boards_by_itself_when_its_pipeline_has_passed(here):
     assert (await here.get(1))["state"] == "merged"
 
 
-async def test_merging_at_once_goes_before_the_train(here):
+async def test_merging_at_once_goes_before_the_train(here: Merging) -> None:
     await three(here)
     assert (await here.merge(2)).status_code == 200
     assert (await car(here, 2))["status"] == "skip_merged"
@@ -197,7 +198,7 @@ async def test_merging_at_once_goes_before_the_train(here):
 
 
 @pytest.mark.parametrize("method", ["ff", "rebase_merge"])
-async def test_other_methods_rebase_upon_the_train(here, method):
+async def test_other_methods_rebase_upon_the_train(here: Merging, method: str) -> None:
     await here.site.set_project(merge_method=method)
     await here.feature("one")
     await here.feature("two")
@@ -288,7 +289,9 @@ class Journey:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KILLS)
 @pytest.mark.parametrize("call", [1, 2])
-async def test_killed_in_the_middle_it_goes_on(here, monkeypatch, name, call):
+async def test_killed_in_the_middle_it_goes_on(
+    here: Merging, monkeypatch: pytest.MonkeyPatch, name: Any, call: int
+) -> None:
     """The middle one of three fails; the process dies on the way, and another one goes on from what is there."""
     module, function, place = KILLS[name]
     for branch in ("one", "two", "three"):

@@ -10,18 +10,19 @@ from application.merge_requests import merging
 from application.pushes import push as pushing
 from application.pushes.push import finish_abandoned
 from tests.api.v4.merge_requests.merging import BOTH, Merging
+from tests.api.v4.site import Site
 from tests.fault_point import held_at
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with a first commit, and jobs for branches and merge requests."""
     here = Merging(site)
     await here.begin(BOTH)
     return here
 
 
-async def test_it_is_merged_by_a_commit_and_the_target_gets_its_pipeline(here):
+async def test_it_is_merged_by_a_commit_and_the_target_gets_its_pipeline(here: Merging) -> None:
     before = await here.git("rev-parse", "main")
     opened = await here.feature("feature")
     merged = (await here.merge(1, should_remove_source_branch=True)).json()
@@ -44,7 +45,7 @@ async def test_it_is_merged_by_a_commit_and_the_target_gets_its_pipeline(here):
 
 
 @pytest.mark.parametrize("method", ["merge", "ff"])
-async def test_commits_are_squashed(here, method):
+async def test_commits_are_squashed(here: Merging, method: str) -> None:
     await here.site.set_project(merge_method=method)
     before = await here.git("rev-parse", "main")
     await here.commit("feature", {"a.txt": "a\n"})
@@ -57,7 +58,7 @@ async def test_commits_are_squashed(here, method):
     assert (merged["merge_commit_sha"] is None) == (method == "ff")
 
 
-async def test_a_fast_forward_wants_a_rebase_first(here):
+async def test_a_fast_forward_wants_a_rebase_first(here: Merging) -> None:
     await here.site.set_project(merge_method="ff")
     opened = await here.feature("feature")
     await here.commit("main", {"other": "x\n"})
@@ -73,7 +74,7 @@ async def test_a_fast_forward_wants_a_rebase_first(here):
     assert await here.git("rev-parse", "main") == now["sha"]
 
 
-async def test_a_rebase_that_conflicts_tells_so(here):
+async def test_a_rebase_that_conflicts_tells_so(here: Merging) -> None:
     await here.commit("feature", {"README": "mine\n"})
     await here.open("feature")
     await here.commit("main", {"README": "theirs\n"})
@@ -84,7 +85,7 @@ async def test_a_rebase_that_conflicts_tells_so(here):
     assert (await here.call("GET", "merge_requests/1/merge_ref")).status_code == 400
 
 
-async def test_what_stands_in_the_way_is_405(here):
+async def test_what_stands_in_the_way_is_405(here: Merging) -> None:
     await here.feature("feature", title="Draft: not yet")
     refused = await here.merge(1)
     assert refused.status_code == 405
@@ -101,7 +102,7 @@ async def test_what_stands_in_the_way_is_405(here):
     assert (await here.merge(1)).status_code == 405
 
 
-async def test_who_may_merge_is_said_by_the_protected_branch(here):
+async def test_who_may_merge_is_said_by_the_protected_branch(here: Merging) -> None:
     ada, bob = await here.site.person("ada", 30), await here.site.person("bob", 20)
     await here.feature("feature")
     assert (await here.merge(1, ada)).status_code == 401
@@ -111,7 +112,7 @@ async def test_who_may_merge_is_said_by_the_protected_branch(here):
     assert (await here.merge(1, ada)).json()["merge_user"]["username"] == "ada"
 
 
-async def test_approvals_are_needed_and_lost_with_new_commits(here):
+async def test_approvals_are_needed_and_lost_with_new_commits(here: Merging) -> None:
     ada = await here.site.person("ada", 30)
     await here.good("POST", "approvals", json={"approvals_before_merge": 1})
     await here.feature("feature")
@@ -131,7 +132,7 @@ async def test_approvals_are_needed_and_lost_with_new_commits(here):
     assert (await here.merge(1)).status_code == 200
 
 
-async def test_approvals_are_of_one_target_and_of_the_commits_that_were_seen(here):
+async def test_approvals_are_of_one_target_and_of_the_commits_that_were_seen(here: Merging) -> None:
     ada = await here.site.person("ada", 30)
     await here.good("POST", "approvals", json={"approvals_before_merge": 1})
     await here.git("branch", "stable", "main")
@@ -147,7 +148,7 @@ async def test_approvals_are_of_one_target_and_of_the_commits_that_were_seen(her
     assert (await here.merge(1)).status_code == 405
 
 
-async def test_a_stranger_makes_no_commit_by_asking_for_the_merged_result(here):
+async def test_a_stranger_makes_no_commit_by_asking_for_the_merged_result(here: Merging) -> None:
     await here.feature("feature")
     await here.site.set_project(visibility="public")
     async with here.site.client() as client:
@@ -156,7 +157,7 @@ async def test_a_stranger_makes_no_commit_by_asking_for_the_merged_result(here):
         assert (await client.get(f"{base}/merge_ref")).status_code == 401
 
 
-async def test_it_is_merged_by_itself_when_the_pipeline_has_passed(here):
+async def test_it_is_merged_by_itself_when_the_pipeline_has_passed(here: Merging) -> None:
     opened = await here.feature("feature")
     set_up = (await here.merge(1, merge_when_pipeline_succeeds=True, merge_commit_message="By itself")).json()
     assert (set_up["state"], set_up["merge_when_pipeline_succeeds"]) == ("opened", True)
@@ -168,7 +169,7 @@ async def test_it_is_merged_by_itself_when_the_pipeline_has_passed(here):
     assert await here.git("log", "-1", "--format=%s", "main") == "By itself"
 
 
-async def test_new_commits_and_people_take_that_back(here):
+async def test_new_commits_and_people_take_that_back(here: Merging) -> None:
     await here.feature("feature")
     await here.merge(1, auto_merge=True)
     await here.commit("feature", {"b.txt": "b\n"})
@@ -183,7 +184,7 @@ async def test_new_commits_and_people_take_that_back(here):
     assert (await here.get(1))["state"] == "opened"
 
 
-async def test_whoever_may_not_merge_any_more_does_not_merge_later(here):
+async def test_whoever_may_not_merge_any_more_does_not_merge_later(here: Merging) -> None:
     ada = await here.site.person("ada", 40)
     opened = await here.feature("feature")
     assert (await here.merge(1, ada, auto_merge=True)).status_code == 200
@@ -195,7 +196,7 @@ async def test_whoever_may_not_merge_any_more_does_not_merge_later(here):
     assert "Auto-merge was canceled" in now["merge_error"]
 
 
-async def test_commits_that_come_another_way_merge_it(here):
+async def test_commits_that_come_another_way_merge_it(here: Merging) -> None:
     await here.feature("feature")
     await here.good("POST", "repository/branches", json={"branch": "copy", "ref": "feature"})
     await here.commit("copy", {"more.txt": "x\n"})
@@ -206,7 +207,7 @@ async def test_commits_that_come_another_way_merge_it(here):
     assert states == ["merged", "merged", "opened"]
 
 
-async def test_two_merges_at_the_same_time_are_two_commits(here):
+async def test_two_merges_at_the_same_time_are_two_commits(here: Merging) -> None:
     await here.feature("one")
     await here.feature("two")
     answers = await asyncio.gather(here.merge(1), here.merge(2))
@@ -219,7 +220,7 @@ async def test_two_merges_at_the_same_time_are_two_commits(here):
     assert {"one.txt", "two.txt"} <= set(files)
 
 
-async def test_a_push_in_between_is_not_lost(here, monkeypatch):
+async def test_a_push_in_between_is_not_lost(here: Merging, monkeypatch: pytest.MonkeyPatch) -> None:
     await here.feature("feature")
     async with held_at(monkeypatch, merging, "move_permitted", here.merge(1)) as task:
         theirs = await here.commit("main", {"other.txt": "x\n"})
@@ -235,7 +236,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize(("place", "merged"), [("before", False), ("after", True)])
-async def test_killed_around_the_move_of_the_target(here, monkeypatch, place, merged):
+async def test_killed_around_the_move_of_the_target(
+    here: Merging, monkeypatch: pytest.MonkeyPatch, place: str, merged: bool
+) -> None:
     await here.feature("feature")
     real = pushing.move_refs
 
@@ -260,7 +263,7 @@ async def test_killed_around_the_move_of_the_target(here, monkeypatch, place, me
     assert "feature.txt" in await here.git("ls-tree", "--name-only", "main")
 
 
-async def test_one_that_is_being_merged_is_left_alone_for_a_while(here):
+async def test_one_that_is_being_merged_is_left_alone_for_a_while(here: Merging) -> None:
     await here.feature("feature")
     assert await merging.unlock_abandoned(here.site.services) == 0
     assert timedelta(minutes=1) < merging.STUCK

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with an open merge request."""
     here = Merging(site)
     await here.begin()
@@ -24,7 +25,7 @@ async def bodies(here: Merging, query: str = "sort=asc&activity_filter=only_acti
     return [note["body"] for note in await here.good("GET", f"{NOTES}?{query}")]
 
 
-async def test_a_note_is_written_read_changed_and_deleted(here):
+async def test_a_note_is_written_read_changed_and_deleted(here: Merging) -> None:
     ada, bob = await here.site.person("ada", 30), await here.site.person("bob", 20)
     note = await here.good("POST", NOTES, ada, json={"body": "Well done"})
     request = await here.get(1)
@@ -45,7 +46,7 @@ async def test_a_note_is_written_read_changed_and_deleted(here):
     assert (await here.get(1))["user_notes_count"] == 0
 
 
-async def test_notes_come_in_pages_and_are_checked(here):
+async def test_notes_come_in_pages_and_are_checked(here: Merging) -> None:
     for number in range(3):
         await here.good("POST", NOTES, json={"body": f"note {number}"})
     answer = await here.call("GET", f"{NOTES}?per_page=2")
@@ -62,7 +63,7 @@ async def test_notes_come_in_pages_and_are_checked(here):
     assert (await here.call("POST", NOTES, json={"body": "late"})).status_code == 403
 
 
-async def test_internal_ones_are_for_members(here):
+async def test_internal_ones_are_for_members(here: Merging) -> None:
     bob, stranger = await here.site.person("bob", 20), await here.site.person("eve", 0)
     await here.site.set_project(visibility="public")
     secret = await here.good("POST", NOTES, bob, json={"body": "secret", "internal": True})
@@ -81,7 +82,7 @@ async def test_internal_ones_are_for_members(here):
     assert answer.status_code == 401
 
 
-async def test_what_happens_is_noted(here):
+async def test_what_happens_is_noted(here: Merging) -> None:
     ada = await here.site.person("ada", 30)
     change: dict[str, Any] = {"title": "Draft: Bring feature", "assignee_ids": [ada.id], "description": "why"}
     await here.good("PUT", "merge_requests/1", json=change)
@@ -100,7 +101,7 @@ async def test_what_happens_is_noted(here):
     assert (await here.get(1))["user_notes_count"] == 0
 
 
-async def test_pushes_approvals_and_states_are_noted(here):
+async def test_pushes_approvals_and_states_are_noted(here: Merging) -> None:
     ada = await here.site.person("ada", 30)
     sha = await here.commit("feature", {"b.txt": "b\n"}, message="More <b>")
     await here.good("POST", "merge_requests/1/approve", ada)
@@ -128,7 +129,7 @@ async def test_pushes_approvals_and_states_are_noted(here):
     ]
 
 
-async def test_notes_go_with_their_merge_request(here):
+async def test_notes_go_with_their_merge_request(here: Merging) -> None:
     await here.good("POST", NOTES, json={"body": "Well done"})
     await here.good("POST", "merge_requests/1/discussions", json={"body": "Why?"})
     assert (await here.call("DELETE", "merge_requests/1")).status_code == 204

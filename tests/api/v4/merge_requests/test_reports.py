@@ -8,6 +8,7 @@ import pytest
 
 from loops.reports import ReportLoop
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 CONFIG = """
 test:
@@ -45,7 +46,7 @@ def cobertura(covered: int) -> bytes:
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with a first commit."""
     here = Merging(site)
     await here.begin(CONFIG)
@@ -70,7 +71,7 @@ async def reports(here: Merging) -> dict[str, Any]:
     return found
 
 
-async def test_reports_are_compared_with_the_target_where_the_branch_began(here):
+async def test_reports_are_compared_with_the_target_where_the_branch_began(here: Merging) -> None:
     await here.commit("main", {"a": "1"})
     (old,) = await here.all_pipelines()
     await report(
@@ -110,7 +111,7 @@ async def test_reports_are_compared_with_the_target_where_the_branch_began(here)
     assert found["security"]["sast"]["summary"] == {"new": 1, "fixed": 0, "existing": 1}
 
 
-async def test_a_merged_result_is_compared_with_what_it_was_merged_into(here):
+async def test_a_merged_result_is_compared_with_what_it_was_merged_into(here: Merging) -> None:
     await here.site.set_project(merge_pipelines_enabled=True)
     await here.commit("feature", {"f": "1"})
     await here.commit("main", {"b": "1"})
@@ -123,7 +124,7 @@ async def test_a_merged_result_is_compared_with_what_it_was_merged_into(here):
     assert [case["name"] for case in found["tests"]["existing_failures"]] == ["a"]
 
 
-async def test_without_a_pipeline_there_is_nothing_to_compare(site):
+async def test_without_a_pipeline_there_is_nothing_to_compare(site: Site) -> None:
     here = Merging(site)
     await site.commit({"README": "read me\n"})
     await here.commit("feature", {"f": "1"})

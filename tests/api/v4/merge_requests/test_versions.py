@@ -4,10 +4,11 @@ import pytest
 
 from models.repositories.merge_requests import merge_request_versions
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with an open merge request."""
     here = Merging(site)
     await here.begin()
@@ -15,7 +16,7 @@ async def here(site) -> Merging:
     return here
 
 
-async def test_each_push_is_a_version(here):
+async def test_each_push_is_a_version(here: Merging) -> None:
     first = await here.get(1)
     sha = await here.commit("feature", {"b.txt": "b\n"}, message="Second")
     newest, oldest = await here.good("GET", "merge_requests/1/versions")
@@ -31,7 +32,7 @@ async def test_each_push_is_a_version(here):
     assert (await here.call("GET", "merge_requests/1/versions/999999")).status_code == 404
 
 
-async def test_one_of_before_versions_were_kept_has_its_present_state(here):
+async def test_one_of_before_versions_were_kept_has_its_present_state(here: Merging) -> None:
     request = await here.get(1)
     async with here.site.services.database.write() as connection:
         await merge_request_versions.forget(connection, request["id"])
@@ -46,14 +47,14 @@ async def test_one_of_before_versions_were_kept_has_its_present_state(here):
     assert only["head_commit_sha"] == sha
 
 
-async def test_its_changes_are_shown_as_git_writes_them(here):
+async def test_its_changes_are_shown_as_git_writes_them(here: Merging) -> None:
     answer = await here.call("GET", "merge_requests/1/raw_diffs")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.text.startswith("diff --git a/feature.txt b/feature.txt\nnew file mode 100644\n")
     assert answer.text.endswith("@@ -0,0 +1 @@\n+feature\n")
 
 
-async def test_who_takes_part(here):
+async def test_who_takes_part(here: Merging) -> None:
     ada, bob = await here.site.person("ada", 30), await here.site.person("bob", 30)
     await here.good("PUT", "merge_requests/1", json={"reviewer_ids": [ada.id], "assignee_ids": [bob.id]})
     eve = await here.site.person("eve", 20)
@@ -69,7 +70,7 @@ async def test_who_takes_part(here):
     assert await here.good("GET", "merge_requests/1/related_issues") == []
 
 
-async def test_the_rule_of_any_approver_is_the_number_that_is_enforced(here):
+async def test_the_rule_of_any_approver_is_the_number_that_is_enforced(here: Merging) -> None:
     ada = await here.site.person("ada", 30)
     (rule,) = await here.good("GET", "approval_rules")
     assert (rule["rule_type"], rule["approvals_required"]) == ("any_approver", 0)
@@ -92,7 +93,7 @@ async def test_the_rule_of_any_approver_is_the_number_that_is_enforced(here):
     assert (await here.good("GET", "approvals"))["approvals_before_merge"] == 0
 
 
-async def test_rules_that_would_not_be_enforced_are_refused(here):
+async def test_rules_that_would_not_be_enforced_are_refused(here: Merging) -> None:
     named = {"name": "Security", "approvals_required": 1}
     for more in ({"user_ids": [1]}, {"usernames": ["root"]}, {"rule_type": "regular"}, {"protected_branch_ids": [1]}):
         refused = await here.call("POST", "approval_rules", json={**named, **more})

@@ -1,8 +1,11 @@
 """Where the configuration of a pipeline comes from: the commit, another project, an address, or Auto DevOps."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.api.v4.site import open_site
+from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_work_tree
 
 HEADER = "spec: {inputs: {level: {default: 1, type: number}}}\n---\n"
@@ -37,7 +40,7 @@ async def other_project(site) -> str:
     return made["path_with_namespace"]
 
 
-async def test_the_path_of_the_configuration_is_honoured(site):
+async def test_the_path_of_the_configuration_is_honoured(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "top: {script: x}\n", "ci/a.yml": "inner: {script: x}\n"})
     assert await started(site) == ("repository_source", ["top"])
     assert (await change(site, ci_config_path="ci/a.yml")).json()["ci_config_path"] == "ci/a.yml"
@@ -58,7 +61,7 @@ async def test_the_path_of_the_configuration_is_honoured(site):
     assert (await change(site, ci_config_path="../a.yml")).status_code == 400
 
 
-async def test_inputs_and_the_path_reach_the_jobs(site):
+async def test_inputs_and_the_path_reach_the_jobs(site: Site) -> None:
     await site.commit({"x": "1"})
     await change(site, ci_config_path=f"ci/main.yml@{await other_project(site)}")
     async with site.client(site.root) as client:
@@ -70,7 +73,7 @@ async def test_inputs_and_the_path_reach_the_jobs(site):
     assert told["CI_CONFIG_PATH"].startswith("ci/main.yml@")
 
 
-async def test_somebody_who_may_not_read_the_other_project_gets_no_pipeline_from_it(site):
+async def test_somebody_who_may_not_read_the_other_project_gets_no_pipeline_from_it(site: Site) -> None:
     await site.commit({"x": "1"})
     await change(site, ci_config_path=f"ci/main.yml@{await other_project(site)}")
     person = await site.person("ada", 40)
@@ -91,7 +94,7 @@ JOBS_OF = [
 
 
 @pytest.mark.parametrize(("files", "jobs"), JOBS_OF)
-async def test_auto_devops_sees_what_a_repository_is_made_of(site, files, jobs):
+async def test_auto_devops_sees_what_a_repository_is_made_of(site: Site, files: Any, jobs: Any) -> None:
     await site.commit(files)
     assert "Missing CI config file" in str(await started(site))
     assert (await change(site, auto_devops_enabled=True)).json()["auto_devops_enabled"] is True
@@ -101,13 +104,13 @@ async def test_auto_devops_sees_what_a_repository_is_made_of(site, files, jobs):
     assert {name for name in found if name.startswith(("test", "build"))} == set(jobs)
 
 
-async def test_a_configuration_of_the_commit_comes_before_auto_devops(site):
+async def test_a_configuration_of_the_commit_comes_before_auto_devops(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "mine: {script: x}\n", "Makefile": "test:\n"})
     await change(site, auto_devops_enabled=True)
     assert await started(site) == ("repository_source", ["mine"])
 
 
-async def test_the_installation_may_have_it_on_and_a_project_off(tmp_path, database_url):
+async def test_the_installation_may_have_it_on_and_a_project_off(tmp_path: Path, database_url: str) -> None:
     async with open_site(tmp_path, database_url, auto_devops=True) as site:
         await site.commit({"Makefile": "test:\n"})
         assert (await started(site))[0] == "auto_devops_source"

@@ -4,6 +4,7 @@ from typing import Any
 
 from loops.archiver import Archiver
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 CONFIG = r"""
 unit: {script: x, coverage: '/total (\d+\.\d+)%/', rules: [{if: $CI_MERGE_REQUEST_IID}]}
@@ -24,7 +25,7 @@ async def told(here: Merging, pipeline_id: int) -> dict[str, Any]:
     return found
 
 
-async def test_the_log_of_a_job_covers_its_pipeline_and_merge_request(site):
+async def test_the_log_of_a_job_covers_its_pipeline_and_merge_request(site: Site) -> None:
     here = Merging(site)
     await here.begin(CONFIG)
     pipeline_id = (await here.feature("feature"))["head_pipeline"]["id"]

@@ -1,6 +1,10 @@
 """Pipelines over the REST API."""
 
+from typing import Any
+
 import pytest
+
+from tests.api.v4.site import Site
 
 CONFIG = "build: {stage: build, script: make}\n"
 
@@ -9,7 +13,7 @@ def address(site, rest="") -> str:
     return f"/api/v4/projects/{site.world.project_id}{rest}"
 
 
-async def test_a_pipeline_is_made_for_a_branch(site):
+async def test_a_pipeline_is_made_for_a_branch(site: Site) -> None:
     sha = await site.commit({".gitlab-ci.yml": CONFIG})
     async with site.client(site.root) as client:
         body = {"ref": "main", "variables": [{"key": "DEPLOY", "value": "yes", "variable_type": "env_var"}]}
@@ -42,7 +46,7 @@ async def test_a_pipeline_is_made_for_a_branch(site):
         ("a: {scrip: 1}\nb: {stage: nowhere, script: x}\n", "main", ".gitlab-ci.yml:"),
     ],
 )
-async def test_what_cannot_become_a_pipeline_is_explained(site, config, ref, words):
+async def test_what_cannot_become_a_pipeline_is_explained(site: Site, config: Any, ref: str, words: str) -> None:
     await site.commit({"README": "x"} if config is None else {".gitlab-ci.yml": config})
     async with site.client(site.root) as client:
         answer = await client.post(address(site, "/pipeline"), json={"ref": ref})
@@ -52,14 +56,14 @@ async def test_what_cannot_become_a_pipeline_is_explained(site, config, ref, wor
     assert pipelines == []
 
 
-async def test_every_fault_of_a_configuration_is_named(site):
+async def test_every_fault_of_a_configuration_is_named(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "a: {stage: nowhere, script: x}\nb: {stage: neither, script: x}\n"})
     async with site.client(site.root) as client:
         answer = await client.post(address(site, "/pipeline"), json={"ref": "main"})
     assert len(answer.json()["message"]["base"]) >= 2
 
 
-async def test_lists_are_filtered(site):
+async def test_lists_are_filtered(site: Site) -> None:
     first = await site.world.pipeline()
     second = await site.world.pipeline("x: {script: y}\n", tag=True)
     async with site.client(site.root) as client:
@@ -82,7 +86,7 @@ async def test_lists_are_filtered(site):
     assert (naive.status_code, wrong.status_code) == (400, 400)
 
 
-async def test_a_canceled_pipeline_is_shown_as_it_then_is_and_canceled_once(site):
+async def test_a_canceled_pipeline_is_shown_as_it_then_is_and_canceled_once(site: Site) -> None:
     site.connect_temporal()
     pipeline = await site.world.pipeline()
     async with site.client(site.root) as client:
@@ -102,7 +106,7 @@ async def test_a_canceled_pipeline_is_shown_as_it_then_is_and_canceled_once(site
     assert after["status"] == "running"
 
 
-async def test_a_finished_pipeline_is_canceled_and_retried_without_effect(site):
+async def test_a_finished_pipeline_is_canceled_and_retried_without_effect(site: Site) -> None:
     """As in GitLab: nothing is left to do, and that is no error."""
     site.connect_temporal()
     pipeline = await site.world.pipeline("one: {script: x}\n")
@@ -117,7 +121,7 @@ async def test_a_finished_pipeline_is_canceled_and_retried_without_effect(site):
     assert "no failed, canceled or skipped job" in retried.json()["notice"]
 
 
-async def test_without_temporal_a_command_is_kept_and_its_key_told(site):
+async def test_without_temporal_a_command_is_kept_and_its_key_told(site: Site) -> None:
     pipeline = await site.world.pipeline()
     async with site.client(site.root) as client:
         answer = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
@@ -132,7 +136,7 @@ async def test_without_temporal_a_command_is_kept_and_its_key_told(site):
     assert row.payload["key"] == answer.json()["key"]
 
 
-async def test_a_test_report_has_one_suite_for_each_job(site):
+async def test_a_test_report_has_one_suite_for_each_job(site: Site) -> None:
     pipeline = await site.world.pipeline()
     job = await site.world.job()
     case = {"name": "adds", "classname": "Calc", "file": "", "seconds": 0.5, "status": "failed", "message": "1 != 2"}
@@ -165,7 +169,7 @@ async def test_a_test_report_has_one_suite_for_each_job(site):
     assert (suite["name"], suite["build_ids"], "test_cases" in suite) == ("build", [job["id"]], False)
 
 
-async def test_reports_of_all_kinds_are_counted_by_kind(site):
+async def test_reports_of_all_kinds_are_counted_by_kind(site: Site) -> None:
     from models.repositories.artifacts import reports
 
     pipeline = await site.world.pipeline()

@@ -6,10 +6,10 @@ import gitlab
 import pytest
 
 from loops.schedule_ticks import TickLoop
-from tests.api.v4.site import serving
+from tests.api.v4.site import Site, serving
 
 
-async def test_python_gitlab_manages_schedules(site):
+async def test_python_gitlab_manages_schedules(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "build: {script: make}\n"})
     async with serving(site) as url:
         client = gitlab.Gitlab(url, private_token=site.root.token)
@@ -40,7 +40,7 @@ async def test_python_gitlab_manages_schedules(site):
         schedule = await asyncio.to_thread(manage)
         await TickLoop(site.services).carry_out_due()
 
-        def end():
+        def end() -> None:
             (pipeline,) = schedule.pipelines.list(get_all=True)
             assert pipeline.source == "schedule"
             assert project.pipelineschedules.get(schedule.id).last_pipeline["id"] == pipeline.id

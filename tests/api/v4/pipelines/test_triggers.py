@@ -1,6 +1,8 @@
 """Trigger tokens and job tokens start pipelines of their owners, and of nobody else."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import gitlab
 import httpx
@@ -12,7 +14,7 @@ from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import pipelines
 from models.repositories.projects import projects, triggers
 from settings import RefusalLimits
-from tests.api.v4.site import open_site, serving
+from tests.api.v4.site import Site, open_site, serving
 from tests.git.serving import git, new_commit
 from tests.waiting import eventually
 
@@ -52,7 +54,7 @@ async def variables_of(site, pipeline_id: int) -> dict[str, dict]:
     return {item["key"]: item for item in job["variables"]} | {"job": job}
 
 
-async def test_a_trigger_starts_a_pipeline_of_its_owner_with_all_that_jobs_are_told(site):
+async def test_a_trigger_starts_a_pipeline_of_its_owner_with_all_that_jobs_are_told(site: Site) -> None:
     sha = await site.commit({".gitlab-ci.yml": CONFIG})
     owner = await site.person("owner", MAINTAINER)
     token = (await made(site, owner))["token"]
@@ -82,7 +84,7 @@ async def test_a_trigger_starts_a_pipeline_of_its_owner_with_all_that_jobs_are_t
         assert (await client.get(address(site, "/triggers"))).json()[0]["last_used"] is not None
 
 
-async def test_a_token_is_shown_once_and_kept_as_its_hash(site):
+async def test_a_token_is_shown_once_and_kept_as_its_hash(site: Site) -> None:
     created = await made(site)
     token = created["token"]
     assert token.startswith("glptt-")
@@ -104,7 +106,7 @@ async def test_a_token_is_shown_once_and_kept_as_its_hash(site):
     assert token not in str(events)
 
 
-async def test_a_form_and_the_address_of_a_webhook_do_as_well(site):
+async def test_a_form_and_the_address_of_a_webhook_do_as_well(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     token = (await made(site))["token"]
     tree = site.folder / "tree"
@@ -144,7 +146,9 @@ async def test_a_form_and_the_address_of_a_webhook_do_as_well(site):
         ({"ref": "broken"}, 400, "jobs:a"),
     ],
 )
-async def test_what_is_wrong_is_told_and_makes_nothing(site, body, status, words):
+async def test_what_is_wrong_is_told_and_makes_nothing(
+    site: Site, body: dict[str, Any], status: int, words: Any
+) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     tree = site.folder / "tree"
     await new_commit(tree, {".gitlab-ci.yml": "a: {stage: nowhere, script: x}\nb: {script: [], needs: [z]}\n"})
@@ -166,7 +170,7 @@ async def test_what_is_wrong_is_told_and_makes_nothing(site, body, status, words
         assert words in message
 
 
-async def test_the_owner_must_still_be_allowed(site):
+async def test_the_owner_must_still_be_allowed(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     owner = await site.person("owner", MAINTAINER)
     token = (await made(site, owner))["token"]
@@ -198,7 +202,7 @@ async def test_the_owner_must_still_be_allowed(site):
     assert await answer() == (404, "404 Not Found")
 
 
-async def test_a_token_is_good_until_its_end_and_for_its_own_project(site):
+async def test_a_token_is_good_until_its_end_and_for_its_own_project(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     created = await made(site, expires_at="2999-01-01T00:00:00Z")
     assert created["expires_at"] == "2999-01-01T00:00:00.000Z"
@@ -216,7 +220,7 @@ async def test_a_token_is_good_until_its_end_and_for_its_own_project(site):
     assert [answer.status_code for answer in (late, foreign, good, expired)] == [400, 404, 201, 404]
 
 
-async def test_only_maintainers_make_triggers_and_only_owners_change_them(site):
+async def test_only_maintainers_make_triggers_and_only_owners_change_them(site: Site) -> None:
     developer, first = await site.person("dev", DEVELOPER), await site.person("first", MAINTAINER)
     second = await site.person("second", MAINTAINER)
     created = await made(site, first)
@@ -230,7 +234,7 @@ async def test_only_maintainers_make_triggers_and_only_owners_change_them(site):
         assert (await client.delete(path)).status_code == 204
 
 
-async def test_guessing_tokens_costs_time(tmp_path, database_url):
+async def test_guessing_tokens_costs_time(tmp_path: Path, database_url: str) -> None:
     limits = RefusalLimits(prompt_refusals=1, refusal_pause=3600)
     async with open_site(tmp_path, database_url, refusals=limits) as site, serving(site) as url:
         client = httpx.AsyncClient(base_url=url, trust_env=False)
@@ -247,7 +251,7 @@ async def test_guessing_tokens_costs_time(tmp_path, database_url):
         await client.aclose()
 
 
-async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of_its_user(site):
+async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of_its_user(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     user = await site.person("builder", MAINTAINER)
     upstream_project = site.world.project_id
@@ -293,12 +297,12 @@ async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of
     assert not {"CI_PIPELINE_TRIGGERED", "CI_TRIGGER_SHORT_TOKEN"} & set(told)
 
 
-async def test_python_gitlab_makes_uses_and_removes_triggers(site):
+async def test_python_gitlab_makes_uses_and_removes_triggers(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
     path = await site.path()
     async with serving(site) as url:
 
-        def work():
+        def work() -> None:
             client = gitlab.Gitlab(url, private_token=site.root.token)
             client.session.trust_env = False
             project = client.projects.get(path)

@@ -8,7 +8,7 @@ from models.tables.pipelines import Job, Pipeline
 from tests.api.v4.site import Site
 
 
-async def test_a_pipeline_tells_why_its_jobs_are_in_and_others_out(site):
+async def test_a_pipeline_tells_why_its_jobs_are_in_and_others_out(site: Site) -> None:
     await site.commit(
         {
             ".gitlab-ci.yml": "workflow: {name: 'Of $CI_COMMIT_BRANCH', rules: [{if: $CI_COMMIT_BRANCH}]}\n"
@@ -82,7 +82,7 @@ async def rows_of(site: Site) -> str:
     return str([*jobs, *pipelines])
 
 
-async def test_a_pipeline_that_the_rules_do_not_want_is_not_made(site):
+async def test_a_pipeline_that_the_rules_do_not_want_is_not_made(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "a: {script: x, rules: [{if: $CI_COMMIT_TAG}]}\n"})
     async with site.client(site.root) as client:
         answer = await client.post(f"/api/v4/projects/{site.world.project_id}/pipeline", json={"ref": "main"})
@@ -90,7 +90,7 @@ async def test_a_pipeline_that_the_rules_do_not_want_is_not_made(site):
     assert "The resulting pipeline would have been empty" in answer.text
 
 
-async def test_what_the_engine_cannot_run_yet_is_refused_and_not_dropped(site):
+async def test_what_the_engine_cannot_run_yet_is_refused_and_not_dropped(site: Site) -> None:
     await site.commit(
         {".gitlab-ci.yml": "a: {script: x, identity: google_cloud}\nb: {script: y, identity: google_cloud}\n"}
     )
@@ -103,7 +103,7 @@ async def test_what_the_engine_cannot_run_yet_is_refused_and_not_dropped(site):
     ]
 
 
-async def test_inputs_of_a_pipeline(site):
+async def test_inputs_of_a_pipeline(site: Site) -> None:
     text = "spec: {inputs: {level: {type: number, default: 1}}}\n---\n'a $[[ inputs.level ]]': {script: x}\n"
     await site.commit({".gitlab-ci.yml": text})
     home = f"/api/v4/projects/{site.world.project_id}"

@@ -5,6 +5,7 @@ import pytest
 from models.repositories.logs import coverage
 from models.repositories.projects.badges import badge
 from tests.api.v4.merge_requests.merging import Merging
+from tests.api.v4.site import Site
 
 LINK = "https://%{gitlab_server}/%{project_path}/-/commits/%{commit_sha}"
 IMAGE = "https://%{gitlab_server}/%{project_path}/badges/%{default_branch}/pipeline.svg?tag=%{latest_tag}"
@@ -12,14 +13,14 @@ NEW = {"link_url": LINK, "image_url": IMAGE, "name": "state"}
 
 
 @pytest.fixture
-async def here(site) -> Merging:
+async def here(site: Site) -> Merging:
     """The project with a commit."""
     here = Merging(site)
     await here.begin("build: {script: make}\ntest: {script: make}\n")
     return here
 
 
-async def test_badges_of_a_project_are_shown_with_those_of_its_groups(here):
+async def test_badges_of_a_project_are_shown_with_those_of_its_groups(here: Merging) -> None:
     sha = (await here.good("GET", "repository/commits/main"))["id"]
     await here.good("POST", "repository/tags", json={"tag_name": "v1", "ref": "main"})
     path, root = await here.site.path(), here.site.root
@@ -46,7 +47,7 @@ async def test_badges_of_a_project_are_shown_with_those_of_its_groups(here):
     assert (await here.call("GET", f"badges/{made['id']}")).json() == {"message": "404 Badge Not Found"}
 
 
-async def test_badges_are_changed_by_maintainers_and_lead_to_the_web_only(here):
+async def test_badges_are_changed_by_maintainers_and_lead_to_the_web_only(here: Merging) -> None:
     developer = await here.site.person("bob", 30)
     assert (await here.call("POST", "badges", developer, json=NEW)).status_code == 403
     assert await here.good("GET", "badges", developer) == []
@@ -55,7 +56,7 @@ async def test_badges_are_changed_by_maintainers_and_lead_to_the_web_only(here):
     assert (await here.call("GET", "badges/render?link_url=x&image_url=x")).status_code == 400
 
 
-async def test_badges_of_a_group_show_no_project_that_the_reader_may_not_read(here):
+async def test_badges_of_a_group_show_no_project_that_the_reader_may_not_read(here: Merging) -> None:
     stranger = await here.site.person("eve")
     async with here.site.client(here.site.root) as client:
         group = (await client.post("/api/v4/groups", json={"name": "g", "path": "g", "visibility": "public"})).json()
@@ -66,7 +67,7 @@ async def test_badges_of_a_group_show_no_project_that_the_reader_may_not_read(he
     assert shown["rendered_link_url"] == LINK
 
 
-async def test_badges_go_with_their_project_and_group(here):
+async def test_badges_go_with_their_project_and_group(here: Merging) -> None:
     async with here.site.client(here.site.root) as client:
         group = (await client.post("/api/v4/groups", json={"name": "g", "path": "g"})).json()["id"]
         project = (await client.post("/api/v4/projects", json={"name": "p", "namespace_id": group})).json()["id"]
@@ -87,7 +88,7 @@ async def picture(here: Merging, address: str, who=None) -> str:
     return answer.text
 
 
-async def test_pictures_tell_of_the_newest_pipeline_of_a_ref(here):
+async def test_pictures_tell_of_the_newest_pipeline_of_a_ref(here: Merging) -> None:
     assert ">unknown<" in await picture(here, "/badges/main/pipeline.svg")
     pipeline = await here.good("POST", "pipeline", json={"ref": "main"})
     assert ">created<" in await picture(here, "/badges/main/pipeline.svg")
@@ -108,7 +109,7 @@ async def test_pictures_tell_of_the_newest_pipeline_of_a_ref(here):
     assert ">unknown<" in await picture(here, "/badges/a/b/coverage.svg")
 
 
-async def test_a_picture_looks_as_asked_and_holds_text_only(here):
+async def test_a_picture_looks_as_asked_and_holds_text_only(here: Merging) -> None:
     text = "<script>&\"'"
     drawn = await picture(here, f"/badges/main/pipeline.svg?key_text={text.replace('&', '%26')}&key_width=130")
     assert "&lt;script&gt;&amp;&quot;&#x27;" in drawn
@@ -121,7 +122,7 @@ async def test_a_picture_looks_as_asked_and_holds_text_only(here):
     assert ">v1&lt;2<" in await picture(here, "/-/badges/release.svg")
 
 
-async def test_pictures_are_for_those_who_may_see_the_pipelines(here):
+async def test_pictures_are_for_those_who_may_see_the_pipelines(here: Merging) -> None:
     address = f"/{await here.site.path()}/badges/main/pipeline.svg"
     guest = await here.site.person("gus", 10)
     seen = []

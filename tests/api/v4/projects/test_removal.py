@@ -16,7 +16,7 @@ from models.tables.logs import Trace, TraceChunk
 from models.tables.pipelines import Pipeline
 from tests.api.v4.jobs.test_artifacts import archive
 from tests.api.v4.jobs.test_jobs import address
-from tests.api.v4.site import serving
+from tests.api.v4.site import Site, serving
 
 DEVELOPER, MAINTAINER, OWNER = 30, 40, 50
 ONE = "build: {script: make, artifacts: {paths: [out]}}\n"
@@ -50,7 +50,7 @@ async def objects(site) -> set[str]:
 
 
 @pytest.mark.parametrize("level", [DEVELOPER, MAINTAINER])
-async def test_only_owners_remove_pipelines(site, level: int):
+async def test_only_owners_remove_pipelines(site: Site, level: int) -> None:
     pipeline_id, _ = await ended(site)
     person = await site.person("somebody", level)
     async with site.client(person) as client:
@@ -58,7 +58,7 @@ async def test_only_owners_remove_pipelines(site, level: int):
         assert (await client.get(of_pipeline(site, pipeline_id))).status_code == 200
 
 
-async def test_a_removed_pipeline_leaves_nothing(site):
+async def test_a_removed_pipeline_leaves_nothing(site: Site) -> None:
     pipeline_id, job_id = await ended(site)
     assert len(await objects(site)) == 2
     owner = await site.person("owner", OWNER)
@@ -75,7 +75,7 @@ async def test_a_removed_pipeline_leaves_nothing(site):
     assert (written.author_name, written.details["pipeline"]) == ("owner", pipeline_id)
 
 
-async def test_a_pipeline_that_has_not_ended_is_not_removed(site):
+async def test_a_pipeline_that_has_not_ended_is_not_removed(site: Site) -> None:
     pipeline_id = await site.world.pipeline(ONE)
     async with site.client(site.root) as client:
         answer = await client.delete(of_pipeline(site, pipeline_id))
@@ -84,7 +84,7 @@ async def test_a_pipeline_that_has_not_ended_is_not_removed(site):
 
 
 @pytest.mark.parametrize("stored", [True, False])
-async def test_an_erased_job_has_neither_log_nor_artifacts_and_says_when(site, stored: bool):
+async def test_an_erased_job_has_neither_log_nor_artifacts_and_says_when(site: Site, stored: bool) -> None:
     _, job_id = await ended(site, stored=stored)
     async with site.client(site.root) as client:
         before = (await client.get(address(site, f"/{job_id}/trace"))).content
@@ -104,7 +104,7 @@ async def test_an_erased_job_has_neither_log_nor_artifacts_and_says_when(site, s
     assert await objects(site) == set()
 
 
-async def test_developers_erase_their_own_jobs_maintainers_all_and_nobody_one_that_runs(site):
+async def test_developers_erase_their_own_jobs_maintainers_all_and_nobody_one_that_runs(site: Site) -> None:
     _, job_id = await ended(site)
     developer, maintainer = await site.person("dev", DEVELOPER), await site.person("main", MAINTAINER)
     path = address(site, f"/{job_id}/erase")
@@ -118,7 +118,7 @@ async def test_developers_erase_their_own_jobs_maintainers_all_and_nobody_one_th
         assert (await other.post(address(site, f"/{running['id']}/erase"))).status_code == 403
 
 
-async def test_a_project_says_how_long_its_pipelines_stay(site):
+async def test_a_project_says_how_long_its_pipelines_stay(site: Site) -> None:
     path = f"/api/v4/projects/{site.world.project_id}"
     owner, maintainer = await site.person("owner", OWNER), await site.person("main", MAINTAINER)
     field = "ci_delete_pipelines_in_seconds"
@@ -132,7 +132,7 @@ async def test_a_project_says_how_long_its_pipelines_stay(site):
         assert (await client.put(path, json={field: None})).json()[field] is None
 
 
-async def test_python_gitlab_deletes_and_erases(site):
+async def test_python_gitlab_deletes_and_erases(site: Site) -> None:
     pipeline_id, job_id = await ended(site)
 
     def talk(url: str) -> str:

@@ -41,7 +41,7 @@ async def pipelines_of(site: Site) -> list[tuple[str, str, str]]:
 
 
 async def test_files(site: Site, project) -> None:
-    def work():
+    def work() -> None:
         made = project.files.create(
             {
                 "file_path": "docs/ä b.bin",
@@ -82,7 +82,7 @@ async def test_files(site: Site, project) -> None:
 
 
 async def test_branches_and_tags(site: Site, project) -> None:
-    def work():
+    def work() -> None:
         branch = project.branches.create({"branch": "feature/ö", "ref": "main"})
         assert (branch.name, branch.merged, branch.default, branch.can_push) == ("feature/ö", False, False, True)
         assert project.branches.get("feature/ö").commit["id"] == branch.commit["id"]
@@ -112,7 +112,7 @@ async def test_branches_and_tags(site: Site, project) -> None:
 
 
 async def test_commits(site: Site, project) -> None:
-    def work():
+    def work() -> None:
         commit = project.commits.create(
             {
                 "branch": "topic",
@@ -159,7 +159,7 @@ async def test_commits(site: Site, project) -> None:
 
 
 async def test_the_repository(site: Site, project) -> None:
-    def work():
+    def work() -> None:
         assert [item["path"] for item in project.repository_tree()] == ["src", ".gitlab-ci.yml", "README.md"]
         deep = project.repository_tree(path="src", ref="main", recursive=True, iterator=True, per_page=1)
         assert [item["path"] for item in deep] == ["src/app", "src/app/main.py"]
@@ -204,7 +204,7 @@ async def test_the_repository(site: Site, project) -> None:
 
 
 async def test_statuses(site: Site, project) -> None:
-    def work():
+    def work() -> None:
         project.files.create({"file_path": "x", "branch": "main", "content": "x", "commit_message": "Push"})
         commit = project.commits.get("main")
         one = commit.statuses.create({"state": "pending", "name": "scan", "description": "begins"})

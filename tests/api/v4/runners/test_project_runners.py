@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from models.repositories.runners import runners
+from tests.api.v4.site import Site
 from tests.fault_point import held_at, side_by_side, somebody_waits_for_a_lock
 from tests.waiting import eventually
 
@@ -12,7 +13,7 @@ MAINTAINER = 40
 
 
 @pytest.fixture
-async def links(site):
+async def links(site: Site):
     """Addresses of the runners of two projects of one organisation, and a runner of the first one with its token."""
     async with site.client(site.root) as root:
         owner = (await root.get(f"/api/v4/projects/{site.world.project_id}")).json()["namespace"]["id"]
@@ -22,7 +23,7 @@ async def links(site):
     return [f"/api/v4/projects/{key}/runners" for key in (site.world.project_id, second)], made
 
 
-async def test_a_runner_is_linked_and_unlinked(site, links):
+async def test_a_runner_is_linked_and_unlinked(site: Site, links) -> None:
     (first, second), made = links
     async with site.client(site.root) as client:
         linked = await client.post(second, json={"runner_id": made["id"]})
@@ -42,7 +43,7 @@ async def test_a_runner_is_linked_and_unlinked(site, links):
     assert (await site.world.request(made["token"])).status_code == 204
 
 
-async def test_a_runner_is_never_linked_across_organisations(site, links):
+async def test_a_runner_is_never_linked_across_organisations(site: Site, links) -> None:
     _, made = links
     async with site.client(site.root) as client:
         other = (await client.post("/api/v4/groups", json={"name": "Other", "path": "other"})).json()["id"]
@@ -54,7 +55,7 @@ async def test_a_runner_is_never_linked_across_organisations(site, links):
     assert [item["path"] for item in shown["projects"]] == ["app"]
 
 
-async def test_a_locked_runner_stays_with_its_projects(site, links):
+async def test_a_locked_runner_stays_with_its_projects(site: Site, links) -> None:
     (_, second), made = links
     async with site.client(site.root) as client:
         await client.put(f"/api/v4/runners/{made['id']}", json={"locked": True})
@@ -65,7 +66,9 @@ async def test_a_locked_runner_stays_with_its_projects(site, links):
     assert "Runner is locked" in locked.json()["message"]
 
 
-async def test_a_runner_keeps_one_project_whoever_unlinks_it_at_the_same_moment(site, links, monkeypatch):
+async def test_a_runner_keeps_one_project_whoever_unlinks_it_at_the_same_moment(
+    site: Site, links, monkeypatch: pytest.MonkeyPatch
+) -> None:
     side_by_side(site.services.database)
     (first, second), made = links
     async with site.client(site.root) as client:
@@ -78,7 +81,7 @@ async def test_a_runner_keeps_one_project_whoever_unlinks_it_at_the_same_moment(
     assert [item["path"] for item in shown["projects"]] == ["second"]
 
 
-async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(site, links):
+async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(site: Site, links) -> None:
     (first, second), _ = links
     await site.world.pipeline("one: {script: x}\n")
     async with site.client(site.root) as client:
@@ -91,7 +94,7 @@ async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(s
         assert (await asyncio.wait_for(poll, 5)).status_code == 201
 
 
-async def test_one_sees_only_those_projects_of_a_runner_in_which_one_is_a_member(site, links):
+async def test_one_sees_only_those_projects_of_a_runner_in_which_one_is_a_member(site: Site, links) -> None:
     (_, second), made = links
     async with site.client(site.root) as client:
         await client.post(second, json={"runner_id": made["id"]})

@@ -6,11 +6,11 @@ import gitlab
 import pytest
 from gitlab.exceptions import GitlabGetError, GitlabVerifyError
 
-from tests.api.v4.site import serving
+from tests.api.v4.site import Site, serving
 
 
 @pytest.fixture
-async def gl(site):
+async def gl(site: Site):
     """A client that acts as root."""
     async with serving(site) as url:
         client = gitlab.Gitlab(url, private_token=site.root.token)
@@ -19,12 +19,12 @@ async def gl(site):
         client.session.close()
 
 
-async def test_python_gitlab_administers_runners(site, gl):
+async def test_python_gitlab_administers_runners(site: Site, gl) -> None:
     path = await site.path()
     await asyncio.to_thread(_administer, gl, path)
 
 
-def _administer(gl, path):
+def _administer(gl, path) -> None:
     gl.auth()
     project = gl.projects.get(path)
     group = gl.groups.get(project.namespace["id"])
@@ -65,7 +65,7 @@ def _administer(gl, path):
         gl.runners.get(known.id)
 
 
-def _reset(gl, project, group, known):
+def _reset(gl, project, group, known) -> None:
     """Tokens of the runner, and those with which runners register."""
     new = gl.http_post(f"/runners/{known.id}/reset_authentication_token")["token"]
     gl.runners.verify(new)

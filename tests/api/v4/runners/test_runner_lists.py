@@ -1,18 +1,20 @@
 """Lists of runners: what narrows them, and the pages that they make."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from domain.runners.status import Connection
 from models.clock import system_clock
 from models.repositories.runners import runners
+from tests.api.v4.site import Site
 
 MAINTAINER = 40
 
 
 @pytest.fixture
-async def fleet(site):
+async def fleet(site: Site):
     """Runners by name: of every connection status, with tags and versions."""
     now = system_clock()
     wishes = {
@@ -64,18 +66,18 @@ async def named(site, fleet, path="/api/v4/runners/all", **query):
         ({"organization_id": 1}, []),
     ],
 )
-async def test_a_list_is_narrowed(site, fleet, query, expected):
+async def test_a_list_is_narrowed(site: Site, fleet, query: dict[str, Any], expected: Any) -> None:
     assert await named(site, fleet, **query) == expected
 
 
 @pytest.mark.parametrize("query", [{"status": "sleepy"}, {"type": "shared"}, {"search": "a\0b"}, {"paused": "perhaps"}])
-async def test_a_strange_wish_is_refused(site, query):
+async def test_a_strange_wish_is_refused(site: Site, query: dict[str, Any]) -> None:
     async with site.client(site.root) as client:
         answer = await client.get("/api/v4/runners/all", params=query)
     assert (answer.status_code, list(answer.json())) == (400, ["message"])
 
 
-async def test_the_status_shown_is_the_status_asked_for(site, fleet):
+async def test_the_status_shown_is_the_status_asked_for(site: Site, fleet) -> None:
     async with site.client(site.root) as client:
         everyone = (await client.get("/api/v4/runners/all")).json()
         for status in Connection:
@@ -83,7 +85,7 @@ async def test_the_status_shown_is_the_status_asked_for(site, fleet):
             assert found == [item for item in everyone if item["status"] == status], status
 
 
-async def test_a_runner_with_a_job_is_online_however_long_it_did_not_ask(site):
+async def test_a_runner_with_a_job_is_online_however_long_it_did_not_ask(site: Site) -> None:
     await site.world.pipeline("one: {script: x}\n")
     await site.world.job()
     async with site.services.database.write() as connection:
@@ -96,7 +98,7 @@ async def test_a_runner_with_a_job_is_online_however_long_it_did_not_ask(site):
     assert {**job["runner"], "tag_list": []} == shown
 
 
-async def test_versions_are_looked_for_by_their_beginning(site, fleet):
+async def test_versions_are_looked_for_by_their_beginning(site: Site, fleet) -> None:
     async with site.client(site.root) as client:
         body = {"runner_type": "instance_type", "description": "of 18.10"}
         made = (await client.post("/api/v4/user/runners", json=body)).json()
@@ -107,7 +109,7 @@ async def test_versions_are_looked_for_by_their_beginning(site, fleet):
     assert await named(site, fleet, version_prefix="1_") == []
 
 
-async def test_administrators_list_the_runners_of_one_organisation(site):
+async def test_administrators_list_the_runners_of_one_organisation(site: Site) -> None:
     async with site.client(site.root) as client:
         project = (await client.get(f"/api/v4/projects/{site.world.project_id}")).json()
         mine = project["namespace"]["id"]
@@ -131,7 +133,7 @@ async def test_administrators_list_the_runners_of_one_organisation(site):
     assert [item["id"] for item in mine_only] == [made["project"]]
 
 
-async def test_the_jobs_of_a_runner_are_those_of_projects_that_one_may_read(site):
+async def test_the_jobs_of_a_runner_are_those_of_projects_that_one_may_read(site: Site) -> None:
     await site.world.pipeline("one: {script: x}\ntwo: {script: x}\n")
     first = await site.world.job()
     await site.world.put(first, "success", b"")

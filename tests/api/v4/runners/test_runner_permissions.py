@@ -5,6 +5,8 @@ from itertools import product
 
 import pytest
 
+from tests.api.v4.site import Site
+
 REPORTER, MAINTAINER, OWNER = 20, 40, 50
 PEOPLE = ("anonymous", "stranger", "foreigner", "reporter", "maintainer", "owner", "admin")
 """A foreigner maintains a project of another organisation; `maintainer` and `owner` have that level in the first of
@@ -83,7 +85,7 @@ class Place:
 
 
 @pytest.fixture
-async def place(site):
+async def place(site: Site):
     """The place of the table."""
     async with site.client(site.root) as root:
 
@@ -107,7 +109,7 @@ async def place(site):
     return Place(site, site.world.project_id, second, third, owner, people)
 
 
-async def test_each_person_may_do_with_each_runner_what_the_table_says(place):
+async def test_each_person_may_do_with_each_runner_what_the_table_says(place) -> None:
     seen = {kind: {what: [] for what in CALLS} for kind in EXPECTED}
     for kind, what, who in product(EXPECTED, CALLS, PEOPLE):
         key = await place.runner(kind)
@@ -118,7 +120,7 @@ async def test_each_person_may_do_with_each_runner_what_the_table_says(place):
     assert {kind: {what: " ".join(found) for what, found in calls.items()} for kind, calls in seen.items()} == EXPECTED
 
 
-async def test_lists_show_what_the_table_lets_people_read(place):
+async def test_lists_show_what_the_table_lets_people_read(place) -> None:
     keys = {kind: await place.runner(kind) for kind in EXPECTED}
     mine = {kind: key for kind, key in keys.items() if kind != "instance"}
     for who in ("stranger", "foreigner", "reporter", "maintainer", "owner"):
@@ -134,7 +136,7 @@ async def test_lists_show_what_the_table_lets_people_read(place):
             assert found == {keys["instance"], keys["group"], place.site.world.runner_id}
 
 
-async def test_only_who_administers_a_scope_resets_its_registration_token(place):
+async def test_only_who_administers_a_scope_resets_its_registration_token(place) -> None:
     calls = {
         f"/api/v4/projects/{place.first}/runners": "404 404 404 403 201 201 201",
         f"/api/v4/groups/{place.organisation}/runners": "404 404 404 403 403 403 201",

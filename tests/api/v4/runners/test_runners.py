@@ -6,12 +6,13 @@ from sqlalchemy import select
 
 from models.repositories.runners.runners import runner
 from tests.api.runner.world import RUNNER_TOKEN
+from tests.api.v4.site import Site
 from tests.waiting import eventually
 
 MAINTAINER = 40
 
 
-async def test_a_created_runner_takes_jobs_with_its_token(site):
+async def test_a_created_runner_takes_jobs_with_its_token(site: Site) -> None:
     await site.world.pipeline()
     async with site.client(site.root) as client:
         body = {"runner_type": "instance_type", "description": "mine", "tag_list": "linux, x64,,linux"}
@@ -31,7 +32,7 @@ async def test_a_created_runner_takes_jobs_with_its_token(site):
     assert document["token"] not in stored
 
 
-async def test_a_project_runner_belongs_to_the_maintainers_of_its_project(site):
+async def test_a_project_runner_belongs_to_the_maintainers_of_its_project(site: Site) -> None:
     maintainer, developer = await site.person("maint", MAINTAINER), await site.person("dev", 30)
     body = {"runner_type": "project_type", "project_id": site.world.project_id}
     async with site.client(developer) as client:
@@ -54,7 +55,7 @@ async def test_a_project_runner_belongs_to_the_maintainers_of_its_project(site):
     assert [item["id"] for item in project_runners] == [made.json()["id"]]
 
 
-async def test_a_runner_is_changed_and_removed(site):
+async def test_a_runner_is_changed_and_removed(site: Site) -> None:
     path = f"/api/v4/runners/{site.world.runner_id}"
     async with site.client(site.root) as client:
         changed = await client.put(
@@ -82,7 +83,7 @@ async def add(site, **body):
     return made.json()["id"], made.json()["token"]
 
 
-async def test_a_group_runner_takes_jobs_of_its_organisation_unless_the_project_says_no(site):
+async def test_a_group_runner_takes_jobs_of_its_organisation_unless_the_project_says_no(site: Site) -> None:
     async with site.client(site.root) as client:
         project = (await client.get(f"/api/v4/projects/{site.world.project_id}")).json()
         key, token = await add(site, runner_type="group_type", group_id=project["namespace"]["id"])
@@ -106,7 +107,7 @@ async def test_a_group_runner_takes_jobs_of_its_organisation_unless_the_project_
     assert (await site.world.request(token)).status_code == 201
 
 
-async def test_instance_runners_leave_a_project_alone_that_does_not_want_them(site):
+async def test_instance_runners_leave_a_project_alone_that_does_not_want_them(site: Site) -> None:
     await site.world.pipeline("one: {script: x}\n")
     path = f"/api/v4/projects/{site.world.project_id}"
     async with site.client(await site.person("maint", MAINTAINER)) as client:
@@ -119,7 +120,7 @@ async def test_instance_runners_leave_a_project_alone_that_does_not_want_them(si
     assert (await site.world.request()).status_code == 201
 
 
-async def test_a_waiting_runner_gets_the_job_that_a_change_lets_it_take(site):
+async def test_a_waiting_runner_gets_the_job_that_a_change_lets_it_take(site: Site) -> None:
     await site.world.pipeline("one: {script: x, tags: [rare]}\n")
     value = (await site.world.request()).headers["X-GitLab-Last-Update"]
     async with site.client(site.root) as client:
@@ -130,7 +131,7 @@ async def test_a_waiting_runner_gets_the_job_that_a_change_lets_it_take(site):
     assert answer.status_code == 201
 
 
-async def test_a_new_token_by_a_person_ends_the_old_one_at_once(site):
+async def test_a_new_token_by_a_person_ends_the_old_one_at_once(site: Site) -> None:
     path = f"/api/v4/runners/{site.world.runner_id}/reset_authentication_token"
     async with site.client(await site.person("maint", MAINTAINER)) as client:
         assert (await client.post(path)).status_code == 403
@@ -143,7 +144,7 @@ async def test_a_new_token_by_a_person_ends_the_old_one_at_once(site):
     assert (old.status_code, new.status_code) == (403, 200)
 
 
-async def test_processes_of_a_runner_show_what_they_said_of_themselves(site):
+async def test_processes_of_a_runner_show_what_they_said_of_themselves(site: Site) -> None:
     facts = {"version": "18.1.0", "revision": "abc", "platform": "linux", "architecture": "arm64"}
     path = f"/api/v4/runners/{site.world.runner_id}"
     async with site.client(site.root) as client:
@@ -164,7 +165,7 @@ async def test_processes_of_a_runner_show_what_they_said_of_themselves(site):
     assert (after["online"], after["job_execution_status"]) == (True, "running")
 
 
-async def test_a_removed_runner_finishes_its_job_and_gets_no_other(site):
+async def test_a_removed_runner_finishes_its_job_and_gets_no_other(site: Site) -> None:
     await site.world.pipeline("one: {script: x}\ntwo: {script: x}\n")
     held = await site.world.job()
     async with site.client(site.root) as client:
@@ -182,7 +183,7 @@ async def refused(site):
     return (await site.world.request()).status_code == 403
 
 
-async def test_a_runner_that_is_removed_while_it_asks_gets_no_job(site):
+async def test_a_runner_that_is_removed_while_it_asks_gets_no_job(site: Site) -> None:
     await site.world.pipeline("\n".join(f"j{number}: {{script: x}}" for number in range(6)))
     async with site.client(site.root) as client:
         answers = await asyncio.gather(
