@@ -6,7 +6,7 @@ spend a third of their time in that.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ def kept_connections(database: str) -> Iterator[None]:
     Connections belong to an event loop: another loop has its own.
     """
     free: dict[object, list[Pool]] = defaultdict(list)
-    make = session.create_async_engine
+    make: Callable[..., AsyncEngine] = vars(session)["create_async_engine"]
 
     def kept(url: str, **options: Any) -> AsyncEngine:
         if url.rpartition("/")[2] != database:

@@ -82,14 +82,14 @@ class LoopWatch:
             finally:
                 self._begun = None
 
-        events.Handle._run = watched  # type: ignore[method-assign]
         gc.callbacks.append(self._collect)
         looking = threading.Thread(target=self._look_on, name="loop watch", daemon=True)
         looking.start()
         try:
-            yield
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(events.Handle, "_run", watched)
+                yield
         finally:
-            events.Handle._run = run  # type: ignore[method-assign]
             gc.callbacks.remove(self._collect)
             self._over.set()
             looking.join()
@@ -187,18 +187,18 @@ def stack_of(thread: int) -> Sequence[FrameType]:
     They are gathered without a step of Python, in which that thread could go on: CPython 3.11 crashes at times over who
     asks a frame for the one below while it returns. For the same reason no garbage is collected meanwhile.
     """
-    frames: list[FrameType] = []
+    frames: list[FrameType | None] = []
     innermost = map(dict.get, starmap(sys._current_frames, ((),)), (thread,))
     is_collecting = gc.isenabled()
     gc.disable()
     try:
         frames.extend(chain(innermost, map(attrgetter("f_back"), frames)))
     except AttributeError:
-        return frames[:-1]  # the last is None, which is below the outermost
+        pass  # the last is None, which is below the outermost
     finally:
         if is_collecting:
             gc.enable()
-    return frames
+    return [frame for frame in frames if frame is not None]
 
 
 def whose(stack: Sequence[FrameType]) -> Place | None:

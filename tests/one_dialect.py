@@ -4,7 +4,7 @@ The product has one database a process, and compiles each statement once. Tests 
 most of their time in compiling the same statements.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +29,8 @@ def one_dialect() -> Iterator[None]:
         def remember(connection: Connection) -> None:  # by now it has asked the server what it is
             known.setdefault(engine.name, (connection.dialect, engine._compiled_cache))
 
-    make_sqlite, make_asynchronous = session._sqlite, session.create_async_engine
+    make_sqlite: Callable[[str], Engine] = session._sqlite
+    make_asynchronous: Callable[..., AsyncEngine] = vars(session)["create_async_engine"]
 
     def sqlite(url: str) -> Engine:
         engine = make_sqlite(url)

@@ -18,7 +18,7 @@ STARTED_WITHIN = 60.0
 JOINED = "joined Temporal"
 """What a process that serves no HTTP logs when it is ready."""
 
-SHORT_TIMES = {
+SHORT_TIMES: dict[str, Any] = {
     "long_poll": 2,
     "queue_rescan": 1,
     "trace_interval": 1,

@@ -151,7 +151,7 @@ def test_does_nothing():
 def test_the_test_that_ran_fails(tmp_path: Path) -> None:
     file = tmp_path / "test_blocked.py"
     file.write_text(TESTS.format(ours=OURS, file=OURS_FILE, seconds=COMPUTES + 0.1))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.loop_watch", "--noconftest", file]
+    command: list[str | Path] = [sys.executable, "-m", "pytest", "-q", "-p", "tests.loop_watch", "--noconftest", file]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert "1 failed, 2 passed" in printed, printed
     assert "_ test_blocks _" in printed

@@ -14,7 +14,7 @@ _MAX_PAUSE = 0.05
 """Seconds between two looks: what comes at once is seen at once, what takes long is not asked for all the time."""
 
 
-def until(condition: Callable[[], T], seconds: float) -> T:
+def until(condition: Callable[[], T | None], seconds: float) -> T:
     """The first true value of `condition`; an error of ours counts as "not yet". Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     pause = _FIRST_PAUSE

@@ -1,13 +1,14 @@
 """What crosses Temporal is written and read as pydantic's own converter does it, with adapters that are made once."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter, PydanticPayloadConverter
 
 from activities.data_converter import SharedPydanticConverter
 from domain.messages import Operation, PipelineInput
+from domain.pipelines.status import Status
 from domain.pipelines.verdict import Verdict
 
 
@@ -20,7 +21,7 @@ class OnlyHere:
 
 @pytest.mark.parametrize(
     "value",
-    [None, b"bytes", "text", PipelineInput(7), Operation("key", 3, {"NAME": "value"}), (Verdict(1, "failed", 2),)],
+    [None, b"bytes", "text", PipelineInput(7), Operation("key", 3, {"NAME": "value"}), (Verdict(1, Status.FAILED, 2),)],
     ids=lambda value: type(value).__name__,
 )
 def test_payloads_are_those_of_the_sdk_s_converter(value: Any) -> None:
@@ -39,5 +40,5 @@ def test_an_adapter_is_made_once_for_all_workflows() -> None:
     assert shared._type_adapter.cache_info().misses == before + 1
 
 
-def _is_json(converter: Any) -> bool:
+def _is_json(converter: object) -> TypeGuard[PydanticJSONPlainPayloadConverter]:
     return isinstance(converter, PydanticJSONPlainPayloadConverter)

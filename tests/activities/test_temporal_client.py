@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -88,7 +89,7 @@ async def test_a_certificate_is_shown_and_that_of_the_server_is_checked(temporal
         async def let_in(access: TemporalAccess) -> bool:
             return await is_let_in(address, namespace, access)
 
-        pair = {"tls_certificate": own.certificate, "tls_key": own.key}
+        pair: dict[str, Any] = {"tls_certificate": own.certificate, "tls_key": own.key}
         assert await let_in(TemporalAccess(tls_ca=server.certificate, **pair))
         assert not await let_in(TemporalAccess(tls_ca=other.certificate, **pair))
         assert not await let_in(TemporalAccess(tls=True, **pair))
@@ -108,7 +109,9 @@ async def test_certificates_of_the_container_set_let_in_whoever_has_them(tempora
     async with asking(tmp_path, temporal, asks=asks) as address:
 
         async def let_in(folder: Path | None, ca: Path = own / "client" / "ca.crt", name: str = "temporal") -> bool:
-            pair = {"tls_certificate": folder / "tls.crt", "tls_key": folder / "tls.key"} if folder else {}
+            pair: dict[str, Any] = (
+                {"tls_certificate": folder / "tls.crt", "tls_key": folder / "tls.key"} if folder else {}
+            )
             return await is_let_in(address, namespace, TemporalAccess(tls_ca=ca, tls_server_name=name, **pair))
 
         assert await let_in(own / "client")
@@ -121,10 +124,10 @@ async def test_certificates_of_the_container_set_let_in_whoever_has_them(tempora
 
 def made(folder: Path) -> Path:
     """A folder with the certificates that a set makes for itself."""
-    places = [folder / name for name in ("authority", "server", "client")]
+    authority, server, client = places = [folder / name for name in ("authority", "server", "client")]
     for place in places:
         place.mkdir(parents=True)
-    provide(*places, now=datetime.now(UTC))
+    provide(authority, server, client, now=datetime.now(UTC))
     return folder
 
 

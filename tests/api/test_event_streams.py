@@ -1,7 +1,7 @@
 """Streams of events: for those who may still follow, and not too many at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -68,6 +68,7 @@ async def test_nobody_follows_more_than_so_many_at_a_time(site: Site, monkeypatc
             answer = await stack.enter_async_context(client.stream("GET", "/-/events", headers=shown))
             if answer.status_code == 200:
                 lines = answer.aiter_lines()
+                assert isinstance(lines, AsyncGenerator)
                 stack.push_async_callback(lines.aclose)  # what nobody holds is closed
                 assert (await anext(lines)).startswith("retry")
             return answer.status_code

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,7 +22,7 @@ NEVER = 3_600.0
 
 
 @asynccontextmanager
-async def served(folder: Path, **limits: float) -> AsyncIterator[tuple[Site, httpx.AsyncClient]]:
+async def served(folder: Path, **limits: Any) -> AsyncIterator[tuple[Site, httpx.AsyncClient]]:
     """An installation behind a real web server, with these limits, and a client of it."""
     refusals = RefusalLimits(**{"refusal_pause": NEVER, **limits})
     async with open_site(folder, "", refusals=refusals) as site, serving(site) as url, caller(url) as client:

@@ -25,7 +25,7 @@ async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
 
 async def ask(site: Site, scopes: tuple[str, ...], who: tuple[str, str] = NOBODY, **more: str) -> httpx.Response:
     """Ask for a token as skopeo does."""
-    query = [("service", SERVICE), ("offline_token", "true"), *(("scope", scope) for scope in scopes), *more.items()]
+    query = {"service": SERVICE, "offline_token": "true", "scope": scopes, **more}
     async with site.client() as client:
         return await client.get("/jwt/auth", params=query, auth=who if any(who) else None)
 

@@ -67,7 +67,7 @@ def test_the_public_half_verifies_and_holds_nothing_else() -> None:
 
 
 def test_several_keys_are_read_in_their_order(tmp_path: Path) -> None:
-    both = [Ed25519PrivateKey.generate(), generate_rsa(65537, 2048)]
+    both: list[PrivateKey] = [Ed25519PrivateKey.generate(), generate_rsa(65537, 2048)]
     found = read_keys("words\n" + "\n".join(pem(key) for key in both), SOURCE)
     assert [(key.kid, key.algorithm) for key in found] == [
         (SigningKey.of(both[0]).kid, "EdDSA"),

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -17,7 +18,7 @@ MANY = 10_000
 KINDS: dict[str, tuple[Callable[[], str], Route | None]] = {
     **{
         f"{prefix}{runner_type}": (
-            lambda prefix=prefix, runner_type=runner_type: runner_token(prefix, 0, 1, runner_type),
+            partial(runner_token, prefix, 0, 1, runner_type),
             Route(pod_number=0, organisation_id=1, runner_type=TYPE_NUMBER[runner_type]),
         )
         for prefix in (RUNNER, RUNNER_BY_REGISTRATION)

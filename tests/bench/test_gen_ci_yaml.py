@@ -1,5 +1,7 @@
 """The generated configurations are what they say."""
 
+from typing import Any
+
 import pytest
 import yaml
 
@@ -23,7 +25,7 @@ def test_a_mixed_configuration_has_its_jobs_after_expansion(size: int) -> None:
     assert sum(2 if "parallel" in job else 1 for job in visible) == size
 
 
-def _base(document, job):
+def _base(document: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     names = job.get("extends", [])
     return {
         key: value for name in ([names] if isinstance(names, str) else names) for key, value in document[name].items()

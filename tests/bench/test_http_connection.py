@@ -1,20 +1,26 @@
 """The client of the load, against a real server."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from aiohttp import web
 
 from bench.http_connection import Connection
 
+Served = tuple[int, list[Any]]
+"""The port, and what came: method, path, headers, body."""
+
 
 @pytest.fixture
-async def server():
-    seen = []
+async def server() -> AsyncIterator[Served]:
+    seen: list[Any] = []
 
-    async def handle(request):
+    async def handle(request: web.BaseRequest) -> web.Response:
         seen.append((request.method, request.path_qs, dict(request.headers), await request.read()))
         if request.path == "/hang-up":
+            assert request.transport is not None
             request.transport.close()
         if request.path == "/last":
             answer = web.Response(status=204, headers={"X-GitLab-Last-Update": "waiting"})
@@ -30,7 +36,7 @@ async def server():
     await runner.cleanup()
 
 
-async def test_requests_share_a_connection_and_answers_come_whole(server) -> None:
+async def test_requests_share_a_connection_and_answers_come_whole(server: Served) -> None:
     port, seen = server
     connection = Connection("127.0.0.1", port)
     for body in (b"one", b""):
@@ -44,7 +50,7 @@ async def test_requests_share_a_connection_and_answers_come_whole(server) -> Non
     assert seen[0][2]["job-token"] == "t"
 
 
-async def test_it_connects_again_after_the_server_closed(server) -> None:
+async def test_it_connects_again_after_the_server_closed(server: Served) -> None:
     port, seen = server
     connection = Connection("127.0.0.1", port)
     answer = await connection.request("POST", "/last")
@@ -55,7 +61,7 @@ async def test_it_connects_again_after_the_server_closed(server) -> None:
     assert len(seen) == 2
 
 
-async def test_a_server_that_hangs_up_is_an_error(server) -> None:
+async def test_a_server_that_hangs_up_is_an_error(server: Served) -> None:
     port, _ = server
     connection = Connection("127.0.0.1", port)
     with pytest.raises(ConnectionError):

@@ -23,7 +23,7 @@ def test_this_machine_says_how_many_cores_it_has() -> None:
 
 
 def test_a_commit_with_changed_files_has_a_plus(tmp_path: Path) -> None:
-    def git(*arguments):
+    def git(*arguments: str) -> str:
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
         done = subprocess.run(
             ("git", "-C", str(tmp_path), *identity, *arguments), check=True, capture_output=True, text=True

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pods.upstreams import free_port
+from rigs.ports import free_port
 
 STAND_IN = Path(__file__).parent / "stand_in"
 

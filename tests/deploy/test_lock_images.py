@@ -72,14 +72,16 @@ async def lock(folder: Path, address: str, base: str) -> subprocess.CompletedPro
     insecure = folder / ".config" / "containers" / "registries.conf"
     insecure.parent.mkdir(parents=True)
     insecure.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
-    words = ["--set", folder / "docker-compose.yml", "--output", folder / "docker-compose.override.yml"]
+    words: list[str | Path] = [
+        "--set",
+        folder / "docker-compose.yml",
+        "--output",
+        folder / "docker-compose.override.yml",
+    ]
+    command: list[str | Path] = [sys.executable, ROOT / "deploy" / "lock_images.py", *words]
+    env = environment(HOME=str(folder))
     return await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, ROOT / "deploy" / "lock_images.py", *words],
-        env=environment(HOME=str(folder)),
-        capture_output=True,
-        text=True,
-        check=False,
+        lambda: subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     )
 
 

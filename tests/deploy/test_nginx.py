@@ -10,8 +10,9 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
+from rigs.ports import free_port
 from settings import FrontLimits
-from tests.deploy.front import api, cutting_api, free_port, front
+from tests.deploy.front import api, cutting_api, front
 from tests.git.serving import git
 
 WITHIN = 15.0

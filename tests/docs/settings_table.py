@@ -135,8 +135,8 @@ def _texts(of_class: type[BaseSettings]) -> dict[str, str]:
     found: dict[str, str] = {}
     for node, following in zip(tree.body, tree.body[1:], strict=False):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
-            found[node.target.id] = " ".join(str(following.value.value).split()) if is_text else ""
+            text = following.value if isinstance(following, ast.Expr) else None
+            found[node.target.id] = " ".join(str(text.value).split()) if isinstance(text, ast.Constant) else ""
     return found
 
 

@@ -44,5 +44,7 @@ def test_one_caller_has_a_limit_of_everything(what: str) -> None:
 )
 def test_the_figures_of_one_caller_are_those_of_the_code(begin: str, places: Places) -> None:
     (row,) = [row for what, row in ROWS.items() if what.startswith(begin)]
-    assert re.match(r"\d+", row["Of one caller"])[0] == str(places.of_caller)
+    figure = re.match(r"\d+", row["Of one caller"])
+    assert figure is not None
+    assert figure[0] == str(places.of_caller)
     assert f"{PATIENCE:g} s" in row["Beyond it"] or row["Beyond it"] == "the same"

@@ -48,7 +48,7 @@ pieces = st.one_of(
     st.sampled_from(["aa", "aab", "abab", "aabaa", "abaabaab", "abcabcab", "aaaaaaaaaa"]), st.text("ab", max_size=60)
 )
 def test_a_value_that_repeats_itself_is_hidden_wherever_it_stands(value: str, text: str) -> None:
-    hidden = set()
+    hidden: set[int] = set()
     for start in range(len(text)):
         if text.startswith(value, start):
             hidden.update(range(start, start + len(value)))

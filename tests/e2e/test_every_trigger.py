@@ -82,7 +82,8 @@ class House:
         """The pipeline of this source with these fields, as soon as there is one."""
 
         async def look() -> dict[str, Any] | None:
-            for item in await project.get(f"pipelines?source={source}&per_page=100"):
+            found: list[dict[str, Any]] = await project.get(f"pipelines?source={source}&per_page=100")
+            for item in found:
                 if all(item[name] == value for name, value in also.items()):
                     return item
             return None
@@ -115,7 +116,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
         server.client() as ada,
         server.client() as anybody,
     ):
-        new = {"username": "ada", "name": "Ada", "email": "ada@example.com", "password": PASSWORD}
+        new: dict[str, Any] = {"username": "ada", "name": "Ada", "email": "ada@example.com", "password": PASSWORD}
         made = (await root.post("/api/v4/users", json=new)).json()
         scopes = {"name": "t", "scopes": ["api", "write_repository"]}
         token = await root.post(f"/api/v4/users/{made['id']}/personal_access_tokens", json=scopes)
@@ -202,7 +203,7 @@ async def test_the_token_of_a_running_job(house: House) -> None:
 
 async def test_a_tick_of_a_schedule(house: House) -> None:
     project = await house.project("ticking")
-    new = {"description": "each minute", "ref": "main", "cron": "* * * * *", "active": False}
+    new: dict[str, Any] = {"description": "each minute", "ref": "main", "cron": "* * * * *", "active": False}
     schedule = await house.post(f"projects/{project.id}/pipeline_schedules", **new)
     place = f"projects/{project.id}/pipeline_schedules/{schedule['id']}"
     await house.post(f"{place}/variables", key="DEPTH", value="deep")
@@ -217,7 +218,7 @@ async def test_a_merge_request_alone_then_merged_on_trial_then_on_a_train_then_m
     await git("checkout", "-q", "-b", "fix", cwd=tree)
     await project.commit({"fix.txt": "1"})
     await git("push", "-q", "-o", "ci.skip", "origin", "fix", cwd=tree)
-    new = {"source_branch": "fix", "target_branch": "main", "title": "Fix"}
+    new: dict[str, Any] = {"source_branch": "fix", "target_branch": "main", "title": "Fix"}
     request = await house.post(f"projects/{project.id}/merge_requests", **new)
     place = f"refs/merge-requests/{request['iid']}"
     known = {"CI_MERGE_REQUEST_IID": str(request["iid"]), "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": "fix"}
@@ -256,7 +257,7 @@ async def test_a_push_to_an_open_merge_request(house: House) -> None:
     await git("checkout", "-q", "-b", "fix", cwd=project.tree)
     await project.commit({"fix.txt": "1"})
     await git("push", "-q", "-o", "ci.skip", "origin", "fix", cwd=project.tree)
-    new = {"source_branch": "fix", "target_branch": "main", "title": "Fix"}
+    new: dict[str, Any] = {"source_branch": "fix", "target_branch": "main", "title": "Fix"}
     await house.post(f"projects/{project.id}/merge_requests", **new)
     sha = await project.commit({"fix.txt": "2"})
     await git("push", "-q", "origin", "fix", cwd=project.tree)

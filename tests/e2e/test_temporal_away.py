@@ -1,5 +1,6 @@
 """Temporal is away: at the start, and while runners work. The API goes on, and nothing is lost."""
 
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,7 @@ CONFIG = "build: {stage: build, script: make}\ncheck: {stage: test, script: make
 
 
 @pytest.fixture
-async def temporal(tmp_path: Path):
+async def temporal(tmp_path: Path) -> AsyncIterator[TemporalServer]:
     server = TemporalServer(tmp_path)
     yield server
     await server.stop()

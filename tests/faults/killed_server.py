@@ -107,11 +107,12 @@ def _trapped(function: Any, trap: Trap, target: str) -> Callable[..., Any]:
 
 def forget_soon() -> None:
     """Let Temporal give up a worker that has died after 1 s, not 10: nothing here is about that."""
+    from temporalio.worker import Worker
+
     from activities import temporal_worker
 
-    temporal_worker.Worker = functools.partial(  # type: ignore[misc,assignment]
-        temporal_worker.Worker, sticky_queue_schedule_to_start_timeout=timedelta(seconds=1)
-    )
+    soon = functools.partial(Worker, sticky_queue_schedule_to_start_timeout=timedelta(seconds=1))
+    vars(temporal_worker)["Worker"] = soon
 
 
 def serve_again_and_again() -> None:

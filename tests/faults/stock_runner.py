@@ -69,7 +69,7 @@ class StockRunner:
             tries += 1
             if tries % _MAX_ATTEMPTS == 0:
                 request_id = uuid4().hex
-            body = {"content": _pieces(parts)} if parts is not None else {}
+            body: dict[str, Any] = {"content": _pieces(parts)} if parts is not None else {}
             headers = {**given, "X-Request-Id": request_id}
             try:
                 answer = await self._client.request(method, f"/api/v4{path}", headers=headers, **body, **options)

@@ -76,7 +76,7 @@ class Installation:
         self.temporal_folder = folder / "temporal"
         self.temporal_folder.mkdir(parents=True)
         self.temporal = TemporalServer(self.temporal_folder)
-        more = {"database_url": database_url} if database_url else {}
+        more: dict[str, Any] = {"database_url": database_url} if database_url else {}
         self.server = Server(folder / "server", self.temporal.address, **TIMES, **more)
         self.said = Acknowledged()
         self.tokens: list[str] = []
@@ -175,7 +175,10 @@ class Installation:
         archive = ""
         if job["artifacts"]:
             content = zipped(number)
-            upload = {"file": ("artifacts.zip", content), "artifact_type": (None, "archive")}
+            upload: dict[str, tuple[str | None, bytes | str]] = {
+                "file": ("artifacts.zip", content),
+                "artifact_type": (None, "archive"),
+            }
             answer = await client.post(
                 f"/api/v4/jobs/{number}/artifacts", files=upload, data={"artifact_format": "zip"}, headers=headers
             )

@@ -29,7 +29,7 @@ afterwards:
 
 
 @pytest.fixture
-def stack(tmp_path: Path):
+def stack(tmp_path: Path) -> Iterator[Stack]:
     with running(tmp_path / "home") as started:
         yield started
 

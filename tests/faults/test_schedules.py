@@ -5,12 +5,13 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from temporalio.client import Client, ScheduleDescription
+from temporalio.client import Client, ScheduleActionExecutionStartWorkflow, ScheduleDescription
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
@@ -105,9 +106,13 @@ async def test_one_tick_makes_one_pipeline_wherever_the_server_dies(scheduled: S
     await eventually(lambda: described(scheduled.temporal, schedule_id), "Temporal has the schedule", WITHIN)
     await handle.trigger()
 
-    async def told() -> Any:
+    async def told() -> str | None:
         done = (await handle.describe()).info.recent_actions
-        return done[0].action.workflow_id if done else None
+        if not done:
+            return None
+        action = done[0].action
+        assert isinstance(action, ScheduleActionExecutionStartWorkflow)
+        return action.workflow_id
 
     workflow = scheduled.temporal.get_workflow_handle(await eventually(told, "the tick has a workflow", WITHIN))
     result = await asyncio.wait_for(workflow.result(), WITHIN)
@@ -137,7 +142,7 @@ def was_away(pod: PlayedPod, begin: datetime) -> None:
         connection.commit()
 
 
-POLICIES = {
+POLICIES: dict[str, dict[str, Any]] = {
     "all": {"catch_up": "all"},
     "last": {},
     "none": {"catch_up_window": 0},
@@ -204,7 +209,7 @@ async def test_three_ticks_come_while_the_server_is_away(pod: PlayedPod) -> None
     made = {name: await make_schedule(pod.server, pod.project.id, **each) for name, each in fields.items()}
     client = await Client.connect(pod.temporal.address, data_converter=pydantic_data_converter)
     for schedule_id in made.values():
-        await eventually(lambda key=schedule_id: described(client, key), "Temporal has the schedule", WITHIN)
+        await eventually(partial(described, client, schedule_id), "Temporal has the schedule", WITHIN)
     await pod.server.kill()
 
     async def started(schedule_id: int) -> bool:
@@ -212,7 +217,7 @@ async def test_three_ticks_come_while_the_server_is_away(pod: PlayedPod) -> None
         return found is not None and len(found.info.recent_actions) >= 3
 
     for schedule_id in made.values():
-        await eventually(lambda key=schedule_id: started(key), "Temporal has started three ticks", 200)
+        await eventually(partial(started, schedule_id), "Temporal has started three ticks", 200)
     await pod.server.start()
     query = "SELECT due_at, outcome, pipeline_id FROM schedule_tick WHERE schedule_id = ? ORDER BY due_at"
 

@@ -19,23 +19,24 @@ SYNCING = {
     "cli/remote/download.py",  # a download that is gone on with
 }
 """Who calls `fsync`: whoever writes a small file does it by `files.durable`."""
+Log = list[tuple[str, int]]
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch):
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     """What was done, in order: ("sync", inode) and ("name", inode of the file that got a name)."""
-    done = []
+    done: Log = []
     fsync, link, replace = os.fsync, os.link, Path.replace
 
-    def noted_fsync(descriptor) -> None:
+    def noted_fsync(descriptor: int) -> None:
         fsync(descriptor)
         done.append(("sync", os.fstat(descriptor).st_ino))
 
-    def noted_link(source, target) -> None:
+    def noted_link(source: Path, target: Path) -> None:
         link(source, target)
         done.append(("name", Path(target).stat().st_ino))
 
-    def noted_replace(source, target):
+    def noted_replace(source: Path, target: Path) -> Path:
         result = replace(source, target)
         done.append(("name", Path(target).stat().st_ino))
         return result
@@ -46,7 +47,7 @@ def log(monkeypatch: pytest.MonkeyPatch):
     return done
 
 
-def on_disk(log, path: Path) -> bool:
+def on_disk(log: Log, path: Path) -> bool:
     """Whether the content was on disk before it had its name, and its name before anybody relied on it."""
     file, folder = path.stat().st_ino, path.parent.stat().st_ino
     named = log.index(("name", file))
@@ -63,7 +64,7 @@ def on_disk(log, path: Path) -> bool:
     ],
     ids=["replaced", "created", "signing key", "sealing key"],
 )
-def test_content_and_name_are_on_disk(tmp_path: Path, log, write: Any) -> None:
+def test_content_and_name_are_on_disk(tmp_path: Path, log: Log, write: Any) -> None:
     path = tmp_path / "file"
     write(path)
     assert on_disk(log, path)
@@ -71,13 +72,13 @@ def test_content_and_name_are_on_disk(tmp_path: Path, log, write: Any) -> None:
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_folders_that_were_made_for_it_are_on_disk_too(tmp_path: Path, log) -> None:
+def test_folders_that_were_made_for_it_are_on_disk_too(tmp_path: Path, log: Log) -> None:
     assert durable.create(tmp_path / "home" / "keys" / "key", b"x")
     synced = {inode for what, inode in log if what == "sync"}
     assert {folder.stat().st_ino for folder in (tmp_path, tmp_path / "home", tmp_path / "home/keys")} <= synced
 
 
-def test_a_file_that_is_there_stays_and_is_on_disk_all_the_same(tmp_path: Path, log) -> None:
+def test_a_file_that_is_there_stays_and_is_on_disk_all_the_same(tmp_path: Path, log: Log) -> None:
     path = tmp_path / "file"
     assert durable.create(path, b"first")
     log.clear()
@@ -91,7 +92,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path, mon
     path = tmp_path / "file"
     durable.replace(path, b"old")
 
-    def full(_) -> None:
+    def full(_: int) -> None:
         raise OSError("no room")
 
     monkeypatch.setattr(os, "fsync", full)

@@ -45,7 +45,7 @@ async def client(server: ProtocolServer) -> AsyncIterator[RunnerClient]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> JobStore:
+def store(tmp_path: Path) -> Iterator[JobStore]:
     store = JobStore(tmp_path / "state")
     store.lock()
     yield store
@@ -65,5 +65,8 @@ def slot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Slot]:
 
 
 @pytest.fixture
-def make_run(client: RunnerClient, store: JobStore, slot: Slot) -> Callable[[dict[str, Any]], JobRun]:
-    return lambda payload, limits=LIMITS: JobRun(read_job(payload), slot, client, store, limits)
+def make_run(client: RunnerClient, store: JobStore, slot: Slot) -> Callable[..., JobRun]:
+    def make(payload: dict[str, Any], limits: RunLimits = LIMITS) -> JobRun:
+        return JobRun(read_job(payload), slot, client, store, limits)
+
+    return make

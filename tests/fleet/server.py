@@ -9,6 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from aiohttp import BodyPartReader, web
+from aiohttp.typedefs import Handler
 
 Fault = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 
@@ -68,7 +69,7 @@ class ProtocolServer:
         await self.runner.setup()
         site = web.TCPSite(self.runner, "127.0.0.1", self.port, ssl_context=self.tls)
         await site.start()
-        self.port = site._server.sockets[0].getsockname()[1]
+        self.port = self.runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Refuse connections from now on."""
@@ -85,7 +86,7 @@ class ProtocolServer:
         return [seen for seen in self.seen if seen.method == method and seen.path.endswith(ending)]
 
     @web.middleware
-    async def _record(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def _record(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         name = request.match_info.route.name or ""
         body: Any = None
         if name not in ("upload", "download"):

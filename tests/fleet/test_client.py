@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -217,7 +216,7 @@ async def test_upload_outlives_faults(client: RunnerClient, server: ProtocolServ
     file = tmp_path / "a.zip"
     file.write_bytes(b"z" * 300_000)
     server.faults["upload"].extend([answer(503, Retry_After="1"), cut, answer(500)])
-    await client.upload_artifact(KEY, Upload(partial(file.open, "rb"), "a.zip", "archive", "zip", "1 day"))
+    await client.upload_artifact(KEY, Upload(lambda: file.open("rb"), "a.zip", "archive", "zip", "1 day"))
     (upload,) = server.uploads[1]
     assert upload.content == file.read_bytes()
     assert upload.filename == "a.zip"
@@ -232,7 +231,7 @@ async def test_upload_refused(
     file.write_bytes(b"z")
     server.faults["upload"].append(answer(status))
     with pytest.raises(error, match=str(status)):
-        await client.upload_artifact(KEY, Upload(partial(file.open, "rb"), "a.zip", "archive", "zip"))
+        await client.upload_artifact(KEY, Upload(lambda: file.open("rb"), "a.zip", "archive", "zip"))
 
 
 async def test_download_starts_again_when_it_breaks_off(
@@ -250,7 +249,7 @@ async def test_download_starts_again_when_it_breaks_off(
 
     server.faults["download"].append(half)
     target = tmp_path / "got"
-    await client.download_artifact(JobKey(5, "t"), partial(target.open, "wb"))
+    await client.download_artifact(JobKey(5, "t"), lambda: target.open("wb"))
     assert target.read_bytes() == server.archives[5]
     assert len(server.seen) == 2
 
@@ -270,9 +269,9 @@ async def test_download_redirect_keeps_the_token_from_other_hosts(
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    port = site._server.sockets[0].getsockname()[1]
+    port = runner.addresses[0][1]
     server.faults["download"].append(answer(302, Location=f"http://127.0.0.1:{port}/object"))
-    await client.download_artifact(JobKey(5, "secret"), partial((tmp_path / "got").open, "wb"))
+    await client.download_artifact(JobKey(5, "secret"), lambda: (tmp_path / "got").open("wb"))
     await runner.cleanup()
     assert (tmp_path / "got").read_bytes() == b"from the store"
     assert "JOB-TOKEN" not in {name.upper() for name in headers[0]}
@@ -284,5 +283,5 @@ async def test_download_refused(
 ) -> None:
     server.faults["download"].append(answer(status))
     with pytest.raises(error):
-        await client.download_artifact(JobKey(5, "t"), partial((tmp_path / "got").open, "wb"))
+        await client.download_artifact(JobKey(5, "t"), lambda: (tmp_path / "got").open("wb"))
     assert not await asyncio.to_thread(os.listdir, tmp_path)

@@ -13,7 +13,7 @@ from fleet.masking import Masker
 from fleet.reply import Answer, JobReply
 from fleet.trace import Trace
 from fleet.verdict import SUCCESS, failed
-from tests.fleet.server import ProtocolServer, answer, lose_answer
+from tests.fleet.server import Fault, ProtocolServer, answer, lose_answer
 
 KEY = JobKey(1, "glcbt-1-secret")
 TIMES = DeliveryTimes(first=0.01, interval=0.02, heartbeat=0.1)
@@ -167,7 +167,7 @@ async def test_giving_up_keeps_the_verdict(client: RunnerClient, trace: Trace, s
 
 @pytest.mark.parametrize("fault", [answer(403), answer(202, Job_Status="canceled"), answer(202, Job_Status="failed")])
 async def test_abort_stops_the_sending(
-    client: RunnerClient, trace: Trace, server: ProtocolServer, fault: object
+    client: RunnerClient, trace: Trace, server: ProtocolServer, fault: Fault
 ) -> None:
     server.status[1] = "running"
     replies: list[JobReply] = []

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -265,7 +266,7 @@ async def test_the_records_on_disk_are_private(server: ProtocolServer, make_run:
     await asyncio.wait_for(task, 20)
 
 
-UNABLE = {
+UNABLE: dict[str, Any] = {
     "image": {"name": "registry.example.com/ruby:$VERSION"},
     "services": [{"name": "postgres:16"}, {"name": "redis"}],
     "cache": [{"key": "k", "untracked": True}],

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,17 +19,28 @@ START = Callable[..., AbstractAsyncContextManager[RunnerProcess]]
 WAIT = "echo waiting; while [ ! -e {} ]; do sleep 0.02; done; echo done"
 
 
-def entry(server: ProtocolServer, tmp_path: Path, **changes: object) -> RunnerEntry:
+class Running(RunnerProcess):
+    """A runner process with the task that it runs in."""
+
+    task: asyncio.Task[None]
+
+
+def entry(server: ProtocolServer, tmp_path: Path, **changes: Any) -> RunnerEntry:
     return RunnerEntry("n", changes.pop("url", server.url), "glrt-abcdefghi", builds_dir=tmp_path / "builds", **changes)
 
 
 @asynccontextmanager
-async def running(tmp_path: Path, *entries: RunnerEntry, **changes: object) -> AsyncIterator[RunnerProcess]:
+async def running(tmp_path: Path, *entries: RunnerEntry, **changes: Any) -> AsyncIterator[Running]:
     """A runner process that is aborted at the end, if it did not end before."""
-    settings = {"concurrent": 1, "check_interval": 0.02, "shutdown_timeout": 5.0, "backoff": SHORT, **changes}
-    process = RunnerProcess(FleetConfig(entries, tmp_path / "state", **settings), tmp_path, LIMITS)
-    task = asyncio.create_task(process.run())
-    process.task = task
+    settings: dict[str, Any] = {
+        "concurrent": 1,
+        "check_interval": 0.02,
+        "shutdown_timeout": 5.0,
+        "backoff": SHORT,
+        **changes,
+    }
+    process = Running(FleetConfig(entries, tmp_path / "state", **settings), tmp_path, LIMITS)
+    process.task = task = asyncio.create_task(process.run())
     try:
         yield process
         if not task.done():

@@ -19,7 +19,11 @@ class _Loader(yaml.SafeLoader):
     """Reads `!reference` as a list."""
 
 
-_Loader.add_constructor("!reference", lambda loader, node: loader.construct_sequence(node))
+def _sequence(loader: _Loader, node: yaml.SequenceNode) -> list[Any]:
+    return loader.construct_sequence(node)
+
+
+_Loader.add_constructor("!reference", _sequence)
 
 
 def content(name: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from domain.errors import Unavailable
 from loops import reports as loops
 from loops.reports import ReportLoop
 from models.columns import table_of
-from models.notifications import Notifications
-from models.repositories.artifacts import artifacts
+from models.notifications import REPORTS, Notifications
+from models.repositories.artifacts import artifacts, reports
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
 from models.tables.artifacts import Artifact, TestReport
@@ -138,7 +138,7 @@ async def test_a_file_that_is_not_what_was_stored_is_never_read(reading: Reading
 async def test_killed_between_reading_and_writing_it_is_read_again(
     reading: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = loops.reports.put
+    put = reports.put
 
     async def killed(*given: Any, **values: Any) -> None:
         await put(*given, **values)
@@ -146,7 +146,7 @@ async def test_killed_between_reading_and_writing_it_is_read_again(
 
     await reading.hand_in("sast", SAST)
     with monkeypatch.context() as patched:
-        patched.setattr(loops.reports, "put", killed)
+        patched.setattr(reports, "put", killed)
         with pytest.raises(RuntimeError, match="on purpose"):
             await reading.loop().parse()
     assert await reading.world.rows(report) == []
@@ -206,7 +206,7 @@ async def test_an_upload_wakes_the_loop(reading: Reading) -> None:
     running = asyncio.create_task(reading.loop().run())
     try:
         await reading.hand_in("sast", SAST)
-        await reading.notifications.notify(loops.REPORTS)
+        await reading.notifications.notify(REPORTS)
 
         async def is_read() -> bool:
             return bool(await reading.world.rows(report))

@@ -91,7 +91,8 @@ class House:
         """One statement; the id of a row that it inserts."""
         async with self.world.database.write() as connection:
             result = await connection.execute(statement)
-            return result.inserted_primary_key[0] if result.is_insert else None
+            key = result.inserted_primary_key if result.is_insert else None
+            return None if key is None else key[0]
 
 
 @pytest.fixture

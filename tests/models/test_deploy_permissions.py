@@ -220,9 +220,12 @@ async def test_nobody_stops_what_is_protected_from_them_nor_does_time_with_their
     await protect(world, access_level=MAINTAINER)
     row = await world.row(environment)
     async with world.database.write() as connection:
-        asked = {"now": world.now(), "caller_id": world.user_id}
-        assert await environment_lifecycle.stop(connection, [row.id], **asked) == []
-        assert await environment_lifecycle.stop_of_branch(connection, world.project_id, "main", **asked) == []
+        now, caller = world.now(), world.user_id
+        assert await environment_lifecycle.stop(connection, [row.id], now, caller_id=caller) == []
+        stopped = await environment_lifecycle.stop_of_branch(
+            connection, world.project_id, "main", now, caller_id=caller
+        )
+        assert stopped == []
     assert (await world.row(environment)).state == "available"
     async with world.database.write() as connection:
         assert await environment_lifecycle.stop_due(connection, world.now() + timedelta(hours=2)) == [row.id]

@@ -1,5 +1,6 @@
 """What happens is noted in the transaction in which it happens, and only for those who want to hear of it."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import pairwise
@@ -132,7 +133,7 @@ async def test_who_wants_nothing_hears_nothing_and_pays_nothing(world: World) ->
 
 
 @contextmanager
-def statements(database: Database):
+def statements(database: Database) -> Iterator[list[str]]:
     """The statements that run in the block."""
     seen: list[str] = []
     engine = database._file._engine if database.is_sqlite else database._engine.sync_engine

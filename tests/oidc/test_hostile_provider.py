@@ -134,7 +134,7 @@ class Meeting:
 @pytest.fixture
 async def meeting(tmp_path: Path) -> AsyncIterator[Meeting]:
     hostile = Hostile(free_port())
-    more = {"client_id": "perdure", "client_secret": SECRET, "create_accounts": True, "timeout": 2.0}
+    more: dict[str, Any] = {"client_id": "perdure", "client_secret": SECRET, "create_accounts": True, "timeout": 2.0}
     oidc = OidcSettings(issuer=hostile.issuer, **more)
     async with serving(hostile), open_site(tmp_path, "", oidc=oidc) as site:
         yield Meeting(site, hostile)
@@ -261,6 +261,6 @@ async def test_answers_are_bounded_and_lead_nowhere(meeting: Meeting, place: str
         {"issuer": "https://idp.example", "client_id": "x", "scopes": "email"},
     ],
 )
-def test_settings_that_are_not_safe_are_refused(values: dict[str, str]) -> None:
+def test_settings_that_are_not_safe_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="PERDURE_OIDC_"):
         OidcSettings(**values)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -56,7 +57,7 @@ class Meeting:
 
 
 @asynccontextmanager
-async def met(module: Path, folder: Path, database_url: str, **more) -> AsyncIterator[Meeting]:
+async def met(module: Path, folder: Path, database_url: str, **more: Any) -> AsyncIterator[Meeting]:
     port = free_port()
     issuer = f"http://{LOCAL}:{port}"
     oidc = OidcSettings(
@@ -68,7 +69,7 @@ async def met(module: Path, folder: Path, database_url: str, **more) -> AsyncIte
             yield Meeting(site, issuer)
 
 
-async def me(client: httpx.AsyncClient) -> dict:
+async def me(client: httpx.AsyncClient) -> Any:
     answer = await client.get("/api/v4/user")
     return answer.json() if answer.status_code == 200 else {}
 

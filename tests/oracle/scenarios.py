@@ -1,7 +1,8 @@
 """Plays scenario files (`tests/cases`) through the simulation, so that it is judged before it judges."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -48,6 +49,6 @@ def all_faults(paths: Sequence[Path]) -> dict[str, list[str]]:
     return {path.stem: faults for path in paths if (faults := faults_of(path))}
 
 
-def _arguments(arguments) -> dict:
+def _arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     names = {"exit_code": "code", "failure_reason": "reason"}
     return {names.get(name, name): value for name, value in arguments.items()}

@@ -14,6 +14,9 @@ from tests.oracle.passes import settle, with_children
 from tests.oracle.stopping import strike
 from tests.oracle.world import World
 
+_Way: TypeAlias = tuple[World, tuple[tuple[int, bool], ...]]
+"""A world, and which events were accepted on the way to it."""
+
 
 def happen(world: World, events: Sequence[Event]) -> list[tuple[World, tuple[bool, ...]]]:
     """All worlds in which events of one moment may end, each with which of the events were accepted.
@@ -36,9 +39,9 @@ def _cancels(event: Event) -> bool:
 
 def _in_any_order(world: World, events: Sequence[Event]) -> dict[object, tuple[World, tuple[bool, ...]]]:
     """The ends by what can be told of them."""
-    ways = {None: (world, ())}
+    ways: dict[object, _Way] = {None: (world, ())}
     for _ in events:
-        later = {}
+        later: dict[object, _Way] = {}
         for before, answers in ways.values():
             for number in set(range(len(events))) - dict(answers).keys():
                 now = before.copy()

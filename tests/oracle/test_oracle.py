@@ -5,12 +5,13 @@ A longer run: `python -m tests.oracle domain|workflows --count N --seed S`.
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domain.pipelines.decisions import Turn, decide
 from tests.cases import processing
-from tests.oracle.case import Case
+from tests.oracle.case import Case, Fault
 from tests.oracle.domain_engine import DomainProject
 from tests.oracle.events import Event
 from tests.oracle.generate import case_of
@@ -54,17 +55,17 @@ def _expect_agreement(report: Report, cases: int) -> None:
 
 
 async def test_a_defect_is_found_and_shrunk_to_what_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetful(*given, **named) -> Turn:
+    def forgetful(*given: Any, **named: Any) -> Turn:
         """A product with a defect: nothing of what follows from a cancel is recorded."""
         turn = decide(*given, **named)
         return turn if turn.decision is None else replace(turn, decision=replace(turn.decision, cancel=()))
 
-    async def open_project(case) -> Project:
+    async def open_project(case: Case) -> Project:
         return DomainProject(case.config, case.files, case.modes)
 
     monkeypatch.setattr("tests.stored.workflow.decide", forgetful)
 
-    async def first_fault():
+    async def first_fault() -> Fault:
         for seed in range(100):
             if fault := await trial(case_of(str(seed)), open_project):
                 return fault

@@ -135,7 +135,7 @@ class Run:
 
     def reset(self, name: str) -> None:
         """Let what was skipped behind a job be decided anew."""
-        behind, found = {name}, True
+        behind, found = {name}, {name}
         while found:
             found = {a.job.name for a in self.jobs.values() if behind & set(a.job.needs or ())} - behind
             behind |= found

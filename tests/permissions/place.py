@@ -78,7 +78,7 @@ class Place:
             basic = base64.b64encode(f"{person.username}:{person.token}".encode()).decode()
             headers |= {"private-token": person.token, "authorization": f"Basic {basic}"}
         values = {**self.objects[side], "caller": str(person.id if person else 0)}
-        return await self._first_word(call.filled(values), headers | call.headers)
+        return await self._first_word(call.filled(values), {**headers, **call.headers})
 
     async def _first_word(self, call: Call, headers: Mapping[str, str]) -> int:
         """Call the application, and go away as soon as it begins to answer."""
@@ -112,7 +112,8 @@ class Place:
             "server": ("perdure.test", 80),
         }
         calling = asyncio.ensure_future(self.site.app(scope, receive, send))
-        await asyncio.wait({calling, started}, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+        either: set[asyncio.Future[Any]] = {calling, started}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED, timeout=30)
         assert started.done(), f"{call.method} {call.path} was not answered: {calling}"
         calling.cancel()
         with suppress(asyncio.CancelledError):
@@ -153,7 +154,7 @@ def _version_of(live: sqlite3.Connection) -> int:
 
 def _refs(root: Path) -> dict[str, str]:
     """Every ref of every repository."""
-    found = {}
+    found: dict[str, str] = {}
     for folder in root.glob("*.git"):
         places = [folder / "HEAD", folder / "packed-refs"]
         for base, _, names in os.walk(folder / "refs"):
@@ -347,9 +348,9 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
         heads.append(opened.json()["head_pipeline"]["id"])
         await world.settle(opened.json()["head_pipeline"]["id"])
     assert (await client.post(f"{base}/merge_trains/merge_requests/{iids[1]}")).status_code == 201
-    request = f"{base}/merge_requests/{iids[0]}"
-    thread = (await client.post(f"{request}/discussions", json={"body": "Why?"})).json()
-    (version,) = (await client.get(f"{request}/versions")).json()
+    place = f"{base}/merge_requests/{iids[0]}"
+    thread = (await client.post(f"{place}/discussions", json={"body": "Why?"})).json()
+    (version,) = (await client.get(f"{place}/versions")).json()
     return {
         "sha": sha,
         "iid": iids[0],

@@ -9,10 +9,12 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from pods.front import serving
 from pods.request_body import SMALL
-from tests.pods.upstreams import free_port, front_settings, http_upstream, raw_upstream, until
+from rigs.ports import free_port
+from tests.pods.upstreams import front_settings, http_upstream, raw_upstream, until
 
 
 @pytest.fixture
@@ -117,7 +119,7 @@ async def test_request_arrives_unchanged_but_for_hop_by_hop_and_forwarded_header
     body = gzip.compress(b"hello")
     target = "/a%2Fb//c/../d?x=%20&y=a+b"
     async with serving(settings), http_upstream(settings.api_port, echo):
-        url = aiohttp.client.URL(settings.url + target, encoded=True)
+        url = URL(settings.url + target, encoded=True)
         async with client.post(url, data=body, headers=sent) as answer:
             seen = await answer.json()
             assert answer.status == 201

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 
+from pods.forwarding import Front
 from pods.front import serving
 from pods.request_body import SMALL
 from tests.pods.upstreams import front_settings, http_upstream, raw_upstream, until
@@ -44,9 +46,14 @@ async def in_parts(text: str) -> AsyncIterator[bytes]:
     yield text.encode()
 
 
-async def is_held(calls: list[asyncio.Task[aiohttp.ClientResponse]], front: object, count: int) -> None:
+def holds(front: Front, count: int) -> bool:
+    """Whether so many calls are held."""
+    return len(front.holding) == count
+
+
+async def is_held(calls: list[asyncio.Task[aiohttp.ClientResponse]], front: Front, count: int) -> None:
     """Return when the front holds so many calls."""
-    await until(lambda: len(front.holding) == count)  # type: ignore[attr-defined]
+    await until(lambda: holds(front, count))
     assert not any(call.done() for call in calls[-count:])
 
 
@@ -91,7 +98,8 @@ async def test_the_body_of_a_held_call_is_not_read(client: aiohttp.ClientSession
         head = "POST /api/v4/jobs/7/artifacts HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n"
         writer.write(head.encode())
         await until(lambda: len(running.front.holding) == 2)
-        (request,) = [one._current_request for one in running.server.connections if one._current_request.content_length]
+        requests = [one._current_request for one in running.server.connections]
+        (request,) = [one for one in requests if one is not None and one.content_length]
         writer.write(b"a" * 1_000_000)
         async with client.get(f"{settings.url}/api/v4/version") as answer:
             assert answer.status == 503, "the front had every occasion to read"
@@ -195,7 +203,7 @@ async def test_who_gives_way_when_every_place_is_taken(client: aiohttp.ClientSes
         for number, call in enumerate(BY_WORTH):
             await come(call)
             if number < 2:
-                await until(lambda count=number + 1: len(running.front.holding) == count)
+                await until(partial(holds, running.front, number + 1))
             else:
                 assert (await calls[number - 2]).status == 503
         await come(BY_WORTH[0])
@@ -215,7 +223,7 @@ async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client: a
         calls = []
         for method, path in (BY_WORTH[-1], BY_WORTH[0], BY_WORTH[2]):
             calls.append(asyncio.create_task(client.request(method, settings.url + path, data="0000")))
-            await until(lambda count=min(len(calls), 2): len(running.front.holding) == count)
+            await until(partial(holds, running.front, min(len(calls), 2)))
         assert (await calls[1]).status == 503
         async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
             assert [(await calls[number]).status for number in (0, 2)] == [201, 201]
@@ -228,7 +236,7 @@ async def test_memory_is_bounded_as_well(client: aiohttp.ClientSession) -> None:
         for number in range(3):
             body = in_parts("a" * 100_000)
             calls.append(asyncio.create_task(client.post(f"{settings.url}/api/v4/jobs/{number}/artifacts", data=body)))
-            await until(lambda count=min(number + 1, 2): len(running.front.holding) == count)
+            await until(partial(holds, running.front, min(number + 1, 2)))
         assert (await calls[0]).status == 503, "the oldest of three that do not fit together"
         calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7")))
         await is_held(calls, running.front, 3)
@@ -247,7 +255,7 @@ async def test_who_holds_the_most_gives_way_by_the_address_that_a_proxy_of_ours_
         for address in ("203.0.113.1", "203.0.113.66", "203.0.113.66", "203.0.113.2"):
             headers = {"X-Forwarded-For": address}
             calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", headers=headers)))
-            await until(lambda count=min(len(calls), 3): len(running.front.holding) == count)
+            await until(partial(holds, running.front, min(len(calls), 3)))
         assert (await calls[first]).status == 503
         assert [call.done() for call in calls] == [number == first for number in range(4)]
 

@@ -10,9 +10,10 @@ from metrics.definition import Definition
 from metrics.front_metrics import FrontMetrics
 from pods.front import serving
 from pods.front_exposition import telling
+from rigs.ports import free_port
 from tests.metrics.scraping import Scrape
 from tests.pods.test_front import echo
-from tests.pods.upstreams import free_port, front_settings, http_upstream
+from tests.pods.upstreams import front_settings, http_upstream
 from tests.waiting import eventually
 
 

@@ -80,10 +80,11 @@ async def test_kill_after_kill_refuses_nobody_and_no_git(front: SupervisedFront)
         for _ in range(KILLS):
             await front.serving(but=before)
             enough, fetched = callers.answered + 50, said["answered"] + 2
-            await eventually(
-                lambda enough=enough, fetched=fetched: _true(callers.answered > enough and said["answered"] >= fetched),
-                "callers and git are served",
-            )
+
+            async def served(enough: int = enough, fetched: int = fetched) -> bool:
+                return callers.answered > enough and said["answered"] >= fetched
+
+            await eventually(served, "callers and git are served")
             before = await front.kill()
         await front.serving(but=before)
         for task in fetching:
@@ -120,7 +121,9 @@ async def test_a_front_that_was_left_holds_until_the_next_one_takes_over(front: 
         front.signal_supervisor(signal.SIGQUIT)
         assert await front.supervisor.wait() == 0
         assert is_alive(left.identity)
-        assert front.folder.read("front").is_left
+        record = front.folder.read("front")
+        assert record is not None
+        assert record.is_left
         await front.supervisor.start()
         await front.serving(but=left.pid)
         assert not held.done()

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_every_setting_that_is_a_secret_is_known_as_one() -> None:
     assert {name for name in every if told.search(name)} - open_ones == SECRET
 
 
-def _fields(model):
+def _fields(model: type[BaseSettings]) -> Iterator[tuple[str, str]]:
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseSettings):
@@ -74,7 +75,8 @@ def test_order_and_ports_come_from_the_settings(tmp_path: Path) -> None:
 
 
 def test_the_built_in_runner_is_told_what_to_refuse(tmp_path: Path) -> None:
-    options = [stack(Settings(home=tmp_path, **given))[-1].argv for given in ({}, {"unsupported_keywords": "refuse"})]
+    settings = [Settings(home=tmp_path), Settings(home=tmp_path, unsupported_keywords="refuse")]
+    options = [stack(given)[-1].argv for given in settings]
     assert [argv[argv.index("--unsupported-keywords") + 1] for argv in options] == ["run", "refuse"]
 
 

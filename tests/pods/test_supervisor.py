@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -18,7 +19,7 @@ from pods.back_off import BackOff
 from pods.process import identity_of, is_alive
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
 from pods.supervisor import Supervisor
-from tests.pods.upstreams import free_port
+from rigs.ports import free_port
 from tests.waiting import eventually
 
 FOREVER = "import signal; print('up'); signal.pause()"
@@ -256,17 +257,23 @@ for number, line in enumerate(sys.stdin, 1):
 """
 
 
+def _holds(path: Path, text: str) -> bool:
+    return path.read_text() == text
+
+
 def test_a_long_log_is_put_aside_while_its_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = RunFolder(tmp_path)
     monkeypatch.setattr("pods.run_folder.LOG_LIMIT", 4)
     with folder.open_log("a") as log:
         child = subprocess.Popen([sys.executable, "-c", WRITES], stdin=subprocess.PIPE, stdout=log, text=True)
+    assert child.stdin is not None
     for number in (1, 2):
         child.stdin.write("go\n")
         child.stdin.flush()
-        wait_until(lambda text=f"line {number}\n": folder.log_path("a").read_text() == text)
+        text = f"line {number}\n"
+        wait_until(partial(_holds, folder.log_path("a"), text))
         assert folder.trim_log("a")
-        assert (folder.logs / "a.log.1").read_text() == f"line {number}\n"
+        assert (folder.logs / "a.log.1").read_text() == text
         assert not folder.trim_log("a")
     child.communicate()
     assert not folder.trim_log("nobody")

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -16,10 +17,11 @@ START = '{"workflowType": {"name": "X"}, "taskQueue": {"name": "q"}}'
 
 
 @asynccontextmanager
-async def embedded(home: Path, **values: str) -> AsyncIterator[tuple[str, str]]:
+async def embedded(home: Path, **values: Any) -> AsyncIterator[tuple[str, str]]:
     """The Temporal that `perdure up` starts; the addresses of its HTTP API and of its pages."""
     names = ("temporal_port", "temporal_ui_port", "temporal_http_port", "temporal_metrics_port")
-    settings = Settings(home=home, **{name: free_port() for name in names}, **values)
+    ports: dict[str, Any] = {name: free_port() for name in names}
+    settings = Settings(home=home, **ports, **values)
     child = next(child for child in stack(settings) if child.name == "temporal")
     async with running(Program(child.argv, home / "temporal.log", env=dict(child.env))), httpx.AsyncClient() as client:
         pages = f"http://{LOCAL}:{settings.temporal_ui_port}"

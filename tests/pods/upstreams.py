@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 
@@ -12,7 +13,7 @@ from settings import FrontLimits, Settings
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-def front_settings(**limits: float) -> Settings:
+def front_settings(**limits: Any) -> Settings:
     """Settings with free ports; `limits` are fields of FrontLimits."""
     return Settings(front_port=free_port(), api_port=free_port(), front=FrontLimits(**limits))
 

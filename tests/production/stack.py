@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -64,7 +65,7 @@ async def production(folder: Path, postgres: str) -> AsyncIterator[Production]:
         objects = await stack.enter_async_context(bucket(folder))
         port = free_port()
         url = await stack.enter_async_context(front(folder / "front", f"{LOCAL}:{port}"))
-        settings: dict[str, object] = {
+        settings: dict[str, Any] = {
             "home": folder / "home",
             "database_url": database,
             "object_store": objects.url,

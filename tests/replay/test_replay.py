@@ -10,10 +10,11 @@ from temporalio.workflow import NondeterminismError
 
 from activities.data_converter import data_converter
 from activities.temporal_worker import sandbox
+from domain.pipelines.retry_window import UNSUCCESSFUL
 from tests.replay.hasty import Hasty
 from tests.replay.record import BESIDE, HISTORIES
 from tests.replay.shapes import SHAPES
-from workflows import job_waits, retry_window
+from workflows import job_waits
 from workflows.pipeline import PipelineWorkflow
 from workflows.resource_group import ResourceGroupWorkflow
 from workflows.retry_window import RetryWindow
@@ -80,7 +81,7 @@ def test_a_recorded_history_is_one_of_a_finished_pipeline(path: Path) -> None:
 async def test_what_says_that_a_history_has_a_window_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed pipelines of before completed their workflows at once: taken for the others, neither replays."""
     is_of_before = name == "needs"
-    monkeypatch.setattr(RetryWindow, "_applies", lambda _, status: is_of_before and status in retry_window.UNSUCCESSFUL)
+    monkeypatch.setattr(RetryWindow, "_applies", lambda _, status: is_of_before and status in UNSUCCESSFUL)
     result = await replayer(PipelineWorkflow).replay_workflow(
         history(HISTORIES / f"{name}.json"), raise_on_replay_failure=False
     )

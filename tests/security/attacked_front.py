@@ -97,7 +97,7 @@ class Good:
 
 
 @asynccontextmanager
-async def api_with_a_job(folder: Path, **settings: object) -> AsyncIterator[Server]:
+async def api_with_a_job(folder: Path, **settings: Any) -> AsyncIterator[Server]:
     """A server without Temporal whose database has one job that waits for a runner. `settings`: those of `Server`."""
     async with opened_world(Settings(home=folder / "home")) as world:
         await world.pipeline("build: {script: make}\n")

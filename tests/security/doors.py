@@ -168,6 +168,7 @@ def _filled(value: Any, place: Place) -> Any:
 
 def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Method and path of every route of an application."""
+    each: Any  # a route, or what a router of routes says of one
     for route in app.routes:
         for each in route.effective_route_contexts() if hasattr(route, "effective_route_contexts") else [route]:
             for method in sorted((each.methods or set()) - {"HEAD"}):

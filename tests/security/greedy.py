@@ -1,10 +1,10 @@
 """A caller who takes of one resource of the server all that they can get, until canceled."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -140,7 +140,7 @@ async def ask_much(eve: Greedy) -> None:
     await asyncio.gather(*(eve.again(24, "GET", path) for path in paths))
 
 
-ATTACKS: Final[dict[str, Callable[[Greedy], Awaitable[None]]]] = {
+ATTACKS: Final[dict[str, Callable[[Greedy], Coroutine[Any, Any, None]]]] = {
     "event streams": follow,
     "git": compare,
     "lists of git": list_files,

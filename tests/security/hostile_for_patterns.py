@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from re import _constants as kinds  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as kinds
+from re import _parser as parser
 from typing import Any, Final
 
 _MANY: Final = 100
@@ -63,7 +63,8 @@ def _one(kind: Any, about: Any) -> str:
     if kind is kinds.SUBPATTERN:
         return _sample(about[-1])
     if kind in _REPEATS:
-        return _sample(about[2]) * max(1, about[0])
+        least: int = about[0]
+        return _sample(about[2]) * max(1, least)
     return ""
 
 

@@ -21,7 +21,7 @@ from fleet.backoff import retry_after_seconds
 from git.transport.smart_http import protocol_version
 from includes.remote_file import _Failure, _redirected
 from pods.headers import Proxies, request_headers
-from tests.security.hostile_rows import Hostile
+from tests.security.hostile_rows import Hostile, repeated
 
 URL: Final = "https://ci.example.com"
 
@@ -41,17 +41,14 @@ def _scope(path: str = "/api/v4/projects", query: str = "", **headers: str) -> d
 def _of_header(name: str, read: Callable[[Request], object], *pieces: str, start: str = "") -> dict[str, Hostile]:
     return {
         f"header {name}: {start + piece!r}": Hostile(
-            lambda text: read(Request(_scope(**{name: text}))), lambda size, piece=piece: start + piece * size
+            lambda text: read(Request(_scope(**{name: text}))), repeated(piece, start)
         )
         for piece in pieces
     }
 
 
 def _of_text(name: str, read: Callable[[str], object], *pieces: str, start: str = "") -> dict[str, Hostile]:
-    return {
-        f"header {name}: {start + piece!r}": Hostile(read, lambda size, piece=piece: start + piece * size)
-        for piece in pieces
-    }
+    return {f"header {name}: {start + piece!r}": Hostile(read, repeated(piece, start)) for piece in pieces}
 
 
 def _query(text: str) -> object:
@@ -79,16 +76,14 @@ def _path(text: str) -> object:
 
 REQUESTS: Final = {
     **{
-        f"query: {piece!r}": Hostile(_query, lambda size, piece=piece: piece * size)
+        f"query: {piece!r}": Hostile(_query, repeated(piece, ""))
         for piece in ("a=b&", "&", ";", "=", "a", "%41", "%", "%ff", "+", "a[]=b&", "a[b]=c&", "[", "private_token=a&")
     },
     **{
-        f"path of a resource: {piece!r}": Hostile(why_not_served, lambda size, piece=piece: f"/api/v4{piece * size}")
+        f"path of a resource: {piece!r}": Hostile(why_not_served, repeated(piece, "/api/v4"))
         for piece in ("/", "/a", "/projects", "/groups/projects")
     },
-    **{
-        f"path: {piece!r}": Hostile(_path, lambda size, piece=piece: piece * size) for piece in ("/", "%2F", "../", "a")
-    },
+    **{f"path: {piece!r}": Hostile(_path, repeated(piece, "")) for piece in ("/", "%2F", "../", "a")},
     **_of_header("accept", wants_page, "text/html,", "*/*;q=0.1,", "text/htm"),
     **_of_header("authorization", basic_credentials, "YTpi", "=", "\xe9", " ", start="Basic "),
     **_of_header("authorization", shown_by, " ", "a ", start="Bearer "),

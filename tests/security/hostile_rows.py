@@ -1,7 +1,7 @@
 """One reader of what others write, with a text that costs it most."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, AnyStr, NamedTuple
 
 from domain.errors import PerdureError
 
@@ -14,6 +14,11 @@ class Hostile(NamedTuple):
     size: int = 1000
     is_bounded: bool = False
     """Whether the text is refused for its length from 16 times the size on."""
+
+
+def repeated(piece: AnyStr, start: AnyStr) -> Callable[[int], AnyStr]:
+    """A beginning, and a piece as often as the size says."""
+    return lambda size: start + piece * size
 
 
 def told(work: Callable[[], object]) -> object:

@@ -47,7 +47,7 @@ from storage.reports.parsers import PARSERS
 from storage.zip_directory import ENTRY, Extent, locate, read_entries
 from tests.compiling import plan_of
 from tests.security.hostile_requests import REQUESTS
-from tests.security.hostile_rows import Hostile
+from tests.security.hostile_rows import Hostile, repeated
 
 SHA: Final = "5" * 40
 
@@ -273,17 +273,15 @@ def _value(size: int) -> str:
 
 LOGS: Final = {
     **{
-        f"log: {piece!r}": Hostile(
-            lambda data: render_piece(data, State(), whole=True), lambda size, piece=piece: piece * size
-        )
+        f"log: {piece!r}": Hostile(lambda data: render_piece(data, State(), whole=True), repeated(piece, b""))
         for piece in (b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"<", b"\xff", b"\x1b[38;5;1", b"\n")
     },
     **{
-        f"masking: {piece!r}": Hostile(lambda data: _masked(data, LONG, b"x"), lambda size, piece=piece: piece * size)
+        f"masking: {piece!r}": Hostile(lambda data: _masked(data, LONG, b"x"), repeated(piece, b""))
         for piece in (b"a", b"x", b"glpat-", b"glpat-a ", b"g", b"glcbt-0_glpat-")
     },
     **{
-        f"masking by a runner: {piece!r}": Hostile(_masked_by_a_runner, lambda size, piece=piece: piece * size, 4000)
+        f"masking by a runner: {piece!r}": Hostile(_masked_by_a_runner, repeated(piece, b""), 4000)
         for piece in (b"a", b"x", b"glpat-", b"glpat-a ", b"g")
     },
     "masking: a long value that almost stands at the end": Hostile(

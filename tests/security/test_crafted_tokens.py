@@ -137,15 +137,22 @@ async def _shown_everywhere(
     path = plain(route).format_map(names)
     service = SERVICE if ways else "git-upload-pack"
     basic = shown(DOORS[5], token)["Authorization"]
-    headers = {
+    headers: dict[str, Any] = {
         "Authorization": f"Bearer {token}".encode() if ways == 2 else basic,
         "Content-Range": "0-0",
         "Job-Token" if ways != 2 else "X-Nothing": token,
     }
-    body = {"token": token, "service": service, "password": token, "tag_name": "v1", "ref": "main", "name": "x"}
+    body: dict[str, Any] = {
+        "token": token,
+        "service": service,
+        "password": token,
+        "tag_name": "v1",
+        "ref": "main",
+        "name": "x",
+    }
     body |= {"url": "https://example.com/x", **DEPLOYMENT}
     query = {"service": service, "token": token}
-    with_body = {} if method == "GET" else {"json": body}
+    with_body: dict[str, Any] = {} if method == "GET" else {"json": body}
     with suppress(TimeoutError):  # a stream of events has no end
         async with asyncio.timeout(2):
             await client.request(method, path, params=query, headers=headers, **with_body)

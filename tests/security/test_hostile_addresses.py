@@ -66,7 +66,7 @@ async def faults(client: AsyncClient, calls: Iterator[tuple[str, str, dict[str, 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
 async def test_no_parameter_of_an_address_is_a_fault(site: Site, hostile: str) -> None:
-    calls = (
+    calls: Iterator[tuple[str, str, dict[str, Any]]] = (
         ("GET", filled(route, site, {name: hostile}), {})
         for route in read_routes(site)
         for name in _PARAMETER.findall(route)
@@ -78,7 +78,7 @@ async def test_no_parameter_of_an_address_is_a_fault(site: Site, hostile: str) -
 @pytest.mark.parametrize("hostile", ["more-than-32-bits", "half-of-a-pair", "too-long"])
 async def test_no_parameter_of_a_query_is_a_fault(site: Site, hostile: str) -> None:
     document = create_framework(site.services).openapi()
-    calls = (
+    calls: Iterator[tuple[str, str, dict[str, Any]]] = (
         ("GET", f"{filled(route, site, {})}?{parameter['name']}={HOSTILE[hostile]}", {})
         for route, methods in document["paths"].items()
         for parameter in methods.get("get", {}).get("parameters", ())
@@ -91,7 +91,7 @@ async def test_no_parameter_of_a_query_is_a_fault(site: Site, hostile: str) -> N
 @pytest.mark.parametrize("word", WORDS.values(), ids=WORDS.keys())
 async def test_no_field_of_a_body_is_a_fault(site: Site, word: str | int) -> None:
     document = create_framework(site.services).openapi()
-    calls = (
+    calls: Iterator[tuple[str, str, dict[str, Any]]] = (
         (method.upper(), filled(route, site, {}), {"content": json.dumps({**body, name: word}), "headers": JSON})
         for method, route, body, fields in bodies(document)
         for name in fields

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import httpx
 import pytest
@@ -52,7 +52,10 @@ async def place(tmp_path: Path, database_url: str) -> AsyncIterator[Place]:
         hashed = await site.services.passwords.hashed(PASSWORD)
         async with site.services.database.write() as connection:
             await accounts.change(connection, site.root.id, password_hash=hashed)
-        settings = {"home": site.services.settings.home, "database_url": site.services.settings.database_url}
+        settings: dict[str, Any] = {
+            "home": site.services.settings.home,
+            "database_url": site.services.settings.database_url,
+        }
         token = site.root.token
     server = Server(tmp_path / "server", f"{LOCAL}:{free_port()}", api_role="api", log_level="ERROR", **settings)
     async with running(server.program), httpx.AsyncClient(base_url=server.url, trust_env=False) as client:

@@ -4,7 +4,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import pytest
 
@@ -44,7 +44,7 @@ def uses() -> Iterator[tuple[str, str, "re.Pattern[Any]"]]:
             yield f"{module.__name__}.{name}", method, known[name]
 
 
-def _is_of_re(function: ast.expr) -> bool:
+def _is_of_re(function: ast.expr) -> TypeGuard[ast.Attribute]:
     return (
         isinstance(function, ast.Attribute)
         and function.attr in METHODS

@@ -17,8 +17,7 @@ from sqlalchemy import func, select
 from api.app import create_framework
 from models.columns import table_of
 from models.repositories.accounts import members
-from models.repositories.accounts.access_tokens import access_token
-from models.repositories.accounts.accounts import user
+from models.repositories.accounts.accounts import access_token, user
 from models.tables.environments import Deployment, Environment
 from models.tables.pipelines import Job, Pipeline
 from models.tables.projects import Member

@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import httpx
@@ -137,9 +138,9 @@ async def test_stream_that_breaks_leaves_nothing(store: ObjectStore, count: int)
         assert files(store) == []
 
 
-async def test_broken_upload_leaves_no_part_in_the_bucket(bucket: object, s3_address: str) -> None:
+async def test_broken_upload_leaves_no_part_in_the_bucket(bucket: Any, s3_address: str) -> None:
     store = ObjectStore.open(f"s3://{BUCKET}/prefix")
-    seen = []
+    seen: list[str] = []
 
     async def breaking() -> AsyncIterator[bytes]:
         async for chunk in chunks(200):

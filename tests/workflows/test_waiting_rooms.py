@@ -36,7 +36,7 @@ async def everything_offered(pod: Pod, pipeline_id: int, count: int) -> None:
 
     async def look() -> bool:
         rows = await pod.world.rows(job, pipeline_id=pipeline_id)
-        return sum(row.status == Status.PENDING for row in rows) == count
+        return sum(1 for row in rows if row.status == Status.PENDING) == count
 
     await eventually(look, f"{count} jobs are pending", 60)
 

@@ -3,10 +3,12 @@
 import asyncio
 import hashlib
 import hmac
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 from sqlalchemy import select
@@ -15,22 +17,24 @@ from loops.pipeline_requests import HELD
 from loops.pull_requests import PATIENCE, PullRequestLoop
 from models.repositories.accounts import accounts
 from models.repositories.hooks import incoming_hooks
+from tests.api.v4.site import Person
 from tests.application.mirrors.conftest import Mirrored
 from tests.git.serving import git, new_commit
 
 
-def address(mirrored, rest="") -> str:
+def address(mirrored: Mirrored, rest: str = "") -> str:
     return f"/api/v4/projects/{mirrored.site.world.project_id}/incoming_hooks{rest}"
 
 
-async def hook_of(mirrored, forge="github", person=None) -> dict:
+async def hook_of(mirrored: Mirrored, forge: str = "github", person: Person | None = None) -> dict[str, Any]:
     async with mirrored.site.client(person or mirrored.site.root) as client:
         answer = await client.post(address(mirrored), json={"forge": forge})
     assert answer.status_code == 201, answer.text
-    return answer.json()
+    hook: dict[str, Any] = answer.json()
+    return hook
 
 
-def signed(forge, secret, event, body, delivery="d-1"):
+def signed(forge: str, secret: str, event: str, body: bytes, delivery: str = "d-1") -> dict[str, str]:
     right = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return {
         "github": {
@@ -44,22 +48,30 @@ def signed(forge, secret, event, body, delivery="d-1"):
     }[forge]
 
 
-async def call(mirrored, hook, event="push", document=None, *, delivery="d-1", **headers):
+async def call(
+    mirrored: Mirrored,
+    hook: Mapping[str, Any],
+    event: str = "push",
+    document: Mapping[str, Any] | None = None,
+    *,
+    delivery: str = "d-1",
+    **headers: str,
+) -> httpx.Response:
     body = orjson.dumps(document or {"ref": "refs/heads/main"})
     sent = signed(hook["forge"], hook["secret"], event, body, delivery) | headers
     async with mirrored.site.client() as forge:
         return await forge.post(f"/api/hooks/{hook['id']}", content=body, headers=sent)
 
 
-def pull_request(sha, base):
-    def side(ref, commit):
+def pull_request(sha: str, base: str) -> dict[str, Any]:
+    def side(ref: str, commit: str) -> dict[str, Any]:
         return {"repo": {"full_name": "me/app"}, "ref": ref, "sha": commit}
 
     request = {"head": side("fix", sha), "base": side("main", base)}
     return {"action": "opened", "number": 7, "pull_request": request}
 
 
-async def deliveries(mirrored):
+async def deliveries(mirrored: Mirrored) -> Sequence[Any]:
     async with mirrored.site.services.database.read() as connection:
         return (await connection.execute(select(incoming_hooks.delivery))).all()
 
@@ -125,7 +137,7 @@ async def test_a_pull_request_gets_a_pipeline_of_who_set_up_the_hook_as_soon_as_
     job = await mirrored.site.world.job()
     told = {item["key"]: item["value"] for item in job["variables"]}
     prefix = "CI_EXTERNAL_PULL_REQUEST"
-    expected = {
+    variables = {
         "CI_PIPELINE_SOURCE": "external_pull_request_event",
         f"{prefix}_IID": "7",
         f"{prefix}_SOURCE_REPOSITORY": "me/app",
@@ -136,10 +148,10 @@ async def test_a_pull_request_gets_a_pipeline_of_who_set_up_the_hook_as_soon_as_
         f"{prefix}_TARGET_BRANCH_SHA": base,
         "GITLAB_USER_LOGIN": "ada",
     }
-    assert {key: told[key] for key in expected} == expected
+    assert {key: told[key] for key in variables} == variables
 
 
-async def arrived(mirrored, message="Fix"):
+async def arrived(mirrored: Mirrored, message: str = "Fix") -> tuple[dict[str, Any], dict[str, Any], Person]:
     """A hook that has told of a pull request whose commit is here, and nothing else was done."""
     base = await git("rev-parse", "HEAD", cwd=mirrored.tree)
     await mirrored.site.services.repositories.create(mirrored.site.world.project_id, "main")
@@ -212,7 +224,8 @@ async def test_only_who_has_the_secret_is_believed(mirrored: Mirrored) -> None:
     await mirrored.set_up()
     await mirrored.loop().pull_due()
     hook = await hook_of(mirrored)
-    wrong = await call(mirrored, hook, **{"X-Hub-Signature-256": "sha256=" + "0" * 64})
+    forged: dict[str, Any] = {"X-Hub-Signature-256": "sha256=" + "0" * 64}
+    wrong = await call(mirrored, hook, **forged)
     unknown = await call(mirrored, {**hook, "id": 999_999})
     empty = await call(mirrored, {**hook, "id": 999_999, "secret": ""})
     other = await hook_of(mirrored)
@@ -236,6 +249,7 @@ async def test_a_rotated_secret_is_the_only_one(mirrored: Mirrored) -> None:
         removed = await client.delete(address(mirrored, f"/{hook['id']}"))
         gone = await call(mirrored, fresh)
     assert "secret" not in listed
+    assert row is not None
     assert fresh["secret"] not in row.secret
     assert [one.status_code for one in (old, new, removed, gone)] == [401, 202, 204, 401]
     developer = await mirrored.site.person("dev", 30)

@@ -1,10 +1,12 @@
 """The document takes half a second to be made: nobody waits for that but who asked for it."""
 
 import threading
+from typing import Any
 
 import pytest
 
 from api import app as application
+from api.runner.openapi import merged
 from tests.api.v4.site import Site
 
 
@@ -13,9 +15,8 @@ async def test_the_document_is_made_beside_the_event_loop(
     site: Site, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     makers = []
-    merged = application.merged
 
-    def noted(document: object) -> object:
+    def noted(document: dict[str, Any]) -> dict[str, Any]:
         makers.append(threading.current_thread())
         return merged(document)
 

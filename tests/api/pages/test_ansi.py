@@ -44,7 +44,7 @@ def test_a_style_from_outside_is_taken_by_name_only() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("\x1b[];mK0139,458<>&\"'ab\x07\x9b\\ \t"), max_size=60))
-def test_nothing_but_spans_of_known_classes_ever_comes_out(text) -> None:
+def test_nothing_but_spans_of_known_classes_ever_comes_out(text: str) -> None:
     html, style = rendered(text, PLAIN)
     assert "\x1b" not in html
     assert set(style.classes) <= CLASSES

@@ -1,5 +1,7 @@
 """Logs that once cost the square of their length."""
 
+from collections.abc import Callable
+
 import pytest
 
 from api.pages.log_lines import State, render_piece
@@ -22,7 +24,7 @@ ENDS = {b"section_start:1:a": b"\r", b";": b"m"}
 
 @pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES.keys())
 def test_a_log_costs_what_its_length_does(piece: bytes) -> None:
-    def made(size: int):
+    def made(size: int) -> Callable[[], object]:
         data = (b"\x1b[" if piece == b";" else b"") + piece * size + ENDS.get(piece, b"")
         return lambda: render_piece(data, State(), whole=True)
 

@@ -1,6 +1,7 @@
 """Live pages: events, and the log as it grows."""
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 import httpx
@@ -23,14 +24,21 @@ class Board:
         self.text = "one"
         self.draws = 0
 
-    async def draw(self):
+    async def draw(self) -> Fragment:
         self.draws += 1
         if self.text == "gone":
             raise NotFound("404")
         return Fragment(Markup(f"<p>{self.text}</p>\n<p>x</p>\n"), f"v-{self.text}")
 
 
-async def next_event(stream) -> bytes:
+def drawn_by(board: Board, site: Site, known: str = "") -> AsyncGenerator[bytes, None]:
+    """The events of a board, for a browser that has this version."""
+    stream = events(site.services, board.draw, ("t",), known)
+    assert isinstance(stream, AsyncGenerator)
+    return stream
+
+
+async def next_event(stream: AsyncIterator[bytes]) -> bytes:
     async with asyncio.timeout(10):
         while True:
             part = await anext(stream)
@@ -40,7 +48,7 @@ async def next_event(stream) -> bytes:
 
 async def test_a_change_is_sent_once_and_carries_its_version(site: Site) -> None:
     board = Board()
-    async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
+    async with aclosing(drawn_by(board, site)) as stream:
         first = await next_event(stream)
         assert first == b"event: part\ndata: <p>one</p>\ndata: <p>x</p>\nid: v-one\n\n"
         board.text = "two"
@@ -50,7 +58,7 @@ async def test_a_change_is_sent_once_and_carries_its_version(site: Site) -> None
 
 async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site: Site) -> None:
     board = Board()
-    async with aclosing(events(site.services, board.draw, ("t",), "v-one")) as stream:
+    async with aclosing(drawn_by(board, site, "v-one")) as stream:
         waiting = asyncio.create_task(next_event(stream))
 
         async def drawn() -> bool:
@@ -64,7 +72,7 @@ async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site: S
 
 async def test_the_stream_ends_when_the_page_may_not_be_seen_any_more_and_when_we_drain(site: Site) -> None:
     board = Board()
-    async with aclosing(events(site.services, board.draw, ("t",), "")) as stream:
+    async with aclosing(drawn_by(board, site)) as stream:
         await next_event(stream)
         board.text = "gone"
         assert [part async for part in stream] == []
@@ -104,7 +112,7 @@ async def test_a_real_browser_connection_sees_a_job_end(site: Site) -> None:
         assert sum(line == "event: part" for line in seen) >= 3
 
 
-async def _until(lines, text):
+async def _until(lines: AsyncIterator[str], text: str) -> AsyncIterator[str]:
     async with asyncio.timeout(15):
         async for line in lines:
             yield line

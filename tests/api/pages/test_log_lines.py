@@ -65,7 +65,7 @@ def test_a_wrong_state_does_no_harm(text: str) -> None:
 @given(
     st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\x1b[31m", b"\x1b[0m", b"\xc3\xa4", b"<"]), max_size=30), st.data()
 )
-def test_a_log_looks_the_same_in_pieces(parts, data) -> None:
+def test_a_log_looks_the_same_in_pieces(parts: list[bytes], data: st.DataObject) -> None:
     log = b"".join(parts)
     cut = data.draw(st.integers(0, len(log)))
     once = render_piece(log, State(), whole=True)

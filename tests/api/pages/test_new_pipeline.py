@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
+import httpx
 import pytest
 
 from models.repositories.pipelines import pipelines
 from tests.api.pages.test_pages import EVIL, browser
-from tests.api.v4.site import Site
+from tests.api.v4.site import Person, Site
 
 CONFIG = f"""
 spec:
@@ -25,7 +26,7 @@ deploy:
 MAINTAINER, DEVELOPER, REPORTER = 40, 30, 20
 
 
-async def form(site, person, **fields):
+async def form(site: Site, person: Person | None, **fields: Any) -> httpx.Response:
     path = f"/{await site.path()}/-/pipelines"
     async with browser(site, person, Origin=site.services.settings.url) as client:
         return await client.post(path, data=fields)

@@ -4,18 +4,19 @@ import re
 from html import escape
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from auth.permissions import REPORTER
 from auth.session_token import COOKIE, issue_session
 from domain.pipelines.status import Status
-from tests.api.v4.site import Site
+from tests.api.v4.site import Person, Site
 
 EVIL = "<script>alert('x')</script>"
 HTML = {"Accept": "text/html"}
 
 
-def browser(site, person=None, **headers):
+def browser(site: Site, person: Person | None = None, **headers: str) -> httpx.AsyncClient:
     """A client with a session."""
     cookies = {}
     if person is not None:
@@ -23,7 +24,7 @@ def browser(site, person=None, **headers):
     return site.client(headers={**HTML, **headers}, cookies=cookies)
 
 
-async def paths(site) -> list[str]:
+async def paths(site: Site) -> list[str]:
     """One page of each kind, all of them full of foreign text."""
     config = f'"{EVIL}": {{stage: build, script: x}}\nother: {{stage: test, script: x, tags: ["{EVIL}"]}}\n'
     commit = {"title": EVIL, "message": EVIL, "author_name": EVIL, "author_email": EVIL}
@@ -192,9 +193,8 @@ async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site:
 
 
 async def test_signing_in_and_out(site: Site) -> None:
-    origin = {"Origin": site.services.settings.url}
     page = "/" + await site.path()
-    async with browser(site, **origin) as client:
+    async with browser(site, Origin=site.services.settings.url) as client:
         assert (await client.get("/users/sign_in")).status_code == 200
         wrong = await client.post("/users/sign_in", data={"username": EVIL, "password": site.root.token})
         assert wrong.status_code == 401
@@ -247,7 +247,7 @@ async def test_errors_keep_who_is_signed_in(site: Site, monkeypatch: pytest.Monk
     pipeline = await site.world.pipeline("one: {script: x}\n")
     project = "/" + await site.path()
 
-    async def broken(*_) -> None:
+    async def broken(*_: object) -> None:
         raise RuntimeError("a surprise")
 
     async with browser(site, reporter, Origin=site.services.settings.url) as client:

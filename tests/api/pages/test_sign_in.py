@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,13 +22,13 @@ PASSWORD = "correct horse"
 PAGE = "/-/profile/password"
 
 
-def browser(site: Site, **options) -> httpx.AsyncClient:
+def browser(site: Site, **options: Any) -> httpx.AsyncClient:
     """A browser on one of our pages."""
     headers = {"Accept": "text/html", "Origin": site.services.settings.url}
     return site.client(headers=headers | options.pop("headers", {}), **options)
 
 
-async def ada(site: Site, **values) -> Person:
+async def ada(site: Site, **values: Any) -> Person:
     """A person with a password."""
     person = await site.person("ada", 30)
     values = {"password_hash": await site.services.passwords.hashed(PASSWORD), **values}

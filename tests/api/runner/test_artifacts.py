@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select, update
+from starlette.responses import StreamingResponse
 
 from api.stored_file import stored_file
 from domain.errors import Unavailable
@@ -135,10 +136,12 @@ async def test_a_large_file_that_has_rotted_never_comes_to_its_end(world: World)
     (world.services.settings.home / "objects" / key).write_bytes(b"x" * (size - 1) + b"y")
     row = SimpleNamespace(object_key=key, size=size, sha256=stored.sha256, filename="a.zip")
     answer = await stored_file(world.services.store, row, "application/zip")
+    assert isinstance(answer, StreamingResponse)
     got = bytearray()
 
     async def read() -> None:
         async for part in answer.body_iterator:
+            assert isinstance(part, bytes)
             got.extend(part)
 
     with pytest.raises(Unavailable, match="damaged"):

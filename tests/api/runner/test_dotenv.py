@@ -12,6 +12,7 @@ from application.bridges.scope import scope_of
 from domain.pipelines.bridges import forwarded
 from models.repositories.artifacts.reports import report
 from models.repositories.pipelines import bridges
+from models.repositories.pipelines.job_rows import job
 from tests.api.runner.test_foreign_dependencies import OF_PARENT, begin, child_of, other_project
 from tests.api.runner.world import World
 
@@ -184,4 +185,4 @@ def need_of(path: str, artifacts: str = "true") -> str:
 
 async def rows(connection: Any) -> Any:
     """All jobs."""
-    return (await connection.execute(bridges.job.select())).all()
+    return (await connection.execute(job.select())).all()

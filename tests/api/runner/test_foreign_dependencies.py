@@ -57,6 +57,7 @@ async def other_project(world: World, *, user_id: int | None = None) -> tuple[in
     now = world.services.clock()
     async with world.services.database.write() as connection:
         first = await projects.find(connection, world.project_id)
+        assert first is not None
         owner = await namespaces.get_by(connection, key=first.organisation_id)
         key = await projects.create_project(connection, owner, "Lib", "Lib", user_id or world.user_id, now)
     return key, f"{owner.path}/Lib"

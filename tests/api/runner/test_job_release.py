@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from api.runner import updates
 from application.pushes import push, tagging
 from application.pushes.push import finish_abandoned
 from application.releases import job_release
 from domain.errors import Unavailable
 from models.repositories.artifacts import releases
 from models.repositories.logs import traces
-from models.repositories.pipelines import outbox, pipelines
+from models.repositories.pipelines import outbox, pipelines, verdicts
 from models.repositories.pipelines.cancellation import cancel_jobs
 from models.repositories.pipelines.job_rows import job as job_table
 from models.repositories.pipelines.pipelines import PipelineRequest
@@ -263,7 +262,7 @@ async def test_when_the_verdict_is_lost_so_is_the_release_and_both_come_again(
     await begin(site)
     job = await site.world.job()
     with monkeypatch.context() as broken:
-        broken.setattr(updates.verdicts, "end_jobs", away)
+        broken.setattr(verdicts, "end_jobs", away)
         assert (await site.world.put(job, "success", b"")).status_code == 503
     assert await found(site) is None
     assert list(await tags(site)) == ["v1"], "the tag is made before, and found again"

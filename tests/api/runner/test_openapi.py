@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -121,7 +122,7 @@ def test_nothing_is_answered_but_what_the_document_says(tried: Tried, method: st
     @given(
         case=st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes)), token=st.sampled_from(TOKENS)
     )
-    def call(case: Case, token: str) -> None:
+    def call(case: Case[Any], token: str) -> None:
         fresh = known[-1] if known else tried.fresh()
         known[:] = [fresh]
         is_of_job = "job_id" in path

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("fields", [{}, EVERYTHING])
-def test_every_field_has_its_type(fields: dict) -> None:
+def test_every_field_has_its_type(fields: dict[str, Any]) -> None:
     payload = built(**fields)
     assert {name: type(payload[name]) for name in TYPES} == TYPES
     assert payload.keys() - TYPES.keys() == {"image"}
@@ -173,7 +174,7 @@ def test_the_whole_history_comes_with_all_branches_and_tags(ref: str, tag: bool,
 
 
 def test_a_job_without_address_or_tier_is_told_those_of_its_environment() -> None:
-    there = {"environment_url": "https://shop.example/$HOME?a%20b", "environment_tier": "staging"}
+    there: dict[str, Any] = {"environment_url": "https://shop.example/$HOME?a%20b", "environment_tier": "staging"}
     hand_out = replace(handed_out(job_plan(environment=Environment("prod", action="stop"))), **there)
     found = values_of(payload_of(hand_out))
     assert found["CI_ENVIRONMENT_URL"] == there["environment_url"]

@@ -1,5 +1,7 @@
 """Parameters from query, form and JSON."""
 
+from typing import Any
+
 import pytest
 
 from api.v4.parameters import nested
@@ -42,7 +44,8 @@ async def test_every_way_to_send_parameters_means_the_same(site: Site) -> None:
         for number, way in enumerate(("json", "data", "files", "params")):
             fields = {"username": f"ada{number}", "name": "Ada", "email": f"ada{number}@example.com"}
             sent = {key: (None, value) for key, value in fields.items()} if way == "files" else fields
-            answer = await client.post("/api/v4/users", **{way: sent})
+            options: dict[str, Any] = {way: sent}
+            answer = await client.post("/api/v4/users", **options)
             assert answer.status_code == 201, answer.text
             assert answer.json()["username"] == f"ada{number}"
 

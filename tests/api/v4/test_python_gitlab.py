@@ -1,15 +1,17 @@
 """An unmodified client: python-gitlab against a real HTTP server."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import gitlab
 import pytest
+from gitlab.v4.objects import Project, ProjectPipeline
 
 from tests.api.v4.site import Site, serving
 
 
 @pytest.fixture
-async def gl(site: Site):
+async def gl(site: Site) -> AsyncIterator[gitlab.Gitlab]:
     """A client that acts as root."""
     site.connect_temporal()
     async with serving(site) as url:
@@ -19,12 +21,13 @@ async def gl(site: Site):
         client.session.close()
 
 
-async def test_python_gitlab_works_unmodified(site: Site, gl) -> None:
+async def test_python_gitlab_works_unmodified(site: Site, gl: gitlab.Gitlab) -> None:
     await site.commit({".gitlab-ci.yml": "build: {stage: build, script: make}\ncheck: {stage: test, script: x}\n"})
     path = await site.path()
 
-    def begin():
+    def begin() -> tuple[Project, ProjectPipeline]:
         gl.auth()
+        assert gl.user is not None
         assert gl.user.username == "root"
         assert gl.version()[0].count(".") == 2
         assert path in [item.path_with_namespace for item in gl.projects.list(iterator=True)]
@@ -77,6 +80,7 @@ async def test_python_gitlab_works_unmodified(site: Site, gl) -> None:
         assert gl.users.list(username="ada")[0].id == user.id
         made.members.create({"user_id": user.id, "access_level": gitlab.const.AccessLevel.DEVELOPER})
         assert {member.username for member in made.members.list()} == {"root", "ada"}
+        assert gl.user is not None
         runner = gl.user.runners.create({"runner_type": "instance_type", "tag_list": ["a", "b"]})
         assert runner.token.startswith("glrt-")
         known = gl.runners.get(runner.id)

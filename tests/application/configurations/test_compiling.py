@@ -17,6 +17,9 @@ from application.configurations.compiling import Compilation
 from application.configurations.config_sources import ConfigSources
 from domain.config.compile import DEFAULT_CONTEXT
 from domain.config.reading import source
+from domain.config.reading.issues import Issues
+from domain.config.reading.tree import Items
+from domain.config.reading.yaml_text import parse
 from domain.config.sources import Answer, Fetched, LocalFile, Request
 from tests.api.v4.site import Site, open_site
 
@@ -57,11 +60,13 @@ async def test_each_file_of_a_chain_is_parsed_once(site: Site, monkeypatch: pyte
     files = {f"f{n}.yml": f"include: f{n + 1}.yml\n.j{n}: {{script: x}}\n" for n in range(60)}
     files["f60.yml"] = "job: {script: x}\n"
     text = "include: f0.yml\n"
-    parsed = []
-    parse = source.parse
-    monkeypatch.setattr(
-        source, "parse", lambda text, issues, file: parsed.append(len(text)) or parse(text, issues, file)
-    )
+    parsed: list[int] = []
+
+    def counted(text: str, issues: Issues, file: str) -> Items:
+        parsed.append(len(text))
+        return parse(text, issues, file)
+
+    monkeypatch.setattr(source, "parse", counted)
 
     async def answer_all(requests: Iterable[Request]) -> dict[Request, Answer]:
         return {one: Fetched(files[one.path]) for one in requests if isinstance(one, LocalFile)}

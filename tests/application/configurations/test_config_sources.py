@@ -28,6 +28,7 @@ from domain.config.sources import (
     TemplateFile,
     Tree,
 )
+from git.reading.tree_reading import read_files_at
 from includes.remote_file import RemoteLimits
 from models.repositories.accounts import accounts, members
 from models.repositories.namespaces import namespaces
@@ -375,11 +376,10 @@ async def test_changed_paths_compared_with_a_ref(site: Site) -> None:
 async def test_files_of_one_repository_are_read_together(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     other = await other_place(site)
     calls: list[int] = []
-    original = config_sources.read_files_at
 
     async def counted(repository: Any, files: Sequence[Any], *limits: int) -> Any:
         calls.append(len(files))
-        return await original(repository, files, *limits)
+        return await read_files_at(repository, files, *limits)
 
     monkeypatch.setattr(config_sources, "read_files_at", counted)
     requests = [LocalFile(f"ci/{name}.yml") for name in range(40)]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from application.configurations import parent_artifacts
 from application.configurations.compiling import Compilation
 from application.configurations.config_sources import ConfigSources
 from application.pipelines.creation import with_commit
@@ -184,7 +183,7 @@ async def test_a_store_that_is_away_is_no_answer(site: Site, monkeypatch: pytest
     async def away(*_: Any) -> Archive:
         raise Unavailable("The object store is away.")
 
-    monkeypatch.setattr(parent_artifacts.Archive, "open", away)
+    monkeypatch.setattr(Archive, "open", away)
     with pytest.raises(Unavailable, match="The object store is away"):
         await answer(site, parent)
 

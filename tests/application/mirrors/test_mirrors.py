@@ -1,6 +1,7 @@
 """A mirror follows its origin, by one process at a time, and leads nowhere else."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from application.mirrors import pull as mirror_pull
 from application.mirrors.pull import checked_url
 from application.pushes import push
 from domain.errors import Invalid
+from git.transport.mirroring import fetch
 from loops import mirrors as mirror_loop
 from loops.mirrors import HELD, MirrorLoop
 from models.repositories.accounts import accounts
 from models.repositories.projects import mirrors
+from models.rows.mirrors import MirrorRow
 from tests.application.mirrors.conftest import Mirrored
 from tests.git.serving import git, new_commit
 from tests.waiting import eventually
@@ -69,7 +72,7 @@ async def test_a_process_that_dies_on_the_way_loses_no_pipeline_and_doubles_none
     await mirrored.set_up()
     real = getattr(where, name)
 
-    async def dies(*arguments) -> None:
+    async def dies(*arguments: Any) -> None:
         if name == "follow":
             await real(*arguments)  # git has moved the refs
         raise asyncio.CancelledError
@@ -97,6 +100,7 @@ async def test_failures_are_told_without_the_password_and_come_later_and_later(m
     assert failed["last_successful_update_at"] is None
     async with mirrored.site.services.database.read() as connection:
         row = await mirrors.of_project(connection, mirrored.site.world.project_id)
+    assert row is not None
     assert "s3cret" not in row.credentials
     assert (row.failures, row.next_at > row.last_update_at) == (1, True)
 
@@ -105,7 +109,7 @@ async def test_no_credentials_are_on_the_command_line(mirrored: Mirrored, monkey
     seen = []
     real = asyncio.create_subprocess_exec
 
-    async def spying(*arguments, **options):
+    async def spying(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
         seen.append((arguments, options["env"]))
         return await real(*arguments, **options)
 
@@ -153,7 +157,7 @@ async def test_the_credentials_of_an_address_never_go_to_another_one(mirrored: M
     )
     await mirrored.set_up()
 
-    async def kept():
+    async def kept() -> Any:
         async with mirrored.site.services.database.read() as connection:
             return (await connection.execute(select(mirrors.mirror.c.credentials))).scalar_one()
 
@@ -195,24 +199,25 @@ async def test_without_trigger_builds_refs_move_and_nothing_runs(mirrored: Mirro
 async def test_a_lease_is_renewed_while_a_pull_lasts(mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
     await mirrored.set_up()
     go = asyncio.Event()
-    real = mirror_pull.fetch
     monkeypatch.setattr(mirror_loop, "RENEWED", 0.01)
 
-    async def slow(*arguments) -> None:
+    async def slow(*arguments: Any) -> None:
         await go.wait()
-        await real(*arguments)
+        await fetch(*arguments)
 
     monkeypatch.setattr(mirror_pull, "fetch", slow)
     loop = mirrored.loop()
     await loop.start_due()
 
-    async def held():
+    async def held() -> datetime | None:
         async with mirrored.site.services.database.read() as connection:
-            return (await mirrors.of_project(connection, mirrored.site.world.project_id)).held_until
+            row: MirrorRow | None = await mirrors.of_project(connection, mirrored.site.world.project_id)
+        assert row is not None
+        return row.held_until
 
     first = await held()
 
-    async def renewed():
+    async def renewed() -> bool:
         return await held() != first
 
     await eventually(renewed, "the lease is renewed")

@@ -19,11 +19,11 @@ from domain.config.plan import (
 )
 from domain.errors import ConfigInvalid
 
-REFUSED_FIELDS = {
+REFUSED_FIELDS: dict[str, dict[str, Any]] = {
     "dast_configuration": {"dast_configuration": {"site_profile": "x"}},
     "identity": {"identity": "google_cloud"},
 }
-CARRIED_FIELDS = {
+CARRIED_FIELDS: dict[str, Any] = {
     "run": ({"name": "hello", "script": "echo"},),
     "secrets": {"PASSWORD": {"vault": "x"}},
     "id_tokens": {"TOKEN": ("https://example.com",)},

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from application.merge_requests import pushed_options
-from application.pushes import pushed_pipelines
 from application.pushes.push import finish_abandoned
 from auth.permissions import DEVELOPER
 from domain.errors import Unavailable
 from models.repositories.merge_requests.merge_requests import merge_request
+from models.repositories.pipelines import pushes
 from tests.api.test_git_http import remote, try_git
 from tests.api.v4.merge_requests.merging import BOTH, Merging
 from tests.api.v4.site import Person, open_site, serving
@@ -158,7 +158,7 @@ async def test_a_push_that_was_interrupted_makes_its_merge_request_later(
         if place == "before it is opened":
             broken.setattr(pushed_options, "open_merge_request", away)
         else:
-            broken.setattr(pushed_pipelines.pushes, "take", away)
+            broken.setattr(pushes, "take", away)
         said = await here.push("feature", "merge_request.create", "merge_request.auto_merge", "merge_request.label=a")
     assert "made later: The database went away." in said
     assert len(await here.rows(merge_request)) == int(place == "after it is opened")

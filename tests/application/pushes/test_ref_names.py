@@ -64,7 +64,7 @@ async def test_a_push_is_refused_in_words(site: Site, developer: Person, kind: s
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_the_api_makes_none(site: Site, developer: Person, name: str) -> None:
     action = {"action": "create", "file_path": "b", "content": "b"}
-    wrong = {
+    wrong: dict[str, dict[str, Any]] = {
         "/repository/branches": {"branch": name, "ref": "main"},
         "/repository/tags": {"tag_name": name, "ref": "main"},
         "/repository/commits": {"branch": name, "start_branch": "main", "commit_message": "x", "actions": [action]},

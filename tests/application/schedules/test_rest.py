@@ -89,7 +89,7 @@ async def test_what_is_missing_is_named(here: Planned) -> None:
 async def test_a_name_of_both_a_branch_and_a_tag_is_ambiguous(here: Planned) -> None:
     tree = here.site.folder / "tree"
     await git("push", "-q", here.site.services.repositories.path(here.project_id), "main:refs/tags/main", cwd=tree)
-    fields = {"description": "d", "cron": "* * * * *"}
+    fields: dict[str, Any] = {"description": "d", "cron": "* * * * *"}
     assert (await here.call("POST", ref="main", **fields)).json() == {"message": {"ref": ["is ambiguous"]}}
     assert (await here.call("POST", ref="refs/tags/main", **fields)).json()["ref"] == "refs/tags/main"
 
@@ -205,7 +205,7 @@ async def test_schedules_of_a_public_project_are_public_but_not_what_they_hold(h
 
 async def test_a_protected_ref_is_for_those_who_may_run_on_it(here: Planned) -> None:
     ada = await here.site.person("ada", DEVELOPER)
-    fields = {"description": "d", "cron": "* * * * *"}
+    fields: dict[str, Any] = {"description": "d", "cron": "* * * * *"}
     assert (await here.call("POST", person=ada, ref="main", **fields)).status_code == 403
     base = f"/{(await here.schedule(person=ada, ref=SIDE))['id']}"
     assert (await here.call("PUT", base, ada, ref="main")).status_code == 403

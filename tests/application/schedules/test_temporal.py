@@ -115,7 +115,7 @@ async def test_ticks_that_temporal_makes_up_for_are_treated_by_policy(
 async def test_an_activity_that_dies_after_its_commit_makes_no_second_pipeline(
     it: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deaths: list[int] = []
+    deaths: list[int | None] = []
     result_of = ScheduleActivities._result
 
     async def dies_twice(self: ScheduleActivities, order: Any) -> Any:

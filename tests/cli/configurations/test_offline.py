@@ -12,6 +12,7 @@ from domain.config.context import Context, RefKind
 from domain.config.reading import source
 from domain.config.reading.issues import Issues
 from domain.config.reading.tree import Items
+from domain.config.reading.yaml_text import parse
 from domain.config.sources import (
     HERE,
     Absent,
@@ -24,6 +25,7 @@ from domain.config.sources import (
     Paths,
     ProjectFile,
     RemoteFile,
+    Request,
     TemplateFile,
     Tree,
 )
@@ -176,15 +178,25 @@ def test_a_project_that_a_folder_serves(served: Sources) -> None:
     found = served.answer(ProjectFile("group/lib", "ci.yml", "v1"))
     assert found == Fetched("lib", Origin("group/lib", "v1"))
     assert served.answer(LocalFile("templates/lint.yml", found.origin)) == Fetched("lint", found.origin)
-    assert "ci.yml" in served.answer(Tree(found.origin)).paths
+    tree = served.answer(Tree(found.origin))
+    assert isinstance(tree, Paths)
+    assert "ci.yml" in tree.paths
     assert served.answer(ProjectFile("group/lib", "none.yml")) == Absent()
 
 
 @pytest.mark.parametrize("name", ["lint", "scan"])
 def test_a_component_that_a_folder_serves(served: Sources, name: str) -> None:
     found = served.answer(ComponentFile(f"localhost/group/lib/{name}@1.2"))
+    assert isinstance(found, Fetched)
     assert (found.text, found.version, found.name) == (name, "1.2", name)
     assert found.origin.project == "group/lib"
+
+
+def why_not(served: Sources, request: Request) -> str:
+    """What is said where there is no answer."""
+    found = served.answer(request)
+    assert isinstance(found, Absent)
+    return found.message
 
 
 @pytest.mark.parametrize(
@@ -192,20 +204,22 @@ def test_a_component_that_a_folder_serves(served: Sources, name: str) -> None:
     [ProjectFile("g/other", "x.yml"), ComponentFile("localhost/g/other/lint@1"), Tree(project="g/other")],
 )
 def test_what_is_on_a_server_says_so(served: Sources, request_: Any) -> None:
-    assert "add `--project g/other=FOLDER`" in served.answer(request_).message
+    assert "add `--project g/other=FOLDER`" in why_not(served, request_)
 
 
 def test_what_cannot_be_had(served: Sources) -> None:
-    assert "--no-remote" in served.answer(RemoteFile("https://example.com/a.yml")).message
-    assert "no job has run" in served.answer(ArtifactFile("a.yml", "job")).message
-    assert "unsupported path" in served.answer(ComponentFile("x@1")).message
+    assert "--no-remote" in why_not(served, RemoteFile("https://example.com/a.yml"))
+    assert "no job has run" in why_not(served, ArtifactFile("a.yml", "job"))
+    assert "unsupported path" in why_not(served, ComponentFile("x@1"))
     assert served.answer(ComponentFile("localhost/group/lib/none@1")) == Absent()
     assert served.answer(TemplateFile("None.gitlab-ci.yml")) == Absent()
 
 
 def test_templates_come_with_the_product(served: Sources) -> None:
     name = names()[0]
-    assert served.answer(TemplateFile(name)) == Fetched(load(name), Origin(detached=True))
+    text = load(name)
+    assert text is not None
+    assert served.answer(TemplateFile(name)) == Fetched(text, Origin(detached=True))
 
 
 def test_remote_files_that_are_refused_keep_the_reason(plain: Workplace) -> None:
@@ -237,7 +251,6 @@ def test_a_file_is_parsed_once_for_all_rounds(
     served: Sources, plain: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[str] = []
-    parse = source.parse
 
     def counted(text: str, issues: Issues, file: str) -> Items:
         parsed.append(file)

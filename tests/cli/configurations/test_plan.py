@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -38,7 +39,7 @@ async def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def planned(*words: str) -> dict:
+def planned(*words: str) -> dict[str, Any]:
     """The document of a plan, and its jobs as names."""
     ran = run("plan", "--json", *words)
     found = json.loads(ran.out)

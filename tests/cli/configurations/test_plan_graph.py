@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from cli.configurations.graph_layout import HEIGHT, MAX_ROWS, ROW, WIDTH, layout
 from cli.configurations.graph_svg import svg
 from cli.configurations.plan_graph import mermaid, nodes
-from domain.config.plan import Plan, When
+from domain.config.plan import JobPlan, Plan, When
 from tests.cli.plans import absent, job, needs, plan
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def parallel(name: str, total: int, stage: str = "test"):
+def parallel(name: str, total: int, stage: str = "test") -> list[JobPlan]:
     """The instances of a parallel job."""
     return [job(f"{name} {at}/{total}", stage, node_index=at, node_total=total) for at in range(1, total + 1)]
 

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import httpx
 
+from domain.pipelines.resource_groups import ProcessMode
 from models.repositories.pipelines import resource_groups
 from tests.api.v4.site import Site
 from tests.git.serving import git, new_commit
@@ -44,7 +45,7 @@ async def furnish(site: Site) -> None:
     async with site.services.database.write() as connection:
         now = site.services.clock()
         made = await resource_groups.ensure(connection, site.world.project_id, ["production"], now)
-        await resource_groups.set_mode(connection, made["production"], resource_groups.ProcessMode.OLDEST_FIRST, now)
+        await resource_groups.set_mode(connection, made["production"], ProcessMode.OLDEST_FIRST, now)
 
 
 def _calls() -> list[tuple[str, str, dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """Calls that wait for a server."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -94,7 +95,7 @@ async def test_what_is_an_answer_is_no_reason_to_wait(server: Server) -> None:
 
 async def test_a_long_wait_is_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(patient_api.time, "sleep", slept.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
     told: list[str] = []
     server.statuses, server.after = [429, 200], "30"
     await called(server.url, lambda api: api.get("/x"), patience=60, told=told.append)

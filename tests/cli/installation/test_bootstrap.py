@@ -11,8 +11,9 @@ from aiohttp import web
 
 from cli.installation.bootstrap import Found, ensure_runner, last_found
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
+from rigs.ports import free_port
 from settings import Settings
-from tests.pods.upstreams import free_port, http_upstream
+from tests.pods.upstreams import http_upstream
 
 
 def home_with_credentials(folder: Path, port: int) -> Settings:
@@ -38,7 +39,7 @@ async def test_runner_is_registered_once_by_two_at_the_same_time(tmp_path: Path)
         both = (asyncio.to_thread(ensure_runner, settings) for _ in range(2))
         assert await asyncio.gather(*both) == ["", ""]
     body = {"runner_type": "instance_type", "description": "built-in", "run_untagged": True, "tag_list": "shell"}
-    asked = ("GET /api/v4/runners/7", "glpat-1", {})
+    asked: tuple[str, str, dict[str, object]] = ("GET /api/v4/runners/7", "glpat-1", {})
     assert seen == [("POST /api/v4/user/runners", "glpat-1", {**body, "as_server": True}), asked]
     path = tmp_path / "runner" / "config.toml"
     assert path.stat().st_mode & 0o777 == 0o600

@@ -20,7 +20,7 @@ from tests.cli.conftest import Perdure
 from tests.pods.test_supervisor import wait_until
 
 
-def pids(perdure) -> dict[str, int]:
+def pids(perdure: Perdure) -> dict[str, int]:
     """Name and pid of every living child."""
     folder = RunFolder(perdure.home)
     records = [folder.read(name) for name in ("front", "api", "runner")]

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest import mock
@@ -12,6 +13,7 @@ from unittest import mock
 import pytest
 
 from cli.remote.documents import ARTIFACT, DOWNLOAD, JOB, LOG_PART, REASON, schema
+from storage.objects import ObjectStore
 from tests.api.v4.site import Site
 from tests.cli.remote.conftest import closing
 from tests.cli.remote.matching import matches, matches_list
@@ -229,23 +231,22 @@ def part_of(shell: Shell, job: int) -> Path:
     return shell.folder / f".artifacts.zip.{job}.part"
 
 
-async def test_a_download_goes_on_where_it_was_cut_off(site: Site, shell: Shell) -> None:
+async def test_a_download_goes_on_where_it_was_cut_off(
+    site: Site, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     content = archive({"out/a": bytes(range(256)) * 4000})
     job = await job_with_artifacts(site, content)
     part_of(shell, job).write_bytes(content[:700_000])
     read: list[tuple[int, int | None]] = []
-    store = type(site.services.store)
-    original = store.read
+    original = ObjectStore.read
 
-    def reading(self: object, key: str, start: int = 0, end: int | None = None) -> object:
+    def reading(self: ObjectStore, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         read.append((start, end))
         return original(self, key, start, end)
 
-    store.read = reading
-    try:
+    with monkeypatch.context() as patched:
+        patched.setattr(ObjectStore, "read", reading)
         done = await shell("job", "artifacts", str(job))
-    finally:
-        store.read = original
     assert done.code == 0, done.err
     assert read == [(700_000, len(content))]
     assert (shell.folder / "artifacts.zip").read_bytes() == content

@@ -1,5 +1,7 @@
 """Properties of the whole compiler."""
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from domain.config.keywords import BRIDGE, JOB, TOP, WORKFLOW
 from domain.errors import ConfigInvalid, PipelineFiltered
 from tests.compiling import plan_of
 
-NEEDS = {
+NEEDS: dict[str, list[str]] = {
     "prepare": [],
     "build": ["prepare"],
     "lint": [],
@@ -22,7 +24,7 @@ SMALL = settings(max_examples=60, deadline=None, database=None)
 
 @SMALL
 @given(chosen=st.sets(st.sampled_from(sorted(NEEDS)), min_size=1), shuffled=st.randoms(use_true_random=False))
-def test_any_subset_of_valid_jobs_compiles_and_keeps_the_order_of_needs(chosen, shuffled) -> None:
+def test_any_subset_of_valid_jobs_compiles_and_keeps_the_order_of_needs(chosen: set[str], shuffled: Random) -> None:
     wanted = {}
     for name in chosen:
         wanted[name] = [need for need in NEEDS[name] if need in chosen]
@@ -90,7 +92,7 @@ NAMES = st.sampled_from(["a", "b", ".c", *sorted(TOP)])
 
 @SMALL
 @given(st.dictionaries(NAMES, st.dictionaries(KEYWORDS, VALUES, max_size=5).map(flow), min_size=1))
-def test_any_value_of_any_keyword_raises_nothing_else(jobs) -> None:
+def test_any_value_of_any_keyword_raises_nothing_else(jobs: dict[str, str]) -> None:
     assert compiles_or_is_refused("\n".join(f"{name}: {keys}" for name, keys in jobs.items()))
 
 

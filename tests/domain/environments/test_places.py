@@ -4,6 +4,7 @@ from textwrap import dedent
 
 import pytest
 
+from domain.config.plan import JobPlan
 from domain.environments.places import NOWHERE, Place, deployed_url, place_of, places_of, settled
 from domain.errors import ConfigInvalid
 from domain.variables.job_variables import JobVariable
@@ -13,7 +14,7 @@ PROJECT = JobVariable("CI_PROJECT_URL", "https://perdure.example/acme/tool", raw
 BRANCH = JobVariable("CI_COMMIT_REF_SLUG", "new-logo", raw=True)
 
 
-def job(text: str):
+def job(text: str) -> JobPlan:
     """The first job of a configuration."""
     return plan_of(dedent(text)).jobs[0]
 

@@ -1,6 +1,7 @@
 """Protected environments: whom their rules let deploy, and what the others are told."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,10 @@ ADA, GROUP = DeployLevel(user_id=7), DeployLevel(group_id=5)
 GROUP_AND_ABOVE = DeployLevel(group_id=5, inherited=True)
 
 
-def of(level: int = 0, **more: object) -> Deployer:
+def of(level: int = 0, **more: Any) -> Deployer:
     """Somebody (7) with a level in the project."""
-    return Deployer(**{"user_id": 7, "levels": {0: level}, **more})
+    values: dict[str, Any] = {"user_id": 7, "levels": {0: level}, **more}
+    return Deployer(**values)
 
 
 @pytest.mark.parametrize(

@@ -47,15 +47,15 @@ def test_a_secret_token_beside_a_wrong_signature_helps_nothing() -> None:
     assert not is_genuine(Forge.GITLAB, SIGNED, headers, TEXT, NOW)
 
 
-def pull_request(action="opened", head="me/app", **more):
-    def side(repository, ref, sha):
+def pull_request(action: str = "opened", head: str = "me/app", **more: Any) -> dict[str, Any]:
+    def side(repository: str, ref: str, sha: str) -> dict[str, Any]:
         return {"repo": {"full_name": repository}, "ref": ref, "sha": sha * 40}
 
     request = {"head": side(head, "fix", "a"), "base": side("me/app", "main", "b")}
     return {"action": action, "number": 7, "pull_request": request, **more}
 
 
-def merge_request(action="open", **more):
+def merge_request(action: str = "open", **more: Any) -> dict[str, Any]:
     attributes = {
         "action": action,
         "iid": 7,

@@ -1,6 +1,7 @@
 """Merge trains: what follows from each state, and what must hold whatever happens in which order."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,9 +78,9 @@ class Played:
         self.commits += 1
         return f"c{self.commits}"
 
-    def change(self, key: int, **values: object) -> None:
+    def change(self, key: int, **values: Any) -> None:
         """A car as it is from now on."""
-        self.cars = [Car(**{**_fields(car), **values}) if car.id == key else car for car in self.cars]
+        self.cars = [replace(car, **values) if car.id == key else car for car in self.cars]
 
     def advance(self, most: int = 100) -> None:
         """Carry out steps; a kill lets it end after `most` of them."""

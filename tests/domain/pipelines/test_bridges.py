@@ -1,5 +1,7 @@
 """What a downstream pipeline means for its bridge, which pipelines are refused, what is handed down."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -200,7 +202,7 @@ def test_texts_are_expanded_by_all_variables() -> None:
 
 
 def test_a_child_includes_its_files_each_with_the_inputs_of_the_trigger() -> None:
-    files = [{"local": "a.yml"}, {"local": "b.yml", "inputs": {"level": 2}}]
+    files: list[dict[str, Any]] = [{"local": "a.yml"}, {"local": "b.yml", "inputs": {"level": 2}}]
     assert child_configuration(files, {}) == {"include": files}
     assert child_configuration(files, {"level": 1, "name": "x"}) == {
         "include": [

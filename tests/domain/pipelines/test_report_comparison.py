@@ -1,6 +1,8 @@
 """What came, what went and what stayed between the reports of two pipelines."""
 
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
+from typing import Any
 
 from domain.pipelines.report_comparison import compare_coverage, compare_findings, compare_tests, nearest
 
@@ -9,7 +11,7 @@ def case(name: str, status: str, suite: str = "unit") -> dict[str, str]:
     return {"suite": suite, "classname": "C", "name": name, "status": status}
 
 
-def names(cases) -> list[str]:
+def names(cases: Iterable[Mapping[str, Any]]) -> list[str]:
     return [one["name"] for one in cases]
 
 
@@ -62,5 +64,7 @@ def test_coverage_is_that_of_all_reports() -> None:
 
 def test_the_nearest_pipeline_is_the_newest_of_the_first_commit_that_has_one() -> None:
     rows = [SimpleNamespace(sha=sha, id=key) for sha, key in (("b", 9), ("c", 8), ("b", 7))]
-    assert nearest(["a", "b", "c"], rows, lambda row: row.sha).id == 9
+    found = nearest(["a", "b", "c"], rows, lambda row: row.sha)
+    assert found is not None
+    assert found.id == 9
     assert nearest(["a"], rows, lambda row: row.sha) is None

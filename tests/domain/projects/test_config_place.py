@@ -41,6 +41,7 @@ def test_no_path_leads_out_of_the_tree(text: str) -> None:
 
 def test_a_configuration_elsewhere_is_an_include_with_the_inputs_of_the_pipeline() -> None:
     place = config_place("a.yml@group/ci:main")
+    assert isinstance(place, Elsewhere)
     assert place.document({}) == {"include": [{"project": "group/ci", "file": "a.yml", "ref": "main"}]}
     assert place.document({"level": 3})["include"][0]["inputs"] == {"level": 3}
     assert auto_devops().document({}) == {"include": [{"template": "Auto-DevOps.gitlab-ci.yml"}]}

@@ -47,17 +47,17 @@ def test_hour_24_is_midnight_and_hours_wrap() -> None:
 
 def test_months_and_weekdays_have_names_in_any_case() -> None:
     assert parse("0 0 1 JAN,jul-September *").months == {1, 7, 8, 9}
-    assert parse("0 0 * * MON-fri").weekdays == {1, 2, 3, 4, 5}
-    assert parse("0 0 * * sat-tuesday").weekdays == {6, 0, 1, 2}
+    assert parse("0 0 * * MON-fri").weekdays == frozenset({1, 2, 3, 4, 5})
+    assert parse("0 0 * * sat-tuesday").weekdays == frozenset({6, 0, 1, 2})
 
 
 @pytest.mark.parametrize("field", ["0", "7", "sun", "Sunday"])
 def test_sunday_is_0_and_7(field: str) -> None:
-    assert parse(f"0 0 * * {field}").weekdays == {0}
+    assert parse(f"0 0 * * {field}").weekdays == frozenset({0})
 
 
 def test_a_week_until_7_ends_on_sunday() -> None:
-    assert parse("0 0 * * 5-7").weekdays == {5, 6, 0}
+    assert parse("0 0 * * 5-7").weekdays == frozenset({5, 6, 0})
 
 
 @pytest.mark.parametrize("name", sorted(NICKNAMES))

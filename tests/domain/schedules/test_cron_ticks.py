@@ -1,6 +1,6 @@
 """Which ticks lie between two moments: no tick is lost, none is doubled, and clocks that change are followed."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -91,16 +91,16 @@ def test_calendars_hold_the_same_days(fields: tuple[str, ...], day: datetime) ->
     cron = parse(" ".join(fields))
     found = calendars(cron)
     for offset in range(60):
-        date = (day + timedelta(days=offset)).date()
-        assert any(_holds(each, date) for each in found) == cron.permits(date)
+        when = (day + timedelta(days=offset)).date()
+        assert any(_holds(each, when) for each in found) == cron.permits(when)
 
 
-def _holds(each: Calendar, date: datetime.date) -> bool:
+def _holds(each: Calendar, day: date) -> bool:
     return (
-        date.month in each.months
-        and (each.days is None or date.day in each.days)
-        and (each.weekdays is None or date.isoweekday() % 7 in each.weekdays)
-        and (each.years is None or date.year in each.years)
+        day.month in each.months
+        and (each.days is None or day.day in each.days)
+        and (each.weekdays is None or day.isoweekday() % 7 in each.weekdays)
+        and (each.years is None or day.year in each.years)
     )
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.errors import Invalid
-from domain.variables.job_variables import JobFacts, JobVariable, expand, group_name, merge, predefined, slug
+from domain.variables.job_variables import JobFacts, JobVariable, expand, group_name, merge, predefined
+from domain.variables.predefined import slug
 
 FACTS = JobFacts(
     server_url="http://ci.example:8929",

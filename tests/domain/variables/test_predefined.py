@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_a_strange_port_is_part_of_the_domain_name() -> None:
         ({"pipeline_name": "x", "project_visibility": "public"}, {"CI_PIPELINE_NAME", "CI_PROJECT_VISIBILITY"}, set()),
     ],
 )
-def test_some_are_defined_only_if_they_apply(changes: dict, present: set[str], absent: set[str]) -> None:
+def test_some_are_defined_only_if_they_apply(changes: dict[str, Any], present: set[str], absent: set[str]) -> None:
     found = pipeline_variables(replace(FACTS, **changes)).keys()
     assert present <= found
     assert not absent & found

@@ -145,7 +145,7 @@ async def protected(repository: Repository) -> AsyncIterator[tuple[str, list[str
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    yield f"127.0.0.1:{site._server.sockets[0].getsockname()[1]}", came
+    yield f"127.0.0.1:{runner.addresses[0][1]}", came
     await runner.cleanup()
 
 

@@ -45,7 +45,7 @@ class _Configuration:
 
     def _top(self) -> tuple[str, ...]:
         random, root = self.random, self.root
-        stages = DEFAULT_STAGES
+        stages: tuple[str, ...] = DEFAULT_STAGES
         if random.random() < 0.8:
             count = random.randint(1, 4)
             stages = tuple(sorted(random.sample(STAGES, count), key=STAGES.index))
@@ -163,7 +163,7 @@ class _Configuration:
                 rule["needs"] = random.sample(single, random.randint(1, min(2, len(single))))
 
     def _stage(self, name: str) -> str:
-        return self._seen(self.root[name]).get("stage", "test")
+        return str(self._seen(self.root[name]).get("stage", "test"))
 
     def _needs(self, names: list[str]) -> list[Any]:
         """Needs of jobs that may be left out are most often optional."""
@@ -212,7 +212,7 @@ class _Configuration:
 
 def _split(random: Random, made: _Configuration) -> dict[str, list[Document]]:
     """The same configuration in several files, and some that no job of the main one speaks of."""
-    main, one, two = dict(made.root), {}, {}
+    main, one, two = dict(made.root), Document(), Document()
     for name in list(main):
         file = random.choice((one, two, None, None))
         if name not in ("stages", "workflow") and file is not None:

@@ -37,7 +37,7 @@ VALUES: Final = ("a", "b", "ab", "", " ", "v1", "xyz", "true", "one", 1, 20)
 """What variables hold: as YAML reads it."""
 
 
-class Reference(list):
+class Reference(list[Any]):
     """`!reference [...]`."""
 
 

@@ -1,10 +1,14 @@
 """Many files at once, paths of trees, differences: of real repositories."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domain.errors import Invalid, TooLarge
+from git.command import run
+from git.output import Completed
 from git.reading import tree_reading
 from git.reading.tree_reading import FileAt, TooBig, changed_between, list_files, merge_base, read_files_at
 from git.repository import Repository
@@ -30,11 +34,10 @@ async def test_files_of_several_commits_by_two_processes(
     second = await new_commit(folder, {"a b.txt": "changed"})
     await git("push", "-q", repository.path, "main", cwd=folder)
     calls: list[object] = []
-    original = tree_reading.run
 
-    async def counted(*arguments, **options):
+    async def counted(arguments: Sequence[str | Path], **options: Any) -> Completed:
         calls.append(arguments)
-        return await original(*arguments, **options)
+        return await run(arguments, **options)
 
     monkeypatch.setattr(tree_reading, "run", counted)
     asked = {

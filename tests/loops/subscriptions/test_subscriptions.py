@@ -1,12 +1,15 @@
 """A project that follows another one gets one pipeline for each release, whatever dies in between."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.pipelines.prepared import prepared
 from domain.errors import Unavailable
@@ -16,7 +19,8 @@ from loops.subscriptions import SubscriptionLoop
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import pipelines
 from models.repositories.projects import subscriptions
-from tests.api.v4.site import Site
+from tests.api.runner.world import World
+from tests.api.v4.site import Person, Site
 from tests.git.serving import git
 
 CONFIG = """
@@ -27,12 +31,12 @@ after-release:
 MAINTAINER, DEVELOPER = 40, 30
 
 
-def address(site, rest="") -> str:
+def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}{rest}"
 
 
 @pytest.fixture
-async def upstream(site: Site):
+async def upstream(site: Site) -> World:
     """Another project, as a world of its own."""
     await site.commit({".gitlab-ci.yml": CONFIG})
     async with site.client(site.root) as client:
@@ -40,12 +44,12 @@ async def upstream(site: Site):
     return replace(site.world, project_id=made.json()["id"])
 
 
-async def subscribe(site, upstream, person=None):
+async def subscribe(site: Site, upstream: World, person: Person | None = None) -> httpx.Response:
     async with site.client(person or site.root) as client:
         return await client.post(address(site, "/subscriptions"), json={"upstream_project": upstream.project_id})
 
 
-async def released(upstream, *, tag=True, state="success") -> int:
+async def released(upstream: World, *, tag: bool = True, state: str = "success") -> int:
     """A pipeline of the upstream project that has ended."""
     pipeline = await upstream.pipeline("build: {script: x}\n", tag=tag)
     job = await upstream.job()
@@ -55,17 +59,18 @@ async def released(upstream, *, tag=True, state="success") -> int:
     return pipeline
 
 
-async def rows_of(site):
+async def rows_of(site: Site) -> Sequence[Any]:
     async with site.services.database.read() as connection:
-        return (await connection.execute(pipelines.of_project(site.world.project_id, {}))).all()
+        rows: Sequence[Any] = (await connection.execute(pipelines.of_project(site.world.project_id, {}))).all()
+    return rows
 
 
-async def runs(site):
+async def runs(site: Site) -> Sequence[Any]:
     async with site.services.database.read() as connection:
         return (await connection.execute(select(subscriptions.run))).all()
 
 
-async def test_a_tag_that_succeeds_upstream_makes_a_pipeline_of_who_subscribed(site: Site, upstream) -> None:
+async def test_a_tag_that_succeeds_upstream_makes_a_pipeline_of_who_subscribed(site: Site, upstream: World) -> None:
     person = await site.person("ada", MAINTAINER)
     async with site.services.database.write() as connection:
         await members.add_to_project(connection, upstream.project_id, person.id, 20)
@@ -94,7 +99,7 @@ async def test_a_tag_that_succeeds_upstream_makes_a_pipeline_of_who_subscribed(s
     assert "CI_UPSTREAM_JOB_ID" not in told
 
 
-async def test_a_pipeline_that_succeeds_twice_counts_once(site: Site, upstream) -> None:
+async def test_a_pipeline_that_succeeds_twice_counts_once(site: Site, upstream: World) -> None:
     await subscribe(site, upstream)
     release = await released(upstream)
     async with site.services.database.write() as connection:
@@ -108,13 +113,13 @@ async def test_a_pipeline_that_succeeds_twice_counts_once(site: Site, upstream) 
 
 
 async def test_a_process_that_dies_on_the_way_loses_nothing_and_doubles_nothing(
-    site: Site, upstream, monkeypatch: pytest.MonkeyPatch
+    site: Site, upstream: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await subscribe(site, upstream)
     await released(upstream)
     reached, never = asyncio.Event(), asyncio.Event()
 
-    async def stuck(*arguments):
+    async def stuck(*arguments: Any) -> Any:
         found = await prepared(*arguments)
         reached.set()
         await never.wait()
@@ -135,11 +140,11 @@ async def test_a_process_that_dies_on_the_way_loses_nothing_and_doubles_nothing(
     assert await SubscriptionLoop(later).carry_out_due() == 0
 
 
-async def test_what_is_away_is_tried_again(site: Site, upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_away_is_tried_again(site: Site, upstream: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await subscribe(site, upstream)
     await released(upstream)
 
-    async def away(*_arguments) -> None:
+    async def away(*_arguments: object) -> None:
         raise Unavailable("git is away")
 
     monkeypatch.setattr(subscription_loop, "prepared", away)
@@ -153,23 +158,23 @@ async def test_what_is_away_is_tried_again(site: Site, upstream, monkeypatch: py
     assert len(await rows_of(site)) == 1
 
 
-async def blocked(connection, site, person) -> None:
+async def blocked(connection: AsyncConnection, site: Site, person: Person) -> None:
     await connection.execute(accounts.user.update().where(accounts.user.c.id == person.id).values(state="blocked"))
 
 
-async def demoted(connection, site, person) -> None:
+async def demoted(connection: AsyncConnection, site: Site, person: Person) -> None:
     await members.remove_from_project(connection, site.world.project_id, person.id)
     await members.add_to_project(connection, site.world.project_id, person.id, DEVELOPER)
 
 
-async def gone(connection, site, person) -> None:
+async def gone(connection: AsyncConnection, site: Site, person: Person) -> None:
     await members.remove_from_project(connection, site.world.project_id, person.id)
 
 
 @pytest.mark.parametrize(
     ("change", "words"), [(blocked, "is blocked"), (demoted, "protected branch"), (gone, "Not Found")]
 )
-async def test_who_subscribed_must_still_be_allowed(site: Site, upstream, change: Any, words: str) -> None:
+async def test_who_subscribed_must_still_be_allowed(site: Site, upstream: World, change: Any, words: str) -> None:
     person = await site.person("ada", MAINTAINER)
     async with site.services.database.write() as connection:
         await members.add_to_project(connection, upstream.project_id, person.id, 20)
@@ -184,7 +189,7 @@ async def test_who_subscribed_must_still_be_allowed(site: Site, upstream, change
     assert await rows_of(site) == []
 
 
-async def test_a_broken_configuration_is_shown_by_a_pipeline_that_failed(site: Site, upstream) -> None:
+async def test_a_broken_configuration_is_shown_by_a_pipeline_that_failed(site: Site, upstream: World) -> None:
     tree = site.folder / "tree"
     (tree / ".gitlab-ci.yml").write_text("a: {stage: nowhere, script: x}\n")
     await git("commit", "-q", "-am", "Break", cwd=tree)
@@ -196,7 +201,7 @@ async def test_a_broken_configuration_is_shown_by_a_pipeline_that_failed(site: S
     assert (row.status, row.failure_reason, "nowhere" in row.yaml_errors) == ("failed", "config_error", True)
 
 
-async def test_subscriptions_are_listed_limited_and_removed(site: Site, upstream) -> None:
+async def test_subscriptions_are_listed_limited_and_removed(site: Site, upstream: World) -> None:
     made = (await subscribe(site, upstream)).json()
     again = await subscribe(site, upstream)
     assert (again.status_code, "follows it already" in again.text) == (400, True)

@@ -1,5 +1,7 @@
 """Reports that once cost the square of their length."""
 
+from collections.abc import Callable
+
 import pytest
 
 from storage.reports.junit import parse_junit
@@ -23,7 +25,7 @@ XML = {
 def test_a_report_costs_what_its_length_does(kind: str, around: bytes, first: bytes, then: bytes) -> None:
     parse = parse_junit if kind == "junit" else PARSERS[kind]
 
-    def made(size: int):
+    def made(size: int) -> Callable[[], object]:
         document = around % (first * size + then * size)
         return lambda: parse(document)
 

@@ -3,7 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from tests.api.test_registry_auth import SERVICE, granted
+from auth.registry_token import SERVICE
+from tests.api.test_registry_auth import granted
 from tests.api.v4.site import Site, open_site
 
 READS = ["read_repository", "read_registry"]

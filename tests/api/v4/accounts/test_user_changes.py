@@ -5,15 +5,17 @@ import pytest
 
 from auth.session_token import COOKIE, issue_session
 from models.repositories.accounts import accounts
+from models.rows.accounts import UserRow
 from tests.api.v4.site import Site, serving
 
 NEW = {"username": "ada", "name": "Ada L", "email": "ada@example.com"}
 
 
-async def row_of(site: Site, user_id: int):
+async def row_of(site: Site, user_id: int) -> UserRow:
     """The person's row."""
     async with site.services.database.read() as connection:
-        return await accounts.get(connection, user_id)
+        row: UserRow = await accounts.get(connection, user_id)
+        return row
 
 
 @pytest.mark.parametrize(("password", "fault"), [("x" * 7, "is too short"), ("x" * 129, "is too long")])

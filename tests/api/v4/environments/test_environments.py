@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import ColumnDefault
 
 from models.columns import table_of
 from models.repositories.environments import environments
@@ -243,5 +244,7 @@ async def the_environment(site: Site) -> Any:
 
 
 def test_the_state_table_names_the_states_of_the_model() -> None:
-    assert table_of(Environment).c.state.default.arg in environments.TRANSITIONS
+    default = table_of(Environment).c.state.default
+    assert isinstance(default, ColumnDefault)
+    assert default.arg in environments.TRANSITIONS
     assert {to for following in environments.TRANSITIONS.values() for to in following} == set(environments.TRANSITIONS)

@@ -65,7 +65,7 @@ async def test_a_project_is_searched_in_every_scope(here: Merging) -> None:
 async def test_pages_of_files_are_counted(here: Merging) -> None:
     await here.commit("many", {f"{number}.txt": "a needle\n" for number in range(3)})
     async with here.site.client(here.site.root) as client:
-        wanted = {"scope": "blobs", "search": "needle", "ref": "many", "per_page": 2, "page": 2}
+        wanted: dict[str, str | int] = {"scope": "blobs", "search": "needle", "ref": "many", "per_page": 2, "page": 2}
         answer = await client.get(f"/api/v4/projects/{here.id}/search", params=wanted)
     assert [one["path"] for one in answer.json()] == ["2.txt", "src/app.min.js"]
     assert (answer.headers["x-total"], answer.headers["x-next-page"]) == ("4", "")

@@ -53,7 +53,7 @@ async def test_artifacts_come_whole_or_file_by_file_and_never_as_a_page(site: Si
     assert [item["file_type"] for item in shown["artifacts"]] == ["archive"]
 
 
-async def expire(site) -> None:
+async def expire(site: Site) -> None:
     """Let the time of all artifacts be over."""
     async with site.services.database.write() as connection:
         past = site.services.clock() - timedelta(seconds=1)
@@ -74,14 +74,14 @@ async def test_artifacts_that_are_missing_or_expired_are_not_found(site: Site) -
     assert (none.status_code, expired.status_code, kept.status_code) == (404, 404, 200)
 
 
-async def succeeded(site, files: dict[str, str] = FILES, config: str = "build: {script: x}\n") -> int:
+async def succeeded(site: Site, files: dict[str, str] = FILES, config: str = "build: {script: x}\n") -> int:
     """A job of a successful pipeline with an archive of these files; its id."""
     pipeline_id = await site.world.pipeline(config)
     job = await site.world.job()
     assert (await site.world.upload(job, archive(files))).status_code == 201
     await site.world.put(job, "success", b"")
     await site.world.settle(pipeline_id)
-    return job["id"]
+    return int(job["id"])
 
 
 async def test_one_range_of_the_archive(site: Site) -> None:
@@ -98,7 +98,7 @@ async def test_the_list_of_an_archive_folder_by_folder(site: Site) -> None:
     job_id = await succeeded(site)
     async with site.client(site.root) as client:
 
-        async def listed(**query: object) -> list[tuple[str, str, object]]:
+        async def listed(**query: Any) -> list[tuple[str, str, object]]:
             answer = await client.get(address(site, f"/{job_id}/artifacts/tree"), params=query)
             return [(item["path"], item["type"], item["size"]) for item in answer.json()]
 

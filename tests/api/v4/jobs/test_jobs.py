@@ -1,21 +1,23 @@
 """Jobs and their logs over the REST API."""
 
+from typing import Any
+
 from loops.archiver import Archiver
 from tests.api.v4.site import Site
 
 MANUAL = "ask: {script: x, when: manual}\n"
 
 
-def address(site, rest="") -> str:
+def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}/jobs{rest}"
 
 
-async def finished(site, status="failed", log=b"", **body) -> int:
+async def finished(site: Site, status: str = "failed", log: bytes = b"", **body: Any) -> int:
     job = await site.world.job()
     if log:
         assert (await site.world.patch(job, 0, log)).status_code == 202
     assert (await site.world.put(job, status, log or None, **body)).status_code == 200
-    return job["id"]
+    return int(job["id"])
 
 
 async def test_a_job_that_ended_shows_its_verdict_before_it_is_folded(site: Site) -> None:
@@ -166,9 +168,10 @@ async def test_a_log_is_the_same_before_and_after_it_is_moved(site: Site) -> Non
 
 async def test_a_log_that_is_moved_while_it_is_read_is_read_to_its_end(site: Site) -> None:
     from api.v4.jobs import log as job_log
+    from api.v4.jobs.log_reads import PART
 
     await site.world.pipeline()
-    log = b"x" * (2 * job_log.PART) + b"end"
+    log = b"x" * (2 * PART) + b"end"
     job = await site.world.job()
     for start in range(0, len(log), 100_000):
         await site.world.patch(job, start, log[start : start + 100_000])

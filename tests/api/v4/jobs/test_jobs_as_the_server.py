@@ -56,7 +56,7 @@ async def offered_in_vain(site: Site) -> None:
 
 async def page(site: Site, path: str, person: Person | None) -> str:
     """A page as somebody sees it, without the tags of HTML."""
-    async with browser(site, person) as client:  # type: ignore[no-untyped-call]
+    async with browser(site, person) as client:
         answer = await client.get(path)
     assert answer.status_code == 200
     return html.unescape(re.sub(r"<[^>]+>", "", answer.text))
@@ -169,7 +169,7 @@ async def test_an_administrator_allows_the_project_with_one_click(alone: Site) -
         (alone.root, ours, 303),
     ):
         assert (await alone.world.request()).status_code == 204
-        async with browser(alone, person, **headers) as client:  # type: ignore[no-untyped-call]
+        async with browser(alone, person, **headers) as client:
             answer = await client.post(f"{path}/allow")
         assert answer.status_code == status, (person, headers)
     assert answer.headers["location"] == path

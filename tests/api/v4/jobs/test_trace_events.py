@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from api.v4.access import JobAccess
-from api.v4.jobs import log as job_log
 from api.v4.jobs import trace_events
+from api.v4.jobs.log_reads import PART
 from api.v4.jobs.trace_events import Place
 from application.access import access_to
 from auth.permissions import Caller
@@ -116,16 +116,16 @@ async def test_a_part_is_small_and_what_may_be_a_secret_waits(site: Site) -> Non
     await site.masked_variable("correct horse")
     await site.world.pipeline()
     job = await site.world.job()
-    log = b"." * 3 * job_log.PART + b"correct "
+    log = b"." * 3 * PART + b"correct "
     for start in range(0, len(log), 100_000):
         await site.world.patch(job, start, log[start : start + 100_000])
     reader, text = await Reader.make(site, job), ""
-    while len(text) < 3 * job_log.PART:
+    while len(text) < 3 * PART:
         kind, data = await reader.event()
         assert (kind, data["offset"]) == ("log", len(text))
-        assert len(data["text"]) <= 2 * job_log.PART
+        assert len(data["text"]) <= 2 * PART
         text += data["text"]
-    assert text == "." * 3 * job_log.PART
+    assert text == "." * 3 * PART
     await site.world.patch(job, len(log), b"horse!")
     assert (await reader.event())[1]["text"] == "*" * 13 + "!"
 

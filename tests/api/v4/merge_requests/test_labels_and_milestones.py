@@ -1,5 +1,6 @@
 """Labels and milestones of projects and groups, and what merge requests have of them."""
 
+import httpx
 import pytest
 
 from models.repositories.merge_requests.merge_request_notes import note
@@ -19,7 +20,7 @@ async def here(site: Site) -> Merging:
     return here
 
 
-async def of_group(here: Merging, method: str, path: str, **body: str):
+async def of_group(here: Merging, method: str, path: str, **body: str) -> httpx.Response:
     """A call below the group that the project lies in."""
     async with here.site.client(here.site.root) as client:
         project = (await client.get(f"/api/v4/projects/{here.id}")).json()

@@ -9,6 +9,7 @@ import pytest
 from application.merge_requests import merging
 from application.pushes import push as pushing
 from application.pushes.push import finish_abandoned
+from git.writing.ref_transaction import move_refs
 from tests.api.v4.merge_requests.merging import BOTH, Merging
 from tests.api.v4.site import Site
 from tests.fault_point import held_at
@@ -240,11 +241,10 @@ async def test_killed_around_the_move_of_the_target(
     here: Merging, monkeypatch: pytest.MonkeyPatch, place: str, merged: bool
 ) -> None:
     await here.feature("feature")
-    real = pushing.move_refs
 
     async def dies(*given: Any) -> None:
         if place == "after":
-            await real(*given)
+            await move_refs(*given)
         raise Killed
 
     with monkeypatch.context() as fault:

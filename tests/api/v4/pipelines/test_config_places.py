@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.api.v4.site import Site, open_site
@@ -12,11 +13,11 @@ HEADER = "spec: {inputs: {level: {default: 1, type: number}}}\n---\n"
 OTHER = {"ci/main.yml": HEADER + "far: {script: 'echo $[[ inputs.level ]]'}\n"}
 
 
-def address(site, rest="") -> str:
+def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}{rest}"
 
 
-async def started(site, **body):
+async def started(site: Site, **body: Any) -> Any:
     async with site.client(site.root) as client:
         answer = await client.post(address(site, "/pipeline"), json={"ref": "main", **body})
         if answer.status_code != 201:
@@ -26,18 +27,18 @@ async def started(site, **body):
     return pipeline["config_source"], sorted(job["name"] for job in jobs)
 
 
-async def change(site, **values):
+async def change(site: Site, **values: Any) -> httpx.Response:
     async with site.client(site.root) as client:
         return await client.put(address(site), json=values)
 
 
-async def other_project(site) -> str:
+async def other_project(site: Site) -> str:
     async with site.client(site.root) as client:
         made = (await client.post("/api/v4/projects", json={"name": "ci"})).json()
     await new_work_tree(site.folder / "other", OTHER)
     target = site.services.repositories.path(made["id"])
     await git("push", "-q", target, "main", "main:refs/heads/v1", cwd=site.folder / "other")
-    return made["path_with_namespace"]
+    return str(made["path_with_namespace"])
 
 
 async def test_the_path_of_the_configuration_is_honoured(site: Site) -> None:

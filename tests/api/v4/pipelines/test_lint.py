@@ -5,6 +5,7 @@ from typing import Any
 
 import gitlab
 import pytest
+from gitlab.base import RESTObject
 
 from tests.api.v4.site import Site, serving
 
@@ -17,18 +18,18 @@ FILES = {".gitlab-ci.yml": CONFIG, "ci/check.yml": "check: {script: x, needs: [b
 
 
 @pytest.fixture
-async def path(site: Site):
+async def path(site: Site) -> str:
     """Address of the project's lint, with a configuration in two files at `main`."""
     await site.commit(FILES)
     return f"/api/v4/projects/{site.world.project_id}/ci/lint"
 
 
-async def test_python_gitlab_lints_a_text_and_a_commit(site: Site, path) -> None:
+async def test_python_gitlab_lints_a_text_and_a_commit(site: Site, path: str) -> None:
     async with serving(site) as url:
         client = gitlab.Gitlab(url, private_token=site.root.token)
         client.session.trust_env = False
 
-        def lint():
+        def lint() -> tuple[RESTObject, RESTObject, RESTObject]:
             project = client.projects.get(site.world.project_id)
             right = project.ci_lint.create({"content": CONFIG, "include_jobs": True})
             wrong = project.ci_lint.create({"content": "a: {scrpt: x}"})
@@ -55,7 +56,7 @@ async def test_python_gitlab_lints_a_text_and_a_commit(site: Site, path) -> None
     assert [job["name"] for job in committed.jobs] == ["check", "build"]
 
 
-async def test_a_text_that_is_no_yaml_is_shown_with_a_caret(site: Site, path) -> None:
+async def test_a_text_that_is_no_yaml_is_shown_with_a_caret(site: Site, path: str) -> None:
     async with site.client(site.root) as client:
         answer = await client.post(path, json={"content": "a:\n  script: [make\n  stage: b\n"})
     assert answer.json()["errors"] == [
@@ -69,7 +70,7 @@ async def test_a_text_that_is_no_yaml_is_shown_with_a_caret(site: Site, path) ->
     ]
 
 
-async def test_a_dry_run_says_why_jobs_are_out_and_why_nothing_is_left(site: Site, path) -> None:
+async def test_a_dry_run_says_why_jobs_are_out_and_why_nothing_is_left(site: Site, path: str) -> None:
     async with site.client(site.root) as client:
         made = await client.post(path, json={"content": CONFIG, "dry_run": True, "include_jobs": True})
         text = "a: {script: x, rules: [{if: $NOPE}]}"
@@ -83,7 +84,7 @@ async def test_a_dry_run_says_why_jobs_are_out_and_why_nothing_is_left(site: Sit
     assert static.json()["valid"]
 
 
-async def test_warnings_are_apart(site: Site, path) -> None:
+async def test_warnings_are_apart(site: Site, path: str) -> None:
     async with site.client(site.root) as client:
         answer = await client.post(path, json={"content": "image: x\na: {script: x, rules: [{when: always}]}"})
     document = answer.json()
@@ -101,14 +102,14 @@ async def test_warnings_are_apart(site: Site, path) -> None:
         ({"sha": "main"}, 200, ""),
     ],
 )
-async def test_refs_of_a_committed_text(site: Site, path, query: dict[str, Any], status: int, said: str) -> None:
+async def test_refs_of_a_committed_text(site: Site, path: str, query: dict[str, Any], status: int, said: str) -> None:
     async with site.client(site.root) as client:
         answer = await client.get(path, params=query)
     assert answer.status_code == status
     assert said in answer.text
 
 
-async def test_who_may_lint(site: Site, path) -> None:
+async def test_who_may_lint(site: Site, path: str) -> None:
     reporter, developer = await site.person("reporter", 20), await site.person("developer", 30)
     async with site.client() as nobody, site.client(reporter) as client, site.client(developer) as other:
         assert (await nobody.post(path, json={"content": "a: {script: x}"})).status_code in {401, 404}
@@ -116,7 +117,7 @@ async def test_who_may_lint(site: Site, path) -> None:
         assert (await other.post(path, json={"content": "a: {script: x}"})).status_code == 200
 
 
-async def test_a_private_project_cannot_be_included_through_lint(site: Site, path) -> None:
+async def test_a_private_project_cannot_be_included_through_lint(site: Site, path: str) -> None:
     developer = await site.person("developer", 30)
     async with site.client(developer) as client:
         answer = await client.post(path, json={"content": "include: {project: some/secret, file: /a.yml}"})

@@ -9,7 +9,7 @@ from tests.api.v4.site import Site
 CONFIG = "build: {stage: build, script: make}\n"
 
 
-def address(site, rest="") -> str:
+def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}{rest}"
 
 
@@ -68,7 +68,7 @@ async def test_lists_are_filtered(site: Site) -> None:
     second = await site.world.pipeline("x: {script: y}\n", tag=True)
     async with site.client(site.root) as client:
 
-        async def ids(**query) -> list[int]:
+        async def ids(**query: str) -> list[int]:
             answer = await client.get(address(site, "/pipelines"), params=query)
             assert answer.status_code == 200, answer.text
             return [item["id"] for item in answer.json()]

@@ -12,6 +12,7 @@ import pytest
 
 from application.pipelines import creation
 from application.pipelines.creation import create_pipeline
+from application.pipelines.event_context import event_context
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.rounds import in_rounds
@@ -140,13 +141,12 @@ def expected(known: Known, when: Iterable[When]) -> set[str]:
 def contexts(monkeypatch: pytest.MonkeyPatch) -> list[Context]:
     """What the compiler is told of each event, as it happens."""
     seen: list[Context] = []
-    made = creation.event_context
 
-    def event_context(*args: Any) -> Context:
-        seen.append(made(*args))
+    def noted(*args: Any) -> Context:
+        seen.append(event_context(*args))
         return seen[-1]
 
-    monkeypatch.setattr(creation, "event_context", event_context)
+    monkeypatch.setattr(creation, "event_context", noted)
     return seen
 
 
@@ -191,7 +191,8 @@ def in_workflow(context: Context, names: Collection[str], hoped: set[str]) -> se
 
 async def payloads(site: Site, pipeline_id: int) -> dict[str, dict[str, str]]:
     """What the runner is told of each job of a pipeline, by the job's name, in the order of their stages."""
-    here, found = Merging(site), {}
+    here = Merging(site)
+    found: dict[str, dict[str, str]] = {}
     site.connect_temporal()
     await site.world.settle(pipeline_id)
     jobs = {job["name"]: job for job in await here.good("GET", f"pipelines/{pipeline_id}/jobs")}

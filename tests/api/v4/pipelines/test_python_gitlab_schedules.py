@@ -4,6 +4,7 @@ import asyncio
 
 import gitlab
 import pytest
+from gitlab.v4.objects import ProjectPipelineSchedule
 
 from loops.schedule_ticks import TickLoop
 from tests.api.v4.site import Site, serving
@@ -16,7 +17,7 @@ async def test_python_gitlab_manages_schedules(site: Site) -> None:
         client.session.trust_env = False
         project = client.projects.get(await site.path(), lazy=True)
 
-        def manage():
+        def manage() -> ProjectPipelineSchedule:
             made = project.pipelineschedules.create({"ref": "main", "description": "Daily", "cron": "0 1 * * *"})
             assert (made.ref, made.cron_timezone, made.active) == ("refs/heads/main", "UTC", True)
             assert [item.id for item in project.pipelineschedules.list(get_all=True)] == [made.id]

@@ -14,26 +14,26 @@ CONFIG = {".gitlab-ci.yml": "build: {script: make}\n"}
 MARKED = "Change\n\n[ci skip]"
 
 
-async def by_push(site) -> None:
+async def by_push(site: Site) -> None:
     tree = site.folder / "tree"
     async with serving(site) as url:
         address = f"{url.replace('://', f'://root:{site.root.token}@')}/{await site.path()}.git"
         await git("push", "-q", address, "main:pushed", cwd=tree)
 
 
-async def by_api(site) -> None:
+async def by_api(site: Site) -> None:
     async with site.client(site.root) as client:
         path = f"/api/v4/projects/{site.world.project_id}/pipeline"
         assert (await client.post(path, json={"ref": "main"})).status_code == 201
 
 
-async def by_form(site) -> None:
+async def by_form(site: Site) -> None:
     async with browser(site, site.root, Origin=site.services.settings.url) as client:
         answer = await client.post(f"/{await site.path()}/-/pipelines", data={"ref": "main"})
         assert answer.status_code == 303
 
 
-async def by_trigger(site) -> None:
+async def by_trigger(site: Site) -> None:
     path = f"/api/v4/projects/{site.world.project_id}"
     async with site.client(site.root) as client:
         token = (await client.post(f"{path}/triggers", json={"description": "x"})).json()["token"]

@@ -28,7 +28,7 @@ async def jobs_of(site: Site, pipeline: int) -> dict[str, dict[str, Any]]:
 
 async def page(site: Site, path: str) -> str:
     """A page of the project as text, without the tags of HTML."""
-    async with browser(site, site.root) as client:  # type: ignore[no-untyped-call]
+    async with browser(site, site.root) as client:
         answer = await client.get(f"/{await site.path()}/-/{path}")
     assert answer.status_code == 200
     return re.sub(r"<[^>]+>", " ", answer.text)

@@ -12,9 +12,10 @@ import pytest
 from auth.secret_token import digest
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.job_rows import job as job_table
 from models.repositories.projects import projects, triggers
 from settings import RefusalLimits
-from tests.api.v4.site import Site, open_site, serving
+from tests.api.v4.site import Person, Site, open_site, serving
 from tests.git.serving import git, new_commit
 from tests.waiting import eventually
 
@@ -30,23 +31,24 @@ build:
 MAINTAINER, DEVELOPER = 40, 30
 
 
-def address(site, rest="") -> str:
+def address(site: Site, rest: str = "") -> str:
     return f"/api/v4/projects/{site.world.project_id}{rest}"
 
 
-async def made(site, person=None, **more) -> dict:
+async def made(site: Site, person: Person | None = None, **more: Any) -> dict[str, Any]:
     async with site.client(person or site.root) as client:
         answer = await client.post(address(site, "/triggers"), json={"description": "nightly", **more})
     assert answer.status_code == 201, answer.text
-    return answer.json()
+    document: dict[str, Any] = answer.json()
+    return document
 
 
-async def pipeline_row(site, pipeline_id):
+async def pipeline_row(site: Site, pipeline_id: int) -> Any:
     async with site.services.database.read() as connection:
         return await pipelines.get(connection, pipeline_id)
 
 
-async def variables_of(site, pipeline_id: int) -> dict[str, dict]:
+async def variables_of(site: Site, pipeline_id: int) -> dict[str, dict[str, Any]]:
     """What the runner of a pipeline's only job is told."""
     await site.world.settle(pipeline_id)
     job = await site.world.job()
@@ -177,7 +179,7 @@ async def test_the_owner_must_still_be_allowed(site: Site) -> None:
     database = site.services.database
     call = {"token": token, "ref": "main"}
 
-    async def answer():
+    async def answer() -> tuple[int, Any]:
         async with site.client() as client:
             found = await client.post(address(site, "/trigger/pipeline"), json=call)
             return found.status_code, found.json()["message"] if found.status_code != 201 else ""
@@ -242,7 +244,7 @@ async def test_guessing_tokens_costs_time(tmp_path: Path, database_url: str) -> 
         assert (await client.post(path, json=body)).status_code == 404
         second = asyncio.create_task(client.post(path, json=body))
 
-        async def held():
+        async def held() -> bool:
             return site.services.refusals.held == 1
 
         await eventually(held, "the second refusal is held back")
@@ -260,7 +262,7 @@ async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of
     async with site.services.database.write() as connection:
         await connection.execute(projects.project.update().values(visibility="private"))
         await connection.execute(pipelines.pipeline.update().values(user_id=user.id))
-        await connection.execute(pipelines.job.update().values(user_id=user.id))
+        await connection.execute(job_table.update().values(user_id=user.id))
     async with site.client(site.root) as client:
         other = (await client.post("/api/v4/projects", json={"name": "other"})).json()
         call = {"token": job["token"], "ref": "main", "variables": {"A": "1"}}

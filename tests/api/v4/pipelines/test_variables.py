@@ -53,8 +53,8 @@ async def test_one_key_may_have_a_variable_for_each_scope(site: Site) -> None:
     assert (unclear.status_code, "filter[environment_scope]" in unclear.text) == (400, True)
     chosen = await call(site, "GET", f"{base(site)}/A", **{"filter[environment_scope]": "live"})
     assert chosen.json()["value"] == "live"
-    body = {"value": "new", "filter": {"environment_scope": "review/*"}}
-    assert (await call(site, "PUT", f"{base(site)}/A", body)).json()["value"] == "new"
+    change: dict[str, Any] = {"value": "new", "filter": {"environment_scope": "review/*"}}
+    assert (await call(site, "PUT", f"{base(site)}/A", change)).json()["value"] == "new"
     gone = await call(site, "DELETE", f"{base(site)}/A", **{"filter[environment_scope]": "live"})
     assert gone.status_code == 204
     assert {item["value"] for item in (await call(site, "GET", base(site))).json()} == {"*", "new"}

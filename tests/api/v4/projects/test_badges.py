@@ -5,7 +5,7 @@ import pytest
 from models.repositories.logs import coverage
 from models.repositories.projects.badges import badge
 from tests.api.v4.merge_requests.merging import Merging
-from tests.api.v4.site import Site
+from tests.api.v4.site import Person, Site
 
 LINK = "https://%{gitlab_server}/%{project_path}/-/commits/%{commit_sha}"
 IMAGE = "https://%{gitlab_server}/%{project_path}/badges/%{default_branch}/pipeline.svg?tag=%{latest_tag}"
@@ -78,7 +78,7 @@ async def test_badges_go_with_their_project_and_group(here: Merging) -> None:
         assert (await connection.execute(badge.select())).all() == []
 
 
-async def picture(here: Merging, address: str, who=None) -> str:
+async def picture(here: Merging, address: str, who: Person | None = None) -> str:
     """A picture of the project, as it is served."""
     async with here.site.client(who or here.site.root) as client:
         answer = await client.get(f"/{await here.site.path()}{address}")

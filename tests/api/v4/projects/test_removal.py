@@ -23,7 +23,7 @@ ONE = "build: {script: make, artifacts: {paths: [out]}}\n"
 LOG = b"what was said\n"
 
 
-async def ended(site, *, stored: bool = True) -> tuple[int, int]:
+async def ended(site: Site, *, stored: bool = True) -> tuple[int, int]:
     """A pipeline that has ended, with a log and an archive; its id and that of its job."""
     pipeline_id = await site.world.pipeline(ONE)
     job = await site.world.job()
@@ -38,14 +38,15 @@ async def ended(site, *, stored: bool = True) -> tuple[int, int]:
     return pipeline_id, job["id"]
 
 
-def of_pipeline(site, pipeline_id: int) -> str:
+def of_pipeline(site: Site, pipeline_id: int) -> str:
     return f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline_id}"
 
 
-async def objects(site) -> set[str]:
+async def objects(site: Site) -> set[str]:
     """What is in the store, once what is doomed was deleted."""
     await ArtifactLoop(site.services.database, site.services.store, 1).delete_unused()
     root = site.services.store.root
+    assert root is not None
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 

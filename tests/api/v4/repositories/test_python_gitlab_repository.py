@@ -5,9 +5,12 @@ import base64
 import io
 import tarfile
 import zipfile
+from collections.abc import AsyncIterator
+from typing import Any
 
 import gitlab
 import pytest
+from gitlab.v4.objects import Project
 
 from models.repositories.pipelines.pipelines import pipeline as pipeline_table
 from tests.api.v4.site import Site, serving
@@ -23,7 +26,7 @@ def database_url(sqlite_url: str) -> str:
 
 
 @pytest.fixture
-async def project(site: Site):
+async def project(site: Site) -> AsyncIterator[Project]:
     """The project as python-gitlab sees it, acting as root; one commit on main."""
     await site.commit({".gitlab-ci.yml": CONFIG, "README.md": "# Read\n", "src/app/main.py": "print(1)\n"})
     async with serving(site) as url:
@@ -40,7 +43,7 @@ async def pipelines_of(site: Site) -> list[tuple[str, str, str]]:
     return [(row.ref, row.source, row.status) for row in rows]
 
 
-async def test_files(site: Site, project) -> None:
+async def test_files(site: Site, project: Project) -> None:
     def work() -> None:
         made = project.files.create(
             {
@@ -81,7 +84,7 @@ async def test_files(site: Site, project) -> None:
     assert await pipelines_of(site) == [("main", "push", "created")] * 3
 
 
-async def test_branches_and_tags(site: Site, project) -> None:
+async def test_branches_and_tags(site: Site, project: Project) -> None:
     def work() -> None:
         branch = project.branches.create({"branch": "feature/ö", "ref": "main"})
         assert (branch.name, branch.merged, branch.default, branch.can_push) == ("feature/ö", False, False, True)
@@ -111,7 +114,7 @@ async def test_branches_and_tags(site: Site, project) -> None:
     assert [ref for ref, _, _ in await pipelines_of(site)] == ["feature/ö", "v1.0", "v1.10"]
 
 
-async def test_commits(site: Site, project) -> None:
+async def test_commits(site: Site, project: Project) -> None:
     def work() -> None:
         commit = project.commits.create(
             {
@@ -146,9 +149,9 @@ async def test_commits(site: Site, project) -> None:
         assert [one.id for one in paged] == [one.id for one in listed]
         with pytest.raises(gitlab.GitlabCherryPickError, match="cannot cherry-pick"):
             project.commits.get(project.branches.get("main").commit["id"]).cherry_pick("topic")
-        picked = commit.cherry_pick("main")
+        picked: Any = commit.cherry_pick("main")
         assert picked["message"].endswith(f"(cherry picked from commit {commit.id})")
-        reverted = project.commits.get(picked["id"]).revert("main")
+        reverted: Any = project.commits.get(picked["id"]).revert("main")
         assert reverted["title"] == 'Revert "Several [skip ci]"'
         assert project.files.raw("README.md", ref="main") == b"# Read\n"
         with pytest.raises(gitlab.GitlabGetError, match="404 Commit Not Found"):
@@ -158,7 +161,7 @@ async def test_commits(site: Site, project) -> None:
     assert [status for _, _, status in await pipelines_of(site)] == ["skipped"] * 3
 
 
-async def test_the_repository(site: Site, project) -> None:
+async def test_the_repository(site: Site, project: Project) -> None:
     def work() -> None:
         assert [item["path"] for item in project.repository_tree()] == ["src", ".gitlab-ci.yml", "README.md"]
         deep = project.repository_tree(path="src", ref="main", recursive=True, iterator=True, per_page=1)
@@ -166,7 +169,7 @@ async def test_the_repository(site: Site, project) -> None:
         keyset = project.repository_tree(recursive=True, pagination="keyset", iterator=True, per_page=2)
         assert len(list(keyset)) == 5
         blob = next(item for item in project.repository_tree() if item["name"] == "README.md")
-        found = project.repository_blob(blob["id"])
+        found: Any = project.repository_blob(blob["id"])
         assert base64.b64decode(found["content"]) == project.repository_raw_blob(blob["id"]) == b"# Read\n"
         with tarfile.open(fileobj=io.BytesIO(project.repository_archive())) as tarred:
             (top,) = {name.split("/")[0] for name in tarred.getnames()}
@@ -184,11 +187,13 @@ async def test_the_repository(site: Site, project) -> None:
                 "actions": [{"action": "delete", "file_path": "README.md"}],
             }
         )
-        compared = project.repository_compare("main", "next")
+        compared: Any = project.repository_compare("main", "next")
         assert (compared["commit"]["id"], [one["id"] for one in compared["commits"]]) == (head.id, [head.id])
         assert [(one["old_path"], one["deleted_file"]) for one in compared["diffs"]] == [("README.md", True)]
-        assert project.repository_merge_base(["main", "next"])["id"] == sha
-        assert project.repository_contributors()[0]["commits"] == 1
+        base: Any = project.repository_merge_base(["main", "next"])
+        assert base["id"] == sha
+        contributors: Any = project.repository_contributors()
+        assert contributors[0]["commits"] == 1
         project.branches.create({"branch": "old", "ref": "main"})
         project.commits.create(
             {
@@ -203,7 +208,7 @@ async def test_the_repository(site: Site, project) -> None:
     await asyncio.to_thread(work)
 
 
-async def test_statuses(site: Site, project) -> None:
+async def test_statuses(site: Site, project: Project) -> None:
     def work() -> None:
         project.files.create({"file_path": "x", "branch": "main", "content": "x", "commit_message": "Push"})
         commit = project.commits.get("main")

@@ -6,9 +6,10 @@ from urllib.parse import quote
 
 import pytest
 
-from application.pushes import push, pushed_pipelines
+from application.pushes import push
 from application.pushes.push import finish_abandoned
 from domain.errors import Unavailable
+from models.repositories.environments import environment_lifecycle
 from models.repositories.pipelines.pipelines import pipeline as pipeline_table
 from models.repositories.pipelines.pushes import push as push_table
 from tests.api.v4.repositories.test_repository_reads import address, file_at
@@ -97,13 +98,13 @@ async def test_each_way_to_move_a_ref_makes_its_pipeline(site: Site) -> None:
 async def test_a_deleted_branch_stops_its_environments(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     await site.commit(START)
     stopped: list[str] = []
-    real = pushed_pipelines.environment_lifecycle.stop_of_branch
+    real = environment_lifecycle.stop_of_branch
 
     async def seen(connection: Any, project_id: int, branch: str, now: Any, *, caller_id: int) -> Any:
         stopped.append(branch)
         return await real(connection, project_id, branch, now, caller_id=caller_id)
 
-    monkeypatch.setattr(pushed_pipelines.environment_lifecycle, "stop_of_branch", seen)
+    monkeypatch.setattr(environment_lifecycle, "stop_of_branch", seen)
     async with site.client(site.root) as client:
         for name in ("one", "two"):
             await client.post(address(site, "/branches"), json={"branch": name, "ref": "main"})

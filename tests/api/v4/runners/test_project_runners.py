@@ -1,6 +1,7 @@
 """Links of project runners."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,11 @@ from tests.fault_point import held_at, side_by_side, somebody_waits_for_a_lock
 from tests.waiting import eventually
 
 MAINTAINER = 40
+Links = tuple[list[str], dict[str, Any]]
 
 
 @pytest.fixture
-async def links(site: Site):
+async def links(site: Site) -> Links:
     """Addresses of the runners of two projects of one organisation, and a runner of the first one with its token."""
     async with site.client(site.root) as root:
         owner = (await root.get(f"/api/v4/projects/{site.world.project_id}")).json()["namespace"]["id"]
@@ -23,7 +25,7 @@ async def links(site: Site):
     return [f"/api/v4/projects/{key}/runners" for key in (site.world.project_id, second)], made
 
 
-async def test_a_runner_is_linked_and_unlinked(site: Site, links) -> None:
+async def test_a_runner_is_linked_and_unlinked(site: Site, links: Links) -> None:
     (first, second), made = links
     async with site.client(site.root) as client:
         linked = await client.post(second, json={"runner_id": made["id"]})
@@ -43,7 +45,7 @@ async def test_a_runner_is_linked_and_unlinked(site: Site, links) -> None:
     assert (await site.world.request(made["token"])).status_code == 204
 
 
-async def test_a_runner_is_never_linked_across_organisations(site: Site, links) -> None:
+async def test_a_runner_is_never_linked_across_organisations(site: Site, links: Links) -> None:
     _, made = links
     async with site.client(site.root) as client:
         other = (await client.post("/api/v4/groups", json={"name": "Other", "path": "other"})).json()["id"]
@@ -55,7 +57,7 @@ async def test_a_runner_is_never_linked_across_organisations(site: Site, links) 
     assert [item["path"] for item in shown["projects"]] == ["app"]
 
 
-async def test_a_locked_runner_stays_with_its_projects(site: Site, links) -> None:
+async def test_a_locked_runner_stays_with_its_projects(site: Site, links: Links) -> None:
     (_, second), made = links
     async with site.client(site.root) as client:
         await client.put(f"/api/v4/runners/{made['id']}", json={"locked": True})
@@ -67,7 +69,7 @@ async def test_a_locked_runner_stays_with_its_projects(site: Site, links) -> Non
 
 
 async def test_a_runner_keeps_one_project_whoever_unlinks_it_at_the_same_moment(
-    site: Site, links, monkeypatch: pytest.MonkeyPatch
+    site: Site, links: Links, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     side_by_side(site.services.database)
     (first, second), made = links
@@ -81,7 +83,7 @@ async def test_a_runner_keeps_one_project_whoever_unlinks_it_at_the_same_moment(
     assert [item["path"] for item in shown["projects"]] == ["second"]
 
 
-async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(site: Site, links) -> None:
+async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(site: Site, links: Links) -> None:
     (first, second), _ = links
     await site.world.pipeline("one: {script: x}\n")
     async with site.client(site.root) as client:
@@ -94,7 +96,7 @@ async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(s
         assert (await asyncio.wait_for(poll, 5)).status_code == 201
 
 
-async def test_one_sees_only_those_projects_of_a_runner_in_which_one_is_a_member(site: Site, links) -> None:
+async def test_one_sees_only_those_projects_of_a_runner_in_which_one_is_a_member(site: Site, links: Links) -> None:
     (_, second), made = links
     async with site.client(site.root) as client:
         await client.post(second, json={"runner_id": made["id"]})

@@ -1,16 +1,19 @@
 """An unmodified client administers runners: python-gitlab against a real HTTP server."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import gitlab
 import pytest
 from gitlab.exceptions import GitlabGetError, GitlabVerifyError
+from gitlab.v4.objects import Group, Project, Runner
 
 from tests.api.v4.site import Site, serving
 
 
 @pytest.fixture
-async def gl(site: Site):
+async def gl(site: Site) -> AsyncIterator[gitlab.Gitlab]:
     """A client that acts as root."""
     async with serving(site) as url:
         client = gitlab.Gitlab(url, private_token=site.root.token)
@@ -19,13 +22,14 @@ async def gl(site: Site):
         client.session.close()
 
 
-async def test_python_gitlab_administers_runners(site: Site, gl) -> None:
+async def test_python_gitlab_administers_runners(site: Site, gl: gitlab.Gitlab) -> None:
     path = await site.path()
     await asyncio.to_thread(_administer, gl, path)
 
 
-def _administer(gl, path) -> None:
+def _administer(gl: gitlab.Gitlab, path: str) -> None:
     gl.auth()
+    assert gl.user is not None
     project = gl.projects.get(path)
     group = gl.groups.get(project.namespace["id"])
     made = {
@@ -65,15 +69,16 @@ def _administer(gl, path) -> None:
         gl.runners.get(known.id)
 
 
-def _reset(gl, project, group, known) -> None:
+def _reset(gl: gitlab.Gitlab, project: Project, group: Group, known: Runner) -> None:
     """Tokens of the runner, and those with which runners register."""
-    new = gl.http_post(f"/runners/{known.id}/reset_authentication_token")["token"]
-    gl.runners.verify(new)
+    new: Any = gl.http_post(f"/runners/{known.id}/reset_authentication_token")
+    gl.runners.verify(new["token"])
     for address in ("/runners", f"/projects/{project.id}/runners", f"/groups/{group.id}/runners"):
-        token = gl.http_post(f"{address}/reset_registration_token")["token"]
-        registered = gl.runners.create({"token": token, "description": address, "tag_list": "r"})
+        fresh: Any = gl.http_post(f"{address}/reset_registration_token")
+        registered = gl.runners.create({"token": fresh["token"], "description": address, "tag_list": "r"})
         assert gl.runners.get(registered.id).description == address
         gl.http_delete("/runners", query_data={"token": registered.token})
         with pytest.raises(GitlabGetError, match="404 Runner Not Found"):
             gl.runners.get(registered.id)
-    assert gl.http_get(f"/runners/{known.id}/managers")[0]["system_id"] == "<legacy>"
+    managers: Any = gl.http_get(f"/runners/{known.id}/managers")
+    assert managers[0]["system_id"] == "<legacy>"

@@ -1,5 +1,6 @@
 """Lists of runners: what narrows them, and the pages that they make."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,10 +15,10 @@ MAINTAINER = 40
 
 
 @pytest.fixture
-async def fleet(site: Site):
+async def fleet(site: Site) -> dict[str, int]:
     """Runners by name: of every connection status, with tags and versions."""
     now = system_clock()
-    wishes = {
+    wishes: dict[str, dict[str, Any]] = {
         "fresh": {},
         "online": {"contacted_at": now - timedelta(minutes=1), "tags": ["linux", "x64"]},
         "offline": {"contacted_at": now - timedelta(days=1), "tags": ["linux", 'a"b%']},
@@ -33,7 +34,7 @@ async def fleet(site: Site):
     return keys
 
 
-async def named(site, fleet, path="/api/v4/runners/all", **query):
+async def named(site: Site, fleet: Mapping[str, int], path: str = "/api/v4/runners/all", **query: Any) -> list[str]:
     """The names of the runners that a list of root's shows."""
     async with site.client(site.root) as client:
         answer = await client.get(path, params=query)
@@ -66,7 +67,7 @@ async def named(site, fleet, path="/api/v4/runners/all", **query):
         ({"organization_id": 1}, []),
     ],
 )
-async def test_a_list_is_narrowed(site: Site, fleet, query: dict[str, Any], expected: Any) -> None:
+async def test_a_list_is_narrowed(site: Site, fleet: dict[str, int], query: dict[str, Any], expected: Any) -> None:
     assert await named(site, fleet, **query) == expected
 
 
@@ -77,7 +78,7 @@ async def test_a_strange_wish_is_refused(site: Site, query: dict[str, Any]) -> N
     assert (answer.status_code, list(answer.json())) == (400, ["message"])
 
 
-async def test_the_status_shown_is_the_status_asked_for(site: Site, fleet) -> None:
+async def test_the_status_shown_is_the_status_asked_for(site: Site, fleet: dict[str, int]) -> None:
     async with site.client(site.root) as client:
         everyone = (await client.get("/api/v4/runners/all")).json()
         for status in Connection:
@@ -98,7 +99,7 @@ async def test_a_runner_with_a_job_is_online_however_long_it_did_not_ask(site: S
     assert {**job["runner"], "tag_list": []} == shown
 
 
-async def test_versions_are_looked_for_by_their_beginning(site: Site, fleet) -> None:
+async def test_versions_are_looked_for_by_their_beginning(site: Site, fleet: dict[str, int]) -> None:
     async with site.client(site.root) as client:
         body = {"runner_type": "instance_type", "description": "of 18.10"}
         made = (await client.post("/api/v4/user/runners", json=body)).json()

@@ -1,11 +1,12 @@
 """Who may do what with which runner: one table, and the same for what lists show."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
 import pytest
 
-from tests.api.v4.site import Site
+from tests.api.v4.site import Person, Site
 
 REPORTER, MAINTAINER, OWNER = 20, 40, 50
 PEOPLE = ("anonymous", "stranger", "foreigner", "reporter", "maintainer", "owner", "admin")
@@ -45,14 +46,14 @@ EXPECTED = {
 class Place:
     """Two projects of an organisation, a third one to link to, and people."""
 
-    site: object
+    site: Site
     first: int
     second: int
     third: int
     organisation: int
-    people: dict
+    people: Mapping[str, Person | None]
 
-    async def runner(self, kind):
+    async def runner(self, kind: str) -> int:
         """A new runner of a kind."""
         wishes = {
             "instance": {"runner_type": "instance_type"},
@@ -63,14 +64,14 @@ class Place:
         async with self.site.client(self.site.root) as root:
             made = await root.post("/api/v4/user/runners", json=wishes[kind])
             assert made.status_code == 201, made.text
-            key = made.json()["id"]
+            key: int = made.json()["id"]
             if kind == "shared":
                 body = {"runner_id": key}
                 linked = await root.post(f"/api/v4/projects/{self.second}/runners", json=body)
                 assert linked.status_code == 201, linked.text
         return key
 
-    async def call(self, who, what, key):
+    async def call(self, who: str, what: str, key: int) -> int:
         """The status of a call about a runner."""
         path = f"/api/v4/runners/{key}"
         asked = {
@@ -85,32 +86,34 @@ class Place:
 
 
 @pytest.fixture
-async def place(site: Site):
+async def place(site: Site) -> Place:
     """The place of the table."""
     async with site.client(site.root) as root:
 
-        async def project(name, owner):
+        async def project(name: str, owner: int) -> int:
             made = await root.post("/api/v4/projects", json={"name": name, "namespace_id": owner})
             assert made.status_code == 201, made.text
-            return made.json()["id"]
+            key: int = made.json()["id"]
+            return key
 
         owner = (await root.get(f"/api/v4/projects/{site.world.project_id}")).json()["namespace"]["id"]
         second, third = await project("second", owner), await project("third", owner)
         other = (await root.post("/api/v4/groups", json={"name": "Other", "path": "other"})).json()["id"]
         foreign = await project("foreign", other)
+        foreigner = await site.person("foreigner")
         people = {"anonymous": None, "stranger": await site.person("stranger"), "admin": site.root}
-        people["foreigner"] = await site.person("foreigner")
-        body = {"user_id": people["foreigner"].id, "access_level": OWNER}
+        people["foreigner"] = foreigner
+        body = {"user_id": foreigner.id, "access_level": OWNER}
         assert (await root.post(f"/api/v4/projects/{foreign}/members", json=body)).status_code == 201
         for name, level in (("reporter", REPORTER), ("maintainer", MAINTAINER), ("owner", OWNER)):
-            people[name] = await site.person(name, level)
-            body = {"user_id": people[name].id, "access_level": level}
+            person = people[name] = await site.person(name, level)
+            body = {"user_id": person.id, "access_level": level}
             assert (await root.post(f"/api/v4/projects/{third}/members", json=body)).status_code == 201
     return Place(site, site.world.project_id, second, third, owner, people)
 
 
-async def test_each_person_may_do_with_each_runner_what_the_table_says(place) -> None:
-    seen = {kind: {what: [] for what in CALLS} for kind in EXPECTED}
+async def test_each_person_may_do_with_each_runner_what_the_table_says(place: Place) -> None:
+    seen: dict[str, dict[str, list[str]]] = {kind: {what: [] for what in CALLS} for kind in EXPECTED}
     for kind, what, who in product(EXPECTED, CALLS, PEOPLE):
         key = await place.runner(kind)
         before = await place.call("admin", "read", key)
@@ -120,7 +123,7 @@ async def test_each_person_may_do_with_each_runner_what_the_table_says(place) ->
     assert {kind: {what: " ".join(found) for what, found in calls.items()} for kind, calls in seen.items()} == EXPECTED
 
 
-async def test_lists_show_what_the_table_lets_people_read(place) -> None:
+async def test_lists_show_what_the_table_lets_people_read(place: Place) -> None:
     keys = {kind: await place.runner(kind) for kind in EXPECTED}
     mine = {kind: key for kind, key in keys.items() if kind != "instance"}
     for who in ("stranger", "foreigner", "reporter", "maintainer", "owner"):
@@ -136,7 +139,7 @@ async def test_lists_show_what_the_table_lets_people_read(place) -> None:
             assert found == {keys["instance"], keys["group"], place.site.world.runner_id}
 
 
-async def test_only_who_administers_a_scope_resets_its_registration_token(place) -> None:
+async def test_only_who_administers_a_scope_resets_its_registration_token(place: Place) -> None:
     calls = {
         f"/api/v4/projects/{place.first}/runners": "404 404 404 403 201 201 201",
         f"/api/v4/groups/{place.organisation}/runners": "404 404 404 403 403 403 201",

@@ -1,6 +1,7 @@
 """Runners as administrators see them."""
 
 import asyncio
+from typing import Any
 
 from sqlalchemy import select
 
@@ -75,7 +76,7 @@ async def test_a_runner_is_changed_and_removed(site: Site) -> None:
     assert after.status_code == 404
 
 
-async def add(site, **body):
+async def add(site: Site, **body: Any) -> tuple[int, str]:
     """A runner that root adds: its id and its token."""
     async with site.client(site.root) as client:
         made = await client.post("/api/v4/user/runners", json=body)
@@ -178,7 +179,7 @@ async def test_a_removed_runner_finishes_its_job_and_gets_no_other(site: Site) -
     assert sorted(item["status"] for item in others) == ["pending", "success"]
 
 
-async def refused(site):
+async def refused(site: Site) -> bool:
     """Whether the runner of the site is refused."""
     return (await site.world.request()).status_code == 403
 

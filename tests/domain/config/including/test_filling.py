@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.including import filling, include_loader
+from domain.config.inputs.interpolation import interpolate
 from domain.config.plan import Variable
 from domain.config.reading import parsed_files, source
 from domain.config.reading.filled import Filled, exact
@@ -176,7 +177,6 @@ def test_a_chain_of_files_with_inputs_reads_and_fills_in_what_its_length_is(monk
 
 def test_the_main_file_and_shared_inputs_are_filled_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
-    interpolate = filling.interpolate
 
     def counted(*args: Any, **named: Any) -> Map:
         nonlocal count
@@ -201,6 +201,15 @@ def test_values_count_against_the_limit_whether_they_were_kept_or_not(monkeypatc
         assert found[0] == found[1] == found[2]
 
 
+def _script(of: Filled) -> str:
+    """The script of the job `a` of a file."""
+    job = of.root["a"]
+    assert isinstance(job, Map)
+    script = job["script"]
+    assert isinstance(script, str)
+    return script
+
+
 def test_what_was_filled_in_takes_its_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsed_files, "MAX_BYTES", 40_000_000)
     parsed = ParsedFiles()
@@ -210,7 +219,7 @@ def test_what_was_filled_in_takes_its_part_of_the_memory(monkeypatch: pytest.Mon
         loaded = compile_config(GIVEN % value, Context(), {LocalFile("f.yml"): Fetched(long)}, parsed=parsed)
         assert not isinstance(loaded, Wanted)
     filled = [one for one in parsed._kept.values() if isinstance(one, Filled)]
-    made = [one.root["a"]["script"] for one in filled]  # type: ignore[index,call-overload]
+    made = [_script(one) for one in filled]
     assert 8 < len(made) < 20
     assert sum(map(len, made)) * 3 <= parsed.size <= 40_000_000  # its text, the value, and what it becomes
     parsed.keep(LASTING_BYTES)

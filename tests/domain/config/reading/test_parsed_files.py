@@ -14,6 +14,7 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.parsed_files import MAX_FILES, ParsedFiles
 from domain.config.reading.source import Written
 from domain.config.reading.tree import Items, Map
+from domain.config.reading.yaml_text import parse
 from domain.errors import ConfigInvalid, PipelineFiltered
 from tests import cases
 from tests.cases.config import compiled
@@ -89,7 +90,6 @@ def test_a_chain_of_includes_costs_what_its_length_does() -> None:
 
 def test_a_file_that_is_wrong_is_parsed_once_and_told_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
-    parse = source.parse
 
     def counted(text: str, issues: Issues, file: str) -> Items:
         nonlocal count

@@ -160,10 +160,9 @@ def test_an_alias_bomb_ends_at_once() -> None:
 
 def test_the_garbage_collector_comes_back() -> None:
     assert gc.isenabled()
-    seen = []
-    with pytest.raises(RuntimeError), collection_paused():
-        raise RuntimeError(seen.append(gc.isenabled()))
-    assert (seen, gc.isenabled()) == ([False], True)
+    with pytest.raises(RuntimeError) as raised, collection_paused():
+        raise RuntimeError(gc.isenabled())
+    assert (raised.value.args, gc.isenabled()) == ((False,), True)
 
 
 def test_a_collector_that_was_off_stays_off() -> None:
