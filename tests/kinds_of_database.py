@@ -27,6 +27,7 @@ def mark_the_others(items: Iterable[pytest.Item]) -> None:
         folder, *_ = PurePath(item.nodeid.partition("::")[0]).relative_to("tests").parts
         if folder not in DOORS or item.get_closest_marker("both_databases"):
             continue
-        kind = getattr(item, "callspec", None) and item.callspec.params.get("database_url")  # type: ignore[attr-defined]
+        spec = getattr(item, "callspec", None)
+        kind = spec and spec.params.get("database_url")
         if kind and kind != kind_of(item.nodeid):
             item.add_marker(pytest.mark.slow)

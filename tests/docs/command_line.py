@@ -11,6 +11,7 @@ from typing import Any, Final
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.lazy_group import LazyGroup
 from cli.main import app
 from cli.remote.documents import KINDS
 
@@ -43,9 +44,10 @@ NOUNS: Final = (
 def commands() -> str:
     """Every command with its arguments and options."""
     root = typer.main.get_command(app)
+    assert isinstance(root, LazyGroup)
     lines = ["| command | what it does |", "|---|---|"]
     for name in NOUNS:
-        found = root.get_command(typer.Context(root), name)  # type: ignore[attr-defined]
+        found = root.get_command(typer.Context(root), name)
         lines += [f"| `{line}` | {_escaped(what)} |" for line, what in _described(name, found)]
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from cli.lazy_group import load
+from cli.lazy_group import Lazy, load
 from cli.main import LAZY
 from cli.remote.documents import KINDS
 from cli.remote.runner import RunnerCommands
@@ -22,9 +22,9 @@ def test_the_page_has_the_tables_of_now() -> None:
 
 
 @pytest.mark.parametrize(("name", "lazy"), [*LAZY.items(), *RunnerCommands.LAZY.items()])
-def test_a_list_of_commands_says_what_the_command_says(name: str, lazy: object) -> None:
+def test_a_list_of_commands_says_what_the_command_says(name: str, lazy: Lazy) -> None:
     command = load(name, LAZY.get(name) or RunnerCommands.LAZY[name])
-    assert (command.help or "").strip().partition("\n")[0] == lazy.help  # type: ignore[attr-defined]
+    assert (command.help or "").strip().partition("\n")[0] == lazy.help
 
 
 def test_names_of_kinds_are_used() -> None:

@@ -57,14 +57,11 @@ def faults_of_numbers(found: list[Requirement]) -> list[str]:
     return faults
 
 
-def test_functions(path: Path) -> set[str]:
+def names_of_tests(path: Path) -> set[str]:
     """The names of the test functions of a file."""
     tree = ast.parse(path.read_text())
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return {function.name for function in functions if function.name.startswith("test_")}
-
-
-test_functions.__test__ = False  # type: ignore[attr-defined]
 
 
 def test_the_numbers_have_no_gap_and_none_is_doubled() -> None:
@@ -98,6 +95,6 @@ def test_tests_exist(requirement: Requirement) -> None:
         path, _, function = test.partition("::")
         assert path.startswith("tests/")
         assert (ROOT / path).is_file(), path
-        functions = test_functions(ROOT / path)
+        functions = names_of_tests(ROOT / path)
         assert functions, f"{path} has no test"
         assert not function or function in functions, test

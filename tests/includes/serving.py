@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 from cryptography import x509
@@ -86,9 +87,10 @@ class Pauses:
         self.taken.append(seconds)
 
 
-async def local_fetch(url: str, **options: object) -> str:
+async def local_fetch(url: str, **options: Any) -> str:
     """`fetch` that may reach the tests' server and does not wait."""
-    return await fetch(url, **({"permitted": local_only, "sleep": Pauses()} | options))  # type: ignore[arg-type]
+    given: dict[str, Any] = {"permitted": local_only, "sleep": Pauses(), **options}
+    return await fetch(url, **given)
 
 
 def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.hooks.webhooks import REPORTED, Event, bits_of
 from models.repositories.hooks import forge_links, hooks
@@ -49,10 +50,10 @@ class Tree:
             return await new_project(self.world, connection, namespace_id, path)
 
 
-async def new_project(world: World, connection: object, namespace_id: int, path: str) -> int:
+async def new_project(world: World, connection: AsyncConnection, namespace_id: int, path: str) -> int:
     """A project in a group, in a transaction that goes on."""
-    owner = await namespaces.get_by(connection, key=namespace_id)  # type: ignore[arg-type]
-    return await projects.create_project(connection, owner, path, path, world.user_id, BEGIN)  # type: ignore[arg-type]
+    owner = await namespaces.get_by(connection, key=namespace_id)
+    return await projects.create_project(connection, owner, path, path, world.user_id, BEGIN)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -45,8 +46,9 @@ async def ok(request: web.BaseRequest) -> web.Response:
     return web.Response(text=f"{request.headers['X-Test']} {(await request.read()).decode()}")
 
 
-def poster(**options: object) -> Poster:
-    return Poster(PostLimits(total=2.0), **({"permitted": local_only} | options))  # type: ignore[arg-type]
+def poster(**options: Any) -> Poster:
+    given: dict[str, Any] = {"permitted": local_only, **options}
+    return Poster(PostLimits(total=2.0), **given)
 
 
 async def test_a_post_and_its_answer() -> None:

@@ -75,10 +75,10 @@ class Good:
             await self._call(session, "PATCH", path, 202, data=piece, headers=headers)
             self.size += len(piece)
 
-    async def _call(self, session: aiohttp.ClientSession, method: str, path: str, status: int, **more: object) -> None:
+    async def _call(self, session: aiohttp.ClientSession, method: str, path: str, status: int, **more: Any) -> None:
         begun = time.monotonic()
         try:
-            async with session.request(method, path, **more) as answer:  # type: ignore[arg-type]
+            async with session.request(method, path, **more) as answer:
                 if answer.status != status:
                     self.wrong.append(f"{method} {answer.status} {await answer.text()}")
         except (aiohttp.ClientError, TimeoutError) as error:

@@ -34,12 +34,12 @@ class Greedy:
             base_url=self.url, headers={"PRIVATE-TOKEN": self.token}, timeout=60, trust_env=False, limits=limits
         )
 
-    async def again(self, times: int, method: str, path: str, **more: object) -> None:
+    async def again(self, times: int, method: str, path: str, **more: Any) -> None:
         """Make so many calls at a time, one after the other."""
 
         async def one() -> None:
             while True:
-                answer = await client.request(method, path, **more)  # type: ignore[arg-type]
+                answer = await client.request(method, path, **more)
                 self.answers.append(answer.status_code)
 
         async with self.client() as client:

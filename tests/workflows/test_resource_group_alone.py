@@ -167,7 +167,8 @@ async def stage(address: str, sql: Sql, *interceptors: Interceptor) -> AsyncIter
         workflow_runner=UnsandboxedWorkflowRunner(),
         interceptors=interceptors,
     )
-    worker._workflow_worker._deadlock_timeout_seconds = WITHIN  # type: ignore[union-attr]
+    assert worker._workflow_worker is not None
+    worker._workflow_worker._deadlock_timeout_seconds = int(WITHIN)
     async with worker:
         made = Stage(client, queue)
         try:

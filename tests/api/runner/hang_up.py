@@ -1,23 +1,22 @@
 """A runner that is gone when its answer comes."""
 
-from typing import Any
-
 import orjson
+from starlette.types import Message
 
 from api.app import create_app
 from tests.api.runner.world import RUNNER_TOKEN, World
 
 
-async def hang_up(world: World) -> list[dict[str, Any]]:
+async def hang_up(world: World) -> list[Message]:
     """Ask for a job, and be gone when the answer comes; what would have been sent."""
     body = orjson.dumps({"token": RUNNER_TOKEN, "system_id": "s_tests"})
-    messages = [{"type": "http.request", "body": body, "more_body": False}]
-    sent: list[dict[str, Any]] = []
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    sent: list[Message] = []
 
-    async def receive() -> dict[str, Any]:
+    async def receive() -> Message:
         return messages.pop(0) if messages else {"type": "http.disconnect"}
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Message) -> None:
         sent.append(message)
 
     scope = {
@@ -34,5 +33,5 @@ async def hang_up(world: World) -> list[dict[str, Any]]:
         "client": ("127.0.0.1", 1),
         "server": ("perdure.test", 80),
     }
-    await create_app(world.services)(scope, receive, send)  # type: ignore[arg-type]
+    await create_app(world.services)(scope, receive, send)
     return sent

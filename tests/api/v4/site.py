@@ -32,6 +32,7 @@ from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
 from tests.git.serving import git, new_work_tree
 from tests.waiting import eventually
+from workflows.handles import Pipelines
 
 _ticks = count(1_000_000)
 
@@ -45,7 +46,7 @@ class Person:
     token: str
 
 
-class Clockwork:
+class Clockwork(Pipelines):
     """Answers commands as the workflow does: the same decision, recorded by the same SQL."""
 
     def __init__(self, services: Services) -> None:
@@ -129,7 +130,7 @@ class Site:
 
     def connect_temporal(self) -> None:
         """Let commands be answered."""
-        self.services.temporal.connected = Clockwork(self.services)  # type: ignore[assignment]
+        self.services.temporal.connected = Clockwork(self.services)
 
     async def polls(self, number: int) -> bool:
         """Whether so many runners wait for a job."""

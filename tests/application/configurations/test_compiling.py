@@ -2,12 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
@@ -30,9 +28,20 @@ async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
         yield opened
 
 
+class KnownFiles(ConfigSources):
+    """Files of the project by path; whose share of the compiler they take says `key`."""
+
+    def __init__(self, key: str, files: Mapping[str, str]) -> None:
+        self.key = key
+        self._files = files
+
+    async def answer_all(self, requests: Iterable[Request]) -> dict[Request, Answer]:
+        return {one: Fetched(self._files[one.path]) for one in requests if isinstance(one, LocalFile)}
+
+
 def compilation(services: Services, key: str) -> Compilation:
     """One of which only whose it is matters."""
-    return Compilation(services, "", DEFAULT_CONTEXT, cast(ConfigSources, SimpleNamespace(key=key)), "f")
+    return Compilation(services, "", DEFAULT_CONTEXT, KnownFiles(key, {}), "f")
 
 
 async def test_nobody_waits_for_more_than_one_compilation_of_another(site: Site) -> None:
@@ -68,11 +77,7 @@ async def test_each_file_of_a_chain_is_parsed_once(site: Site, monkeypatch: pyte
 
     monkeypatch.setattr(source, "parse", counted)
 
-    async def answer_all(requests: Iterable[Request]) -> dict[Request, Answer]:
-        return {one: Fetched(files[one.path]) for one in requests if isinstance(one, LocalFile)}
-
-    sources = cast(ConfigSources, SimpleNamespace(key="user 1", answer_all=answer_all))
-    plan = await Compilation(site.services, text, DEFAULT_CONTEXT, sources, "f").plan()
+    plan = await Compilation(site.services, text, DEFAULT_CONTEXT, KnownFiles("user 1", files), "f").plan()
     assert ([job.name for job in plan.jobs], len(plan.includes)) == (["job"], 61)
     assert sum(parsed) <= len(text) + sum(map(len, files.values()))
 

@@ -1,7 +1,6 @@
 """Keys of caches that are named after files of the commit."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -59,4 +58,4 @@ async def test_the_digest_comes_after_the_prefix_or_the_position(filled: tuple[R
 
 async def test_no_git_runs_for_a_plan_without_such_keys() -> None:
     plan = plan_with(CacheKey("text"))
-    assert await with_cache_keys(plan, SimpleNamespace(path="/nonexistent"), "no commit") is plan  # type: ignore[arg-type]
+    assert await with_cache_keys(plan, Repository(Path("/nonexistent")), "no commit") is plan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import delete
-from temporalio.client import Client
+from temporalio.client import Client, ScheduleActionExecutionStartWorkflow
 
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
@@ -60,11 +60,8 @@ class Live:
             done = info.recent_actions
             if len(done) < number:
                 return []
-            handles = [
-                self.client.get_workflow_handle(each.action.workflow_id)  # type: ignore[attr-defined]
-                for each in done
-            ]
-            return [await handle.result() for handle in handles]
+            started = [one.action for one in done if isinstance(one.action, ScheduleActionExecutionStartWorkflow)]
+            return [await self.client.get_workflow_handle(one.workflow_id).result() for one in started]
 
         return await eventually(look, f"{number} workflows are closed", WITHIN)
 

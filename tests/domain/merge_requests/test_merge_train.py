@@ -112,10 +112,6 @@ class Played:
                     self.cars = [car for car in self.cars if car.id != key]
 
 
-def _fields(car: Car) -> dict[str, object]:
-    return {name: getattr(car, name) for name in Car.__slots__}
-
-
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(["board", "board", "end", "end", "end", "fail", "push", "leave", "refuse", "kill"]),

@@ -1,6 +1,7 @@
 """What holds for any graph and any order of events when features meet: groups, bridges, failures that cancel, room."""
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,9 +20,9 @@ outcomes = st.dictionaries(st.tuples(st.integers(0, 6), st.integers(1, 3)), st.s
 """How attempts end, by the number of the job and of the attempt; what is not named succeeds."""
 
 
-def with_jobs(graph: Pipeline, **values: object) -> Pipeline:
+def with_jobs(graph: Pipeline, **values: Any) -> Pipeline:
     """The same pipeline, with these values in every job."""
-    return graph.with_jobs(replace(item, **values) for item in graph.jobs)  # type: ignore[arg-type]
+    return graph.with_jobs(replace(item, **values) for item in graph.jobs)
 
 
 @given(graphs(), happenings)

@@ -6,6 +6,7 @@ import tarfile
 import zipfile
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,8 +73,8 @@ async def test_commits_are_paged_and_picked(repository: Repository, tree: Path) 
         await git("commit", "-q", "-m", f"n{number}", cwd=tree, GIT_COMMITTER_DATE=stamp, GIT_AUTHOR_NAME=f"W{number}")
     sha = await pushed(tree, repository)
 
-    async def titles(**more: object) -> list[str]:
-        return [commit.title for commit in await commits(repository, HistoryQuery([sha], **more))]  # type: ignore[arg-type]
+    async def titles(**more: Any) -> list[str]:
+        return [commit.title for commit in await commits(repository, HistoryQuery([sha], **more))]
 
     assert await titles(limit=2) == ["n4", "n3"]
     assert await titles(limit=2, skip=2) == ["n2", "n1"]
@@ -173,8 +174,8 @@ async def test_refs_are_listed_and_found(repository: Repository, tree: Path) -> 
 async def test_archives(repository: Repository, tree: Path, packing: str) -> None:
     sha = await pushed(tree, repository)
 
-    async def names(**more: object) -> set[str]:
-        wanted = ArchiveRequest(sha, packing, "top", **more)  # type: ignore[arg-type]
+    async def names(**more: Any) -> set[str]:
+        wanted = ArchiveRequest(sha, packing, "top", **more)
         data = b"".join([chunk async for chunk in stream_archive(repository, wanted)])
         if packing == "zip":
             return {name for name in zipfile.ZipFile(io.BytesIO(data)).namelist() if not name.endswith("/")}

@@ -1,6 +1,5 @@
 """Many files at once, paths of trees, differences: of real repositories."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,9 @@ async def test_files_of_several_commits_by_two_processes(
     await git("push", "-q", repository.path, "main", cwd=folder)
     calls: list[object] = []
 
-    async def counted(arguments: Sequence[str | Path], **options: Any) -> Completed:
+    async def counted(*arguments: Any, **options: Any) -> Completed:
         calls.append(arguments)
-        return await run(arguments, **options)
+        return await run(*arguments, **options)
 
     monkeypatch.setattr(tree_reading, "run", counted)
     asked = {

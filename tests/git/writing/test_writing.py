@@ -4,6 +4,7 @@ import asyncio
 import base64
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,8 +36,8 @@ async def committed(
     return sha
 
 
-def put(path: str, text: str, **more: object) -> FileAction:
-    return FileAction(Kind.CREATE, path, text.encode(), **more)  # type: ignore[arg-type]
+def put(path: str, text: str, **more: Any) -> FileAction:
+    return FileAction(Kind.CREATE, path, text.encode(), **more)
 
 
 def changed(path: str, text: str) -> FileAction:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from domain.config.compile import compile_config
+from domain.config.plan import Plan
 from domain.config.reading import source
 from domain.config.reading.filled import Filled
 from domain.config.reading.issues import Issues
@@ -111,7 +112,8 @@ def test_a_warning_is_told_each_time() -> None:
     warned = []
     for _ in range(2):
         plan = compile_config(text, parsed=parsed)
-        warned.append(plan.warnings)  # type: ignore[union-attr]
+        assert isinstance(plan, Plan)
+        warned.append(plan.warnings)
     assert warned[0] == warned[1] != ()
 
 
