@@ -8,7 +8,7 @@ from pathlib import Path
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as generate_rsa
 
@@ -18,7 +18,7 @@ from domain.errors import Invalid
 SOURCE = "PERDURE_SIGNING_KEY"
 
 
-def pem(key: PrivateKey) -> str:
+def pem(key: PrivateKey | EllipticCurvePrivateKey) -> str:
     """A key as people hand it in."""
     kind = serialization.PrivateFormat.PKCS8
     return key.private_bytes(serialization.Encoding.PEM, kind, serialization.NoEncryption()).decode()
@@ -90,6 +90,6 @@ def test_what_is_no_key_is_named(text: str) -> None:
 
 
 @pytest.mark.parametrize("key", [generate_private_key(SECP256R1()), generate_rsa(65537, 1024)])
-def test_a_key_of_another_kind_or_a_weak_one_is_named(key: PrivateKey) -> None:
+def test_a_key_of_another_kind_or_a_weak_one_is_named(key: PrivateKey | EllipticCurvePrivateKey) -> None:
     with pytest.raises(Invalid, match="neither an Ed25519 key nor an RSA key of 2048 bits"):
         read_keys(pem(key), SOURCE)

@@ -1,6 +1,7 @@
 """Many ids in few characters."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ def test_ids_come_back(ids: frozenset[int]) -> None:
         (random.Random(1).sample(range(10**12, 10**12 + 5000), 2500), 1300),
     ],
 )
-def test_the_jobs_of_a_pipeline_take_little_room(ids: range, most: int) -> None:
+def test_the_jobs_of_a_pipeline_take_little_room(ids: Sequence[int], most: int) -> None:
     assert len(pack(ids)) <= most
 
 

@@ -1,6 +1,6 @@
 """Tickets of runners that wait: they name pod and state of the queue, and whatever is not ours is no ticket."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_a_ticket_is_short_and_names_its_pod_for_a_router() -> None:
         lambda ticket: ticket.replace(".42.", ".٤٢."),
     ],
 )
-def test_what_was_changed_is_no_ticket(change: Any) -> None:
+def test_what_was_changed_is_no_ticket(change: Callable[[str], str]) -> None:
     tickets = QueueTickets(ring_of(), 7)
     assert tickets.read(change(tickets.issue(5, SEEN)), 5) is None
 

@@ -1,12 +1,19 @@
 """One table of exit statuses."""
 
-from typing import Any
-
 import pytest
 
 from cli.exit_codes import TimedOut, exit_code
 from domain.config.issue import ConfigIssue
-from domain.errors import ConfigInvalid, Forbidden, JobNotRunning, NotFound, Refused, Unauthenticated, Unavailable
+from domain.errors import (
+    ConfigInvalid,
+    Forbidden,
+    JobNotRunning,
+    NotFound,
+    PerdureError,
+    Refused,
+    Unauthenticated,
+    Unavailable,
+)
 
 CASES = [
     (Refused("x"), 1),
@@ -21,5 +28,5 @@ CASES = [
 
 
 @pytest.mark.parametrize(("error", "code"), CASES)
-def test_exit_code(error: Any, code: Any) -> None:
+def test_exit_code(error: PerdureError, code: int) -> None:
     assert exit_code(error) == code

@@ -2,8 +2,8 @@
 
 import ast
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -64,7 +64,7 @@ def on_disk(log: Log, path: Path) -> bool:
     ],
     ids=["replaced", "created", "signing key", "sealing key"],
 )
-def test_content_and_name_are_on_disk(tmp_path: Path, log: Log, write: Any) -> None:
+def test_content_and_name_are_on_disk(tmp_path: Path, log: Log, write: Callable[[Path], object]) -> None:
     path = tmp_path / "file"
     write(path)
     assert on_disk(log, path)

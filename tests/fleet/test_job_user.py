@@ -6,7 +6,7 @@ import signal
 import stat
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from tests.fleet.server import ProtocolServer
 from tests.fleet.test_kill import ROOT, until
 
 pytestmark = needs_root
+
+Run = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def is_untouched(secret: Path) -> bool:
 
 
 @pytest.fixture
-def run_as_other(client: RunnerClient, store: JobStore, user: JobUser) -> Any:
+def run_as_other(client: RunnerClient, store: JobStore, user: JobUser) -> Run:
     async def run(job: dict[str, Any]) -> None:
         slot = Slot(user.home / "builds", "abcdefghi", 0, rights=user)
         await JobRun(read_job(job), slot, client, store, LIMITS).run()
@@ -75,7 +77,7 @@ def log(server: ProtocolServer) -> str:
     return server.logs[1].decode()
 
 
-async def test_a_job_is_the_user_in_every_way(server: ProtocolServer, run_as_other: Any, user: JobUser) -> None:
+async def test_a_job_is_the_user_in_every_way(server: ProtocolServer, run_as_other: Run, user: JobUser) -> None:
     script = [
         'echo "I am $(id -un):$(id -g):$(id -G) $USER $LOGNAME $HOME"',
         "umask",
@@ -90,7 +92,7 @@ async def test_a_job_is_the_user_in_every_way(server: ProtocolServer, run_as_oth
 
 
 async def test_a_job_reads_neither_files_nor_the_environment_of_its_runner(
-    server: ProtocolServer, run_as_other: Any, secret: Path, store: JobStore
+    server: ProtocolServer, run_as_other: Run, secret: Path, store: JobStore
 ) -> None:
     places = [secret, f"/proc/{os.getpid()}/environ", f"/proc/{os.getpid()}/mem", store.jobs, store.logs]
     reads = [f"if head -c 1 {place} || ls {place}/; then echo READ {place}; fi" for place in places]
@@ -100,7 +102,7 @@ async def test_a_job_reads_neither_files_nor_the_environment_of_its_runner(
     assert "\nREAD" not in log(server)
 
 
-async def test_links_of_a_job_lead_the_runner_nowhere(server: ProtocolServer, run_as_other: Any, secret: Path) -> None:
+async def test_links_of_a_job_lead_the_runner_nowhere(server: ProtocolServer, run_as_other: Run, secret: Path) -> None:
     job = payload(
         [
             f"ln -s {secret} link",

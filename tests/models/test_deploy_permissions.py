@@ -132,7 +132,9 @@ async def test_a_bridge_to_a_protected_environment_triggers_nothing(world: World
 
 
 @pytest.mark.parametrize(("tier", "expected"), [("production", REFUSED), ("staging", ("pending", ""))])
-async def test_a_group_protects_a_tier_in_all_that_lies_in_it(world: World, tier: str, expected: Any) -> None:
+async def test_a_group_protects_a_tier_in_all_that_lies_in_it(
+    world: World, tier: str, expected: tuple[str, str]
+) -> None:
     async with world.database.write() as connection:
         top = await namespaces.get_by(connection, path="acme")
         inner = await namespaces.create(connection, "inner", "Inner", BEGIN, parent=top)

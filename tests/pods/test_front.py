@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 import aiohttp
 import pytest
@@ -47,7 +46,7 @@ AWAY_CASES = [
 
 @pytest.mark.parametrize(("method", "path", "seconds"), AWAY_CASES)
 async def test_api_away_is_503_with_retry_after(
-    client: aiohttp.ClientSession, method: Any, path: Any, seconds: Any
+    client: aiohttp.ClientSession, method: str, path: str, seconds: int
 ) -> None:
     settings = front_settings(hold=0)
     async with serving(settings), client.request(method, settings.url + path, data=b"x") as answer:
@@ -167,7 +166,7 @@ async def test_head_and_204_have_no_body(client: aiohttp.ClientSession) -> None:
 
 
 @pytest.mark.parametrize("size", [5, SMALL + 1])
-async def test_expect_100_continue(size: Any) -> None:
+async def test_expect_100_continue(size: int) -> None:
     settings = front_settings()
     async with serving(settings), http_upstream(settings.api_port, echo):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
 
 import aiohttp
 import pytest
@@ -60,7 +59,7 @@ async def is_held(calls: list[asyncio.Task[aiohttp.ClientResponse]], front: Fron
 @pytest.mark.parametrize("small", [True, False], ids=["small", "in parts"])
 @pytest.mark.parametrize(("method", "path"), HELD)
 async def test_what_would_be_lost_is_held_until_the_api_is_back(
-    client: aiohttp.ClientSession, method: Any, path: Any, small: bool
+    client: aiohttp.ClientSession, method: str, path: str, small: bool
 ) -> None:
     settings = front_settings(probe_every=0.02)
     async with serving(settings) as running:
@@ -73,7 +72,7 @@ async def test_what_would_be_lost_is_held_until_the_api_is_back(
 
 
 @pytest.mark.parametrize(("method", "path"), IMMEDIATE)
-async def test_polls_and_people_get_their_503_at_once(client: aiohttp.ClientSession, method: Any, path: Any) -> None:
+async def test_polls_and_people_get_their_503_at_once(client: aiohttp.ClientSession, method: str, path: str) -> None:
     settings = front_settings()
     async with serving(settings), client.request(method, settings.url + path, data=b"{}") as answer:
         assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
@@ -112,7 +111,7 @@ async def test_the_body_of_a_held_call_is_not_read(client: aiohttp.ClientSession
 
 @pytest.mark.parametrize("call", AGAIN)
 async def test_what_the_api_may_have_taken_before_it_died_is_sent_again(
-    client: aiohttp.ClientSession, call: Any
+    client: aiohttp.ClientSession, call: str
 ) -> None:
     """The same result, file and piece of log twice do no harm; some runners send them once and lose the job."""
     method, path = call.split()

@@ -87,7 +87,7 @@ FORGES = [
 
 @pytest.mark.parametrize(("forge", "event"), FORGES)
 async def test_a_push_elsewhere_is_fetched_and_gets_its_pipeline_once(
-    mirrored: Mirrored, forge: Any, event: Any
+    mirrored: Mirrored, forge: str, event: str
 ) -> None:
     person = await mirrored.site.person("ada", 40)
     given = {"url": mirrored.url, "auth_user": "root", "auth_password": mirrored.site.root.token}

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -236,7 +237,7 @@ async def test_a_user_who_may_not_push_releases_nothing(site: Site) -> None:
 
 @pytest.mark.parametrize(("module", "place"), [(push, "move_refs"), (tagging, "tag_object")])
 async def test_while_the_disk_is_away_the_verdict_comes_again(
-    site: Site, monkeypatch: pytest.MonkeyPatch, module: Any, place: str
+    site: Site, monkeypatch: pytest.MonkeyPatch, module: ModuleType, place: str
 ) -> None:
     async def away(*_: Any) -> str:
         raise Unavailable("The disk is away.")

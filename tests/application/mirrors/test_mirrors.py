@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import datetime
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ async def test_two_processes_pull_once(mirrored: Mirrored) -> None:
     [(mirror_pull, "fetch", False), (mirror_pull, "follow", True), (push, "finish", True)],
 )
 async def test_a_process_that_dies_on_the_way_loses_no_pipeline_and_doubles_none(
-    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, is_noted: bool
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch, where: ModuleType, name: str, is_noted: bool
 ) -> None:
     await mirrored.set_up()
     real = getattr(where, name)

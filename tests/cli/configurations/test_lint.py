@@ -10,7 +10,7 @@ from rich.console import Console
 from cli.configurations.issue_text import IssueText, counted
 from domain.config.issue import ConfigIssue
 from domain.config.reading.excerpt import WIDEST
-from domain.config.sources import Fetched, LocalFile, Origin, ProjectFile, RemoteFile, TemplateFile
+from domain.config.sources import Fetched, LocalFile, Origin, ProjectFile, RemoteFile, Request, TemplateFile
 from tests.cli.plans import outcome
 from tests.cli.running import run
 
@@ -191,7 +191,7 @@ def test_nothing_steers_the_terminal() -> None:
         (RemoteFile("https://x/a.yml"), "https://x/a.yml"),
     ],
 )
-def test_excerpts_come_from_included_files(request_: Any, name: str) -> None:
+def test_excerpts_come_from_included_files(request_: Request, name: str) -> None:
     lines = shown(ConfigIssue("bad", file=name, line=2, column=1), "main", {request_: Fetched("one\ntwo")})
     assert lines[1] == "     2 | two"
 

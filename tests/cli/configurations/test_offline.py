@@ -203,7 +203,7 @@ def why_not(served: Sources, request: Request) -> str:
     "request_",
     [ProjectFile("g/other", "x.yml"), ComponentFile("localhost/g/other/lint@1"), Tree(project="g/other")],
 )
-def test_what_is_on_a_server_says_so(served: Sources, request_: Any) -> None:
+def test_what_is_on_a_server_says_so(served: Sources, request_: Request) -> None:
     assert "add `--project g/other=FOLDER`" in why_not(served, request_)
 
 

@@ -28,7 +28,9 @@ GENUINE = [
 
 
 @pytest.mark.parametrize(("forge", "secret", "body", "headers"), GENUINE)
-def test_a_genuine_call_is_believed_and_a_changed_one_is_not(forge: Any, secret: Any, body: Any, headers: Any) -> None:
+def test_a_genuine_call_is_believed_and_a_changed_one_is_not(
+    forge: Forge, secret: str, body: bytes, headers: dict[str, str]
+) -> None:
     assert is_genuine(forge, secret, headers, body, NOW)
     assert not is_genuine(forge, f"{secret}x", headers, body, NOW)
     assert not is_genuine(forge, secret, {}, body, NOW)
@@ -93,7 +95,7 @@ WISHES = [
 
 
 @pytest.mark.parametrize(("forge", "header", "name", "document", "wish"), WISHES)
-def test_an_event_wants_this(forge: Any, header: Any, name: Any, document: Any, wish: Any) -> None:
+def test_an_event_wants_this(forge: Forge, header: str, name: str, document: dict[str, Any], wish: Wish) -> None:
     found = event_of(forge, {header: name}, document)
     assert found.wish is wish
     assert (found.request is not None) == (wish is Wish.PIPELINE)

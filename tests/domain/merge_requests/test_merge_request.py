@@ -45,7 +45,7 @@ READY = Standing(State.OPENED, goes_together=True)
         ({"contains_target": False, "method": MergeMethod.FAST_FORWARD}, Blocker.NEEDS_REBASE),
     ],
 )
-def test_what_stands_in_the_way(change: dict[str, Any], expected: Any) -> None:
+def test_what_stands_in_the_way(change: dict[str, Any], expected: Blocker) -> None:
     fields = {name: getattr(READY, name) for name in Standing.__slots__}
     assert detailed_status(Standing(**{**fields, **change})) is expected
 
@@ -67,7 +67,7 @@ def test_the_first_thing_is_what_people_should_see_to() -> None:
         (Standing(State.CLOSED, goes_together=True), Turn.GIVE_UP),
     ],
 )
-def test_what_waits_is_merged_when_nothing_is_in_its_way(standing: Any, expected: Any) -> None:
+def test_what_waits_is_merged_when_nothing_is_in_its_way(standing: Standing, expected: Turn) -> None:
     assert auto_merge_turn(standing) is expected
 
 

@@ -71,7 +71,7 @@ def test_who_sees_a_project_that_is_here_is_never_changed(theirs: str, ours: str
         ("ci_separated_caches", False, "cache"),
     ],
 )
-def test_what_has_no_counterpart_is_told(field: str, value: Any, word: str) -> None:
+def test_what_has_no_counterpart_is_told(field: str, value: str | bool, word: str) -> None:
     (left,) = plan({**OURS, field: value}, OURS).not_carried
     assert (left.kind, left.name, word in left.reason + left.advice) == ("setting", field, True)
 

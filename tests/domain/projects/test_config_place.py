@@ -1,7 +1,5 @@
 """Where a configuration is."""
 
-from typing import Any
-
 import pytest
 
 from domain.errors import Invalid
@@ -29,7 +27,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("text", "place"), PLACES)
-def test_a_text_names_a_place(text: Any, place: Any) -> None:
+def test_a_text_names_a_place(text: str, place: InRepository | Elsewhere) -> None:
     assert config_place(text) == place
 
 
@@ -58,7 +56,7 @@ def test_a_configuration_elsewhere_is_an_include_with_the_inputs_of_the_pipeline
         ("", ConfigSource.BRIDGE, ""),
     ],
 )
-def test_only_a_file_of_the_commit_has_a_ref(text: str, source: Any, found: str) -> None:
+def test_only_a_file_of_the_commit_has_a_ref(text: str, source: str, found: str) -> None:
     assert config_ref(text, source, "refs/heads/main") == found
 
 

@@ -104,7 +104,7 @@ def test_predefined(key: str, value: str) -> None:
         ({"is_manual": True, "node_index": 2, "node_total": 3}, {"CI_JOB_MANUAL", "CI_NODE_INDEX"}, set()),
     ],
 )
-def test_some_are_there_only_if_they_apply(changes: dict[str, Any], present: set[str], absent: Any) -> None:
+def test_some_are_there_only_if_they_apply(changes: dict[str, Any], present: set[str], absent: set[str]) -> None:
     found = values(replace(FACTS, **changes)).keys()
     assert present <= found
     assert not absent & found

@@ -5,6 +5,7 @@ import os
 import pwd
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.fleet.server import ProtocolServer
 from tests.fleet.test_kill import until
 
 pytestmark = needs_namespaces
+Run = Callable[[dict[str, Any]], Awaitable[None]]
 PYTHON = Path("/usr/bin/python3")
 """An interpreter that everybody may start."""
 
@@ -48,7 +50,7 @@ def rights(home: Path) -> HiddenFolders:
 
 
 @pytest.fixture
-def run_job(client: RunnerClient, store: JobStore, home: Path, rights: HiddenFolders) -> Any:
+def run_job(client: RunnerClient, store: JobStore, home: Path, rights: HiddenFolders) -> Run:
     async def run(job: dict[str, Any]) -> None:
         slot = Slot(home / "runner" / "builds", "abcdefghi", 0, rights=rights)
         await JobRun(read_job(job), slot, client, store, LIMITS).run()
@@ -56,7 +58,7 @@ def run_job(client: RunnerClient, store: JobStore, home: Path, rights: HiddenFol
     return run
 
 
-async def test_a_job_finds_no_way_to_what_is_hidden(server: ProtocolServer, run_job: Any, home: Path) -> None:
+async def test_a_job_finds_no_way_to_what_is_hidden(server: ProtocolServer, run_job: Run, home: Path) -> None:
     up = "/".join([".."] * 5)
     ways = [
         f"cat {home}/secret",
@@ -80,7 +82,7 @@ async def test_a_job_finds_no_way_to_what_is_hidden(server: ProtocolServer, run_
     assert sorted(await asyncio.to_thread(os.listdir, home)) == ["runner", "secret"]
 
 
-async def test_links_of_a_job_lead_the_runner_nowhere(server: ProtocolServer, run_job: Any, home: Path) -> None:
+async def test_links_of_a_job_lead_the_runner_nowhere(server: ProtocolServer, run_job: Run, home: Path) -> None:
     script = [
         f"ln -s {home} folder",
         f"ln -s {home}/secret link",

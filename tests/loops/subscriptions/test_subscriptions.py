@@ -1,7 +1,7 @@
 """A project that follows another one gets one pipeline for each release, whatever dies in between."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -174,7 +174,9 @@ async def gone(connection: AsyncConnection, site: Site, person: Person) -> None:
 @pytest.mark.parametrize(
     ("change", "words"), [(blocked, "is blocked"), (demoted, "protected branch"), (gone, "Not Found")]
 )
-async def test_who_subscribed_must_still_be_allowed(site: Site, upstream: World, change: Any, words: str) -> None:
+async def test_who_subscribed_must_still_be_allowed(
+    site: Site, upstream: World, change: Callable[[AsyncConnection, Site, Person], Awaitable[None]], words: str
+) -> None:
     person = await site.person("ada", MAINTAINER)
     async with site.services.database.write() as connection:
         await members.add_to_project(connection, upstream.project_id, person.id, 20)

@@ -1,6 +1,7 @@
 """Deploy tokens: made, listed and revoked over the REST API; what they open, and what they do not."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from auth.registry_token import SERVICE
@@ -95,7 +96,7 @@ async def test_a_token_of_a_group_is_for_the_projects_in_it(site: Site) -> None:
         assert (await client.delete(f"/api/v4/groups/{empty['id']}")).status_code in {202, 204}
 
 
-async def test_a_token_pulls_and_pushes_images_as_its_scopes_say(tmp_path: Any, database_url: str) -> None:
+async def test_a_token_pulls_and_pushes_images_as_its_scopes_say(tmp_path: Path, database_url: str) -> None:
     async with open_site(tmp_path, database_url, registry_url="registry.example") as site:
         path = await site.path()
         for scopes, actions in ((["read_registry"], ["pull"]), (["write_registry"], ["pull", "push"])):

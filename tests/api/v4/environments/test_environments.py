@@ -160,7 +160,9 @@ async def test_environments_are_made_changed_and_found(site: Site) -> None:
         ("GET", "/deployments?updated_after=2026-01-01T00:00:00", None),
     ],
 )
-async def test_bad_input_is_explained_and_changes_nothing(site: Site, method: str, path: str, body: Any) -> None:
+async def test_bad_input_is_explained_and_changes_nothing(
+    site: Site, method: str, path: str, body: dict[str, str] | None
+) -> None:
     async with site.client(site.root) as client:
         answer = await client.request(method, address(site, path), json=body)
         assert answer.status_code in {400, 422}, answer.text

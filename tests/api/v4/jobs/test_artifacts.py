@@ -144,7 +144,7 @@ async def test_by_ref_and_name_of_the_job(site: Site) -> None:
         ("none", set()),
     ],
 )
-async def test_who_may_read_them(site: Site, access: str, allowed: Any) -> None:
+async def test_who_may_read_them(site: Site, access: str, allowed: set[int]) -> None:
     job_id = await succeeded(site, config=f"build: {{script: x, artifacts: {{paths: [o], access: {access}}}}}\n")
     paths = (f"/{job_id}/artifacts", f"/{job_id}/artifacts/a.txt", f"/{job_id}/artifacts/tree")
     by_ref = ("/artifacts/main/download?job=build", "/artifacts/main/raw/a.txt?job=build")

@@ -290,7 +290,7 @@ class Journey:
 @pytest.mark.parametrize("name", KILLS)
 @pytest.mark.parametrize("call", [1, 2])
 async def test_killed_in_the_middle_it_goes_on(
-    here: Merging, monkeypatch: pytest.MonkeyPatch, name: Any, call: int
+    here: Merging, monkeypatch: pytest.MonkeyPatch, name: str, call: int
 ) -> None:
     """The middle one of three fails; the process dies on the way, and another one goes on from what is there."""
     module, function, place = KILLS[name]

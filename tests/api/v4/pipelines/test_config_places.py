@@ -95,7 +95,9 @@ JOBS_OF = [
 
 
 @pytest.mark.parametrize(("files", "jobs"), JOBS_OF)
-async def test_auto_devops_sees_what_a_repository_is_made_of(site: Site, files: Any, jobs: Any) -> None:
+async def test_auto_devops_sees_what_a_repository_is_made_of(
+    site: Site, files: dict[str, str], jobs: list[str]
+) -> None:
     await site.commit(files)
     assert "Missing CI config file" in str(await started(site))
     assert (await change(site, auto_devops_enabled=True)).json()["auto_devops_enabled"] is True

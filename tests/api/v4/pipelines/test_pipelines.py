@@ -1,7 +1,5 @@
 """Pipelines over the REST API."""
 
-from typing import Any
-
 import pytest
 
 from tests.api.v4.site import Site
@@ -46,7 +44,7 @@ async def test_a_pipeline_is_made_for_a_branch(site: Site) -> None:
         ("a: {scrip: 1}\nb: {stage: nowhere, script: x}\n", "main", ".gitlab-ci.yml:"),
     ],
 )
-async def test_what_cannot_become_a_pipeline_is_explained(site: Site, config: Any, ref: str, words: str) -> None:
+async def test_what_cannot_become_a_pipeline_is_explained(site: Site, config: str | None, ref: str, words: str) -> None:
     await site.commit({"README": "x"} if config is None else {".gitlab-ci.yml": config})
     async with site.client(site.root) as client:
         answer = await client.post(address(site, "/pipeline"), json={"ref": ref})

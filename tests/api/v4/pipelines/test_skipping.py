@@ -1,6 +1,6 @@
 """`[ci skip]` at every door: pipelines that come by themselves heed it, those that somebody asks for do not."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -50,7 +50,9 @@ DOORS = [
 
 
 @pytest.mark.parametrize(("door", "source", "status"), DOORS, ids=[source for _, source, _ in DOORS])
-async def test_a_door_heeds_the_marker_or_not(site: Site, door: Any, source: Any, status: Any) -> None:
+async def test_a_door_heeds_the_marker_or_not(
+    site: Site, door: Callable[[Site], Awaitable[None]], source: str, status: str
+) -> None:
     await site.commit(CONFIG)
     tree = site.folder / "tree"
     await new_commit(tree, {"more": "x"}, MARKED)

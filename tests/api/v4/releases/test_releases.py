@@ -94,7 +94,9 @@ async def test_the_list_is_paged_and_ordered(site: Site) -> None:
         ({"assets": {"links": [{"name": "n"}]}}, 400, "assets.links.0.url is missing"),
     ],
 )
-async def test_what_is_wrong_is_told_and_makes_nothing(site: Site, change: Any, status: int, said: str) -> None:
+async def test_what_is_wrong_is_told_and_makes_nothing(
+    site: Site, change: dict[str, Any], status: int, said: str
+) -> None:
     await site.commit(FILES)
     async with site.client(site.root) as client:
         answer = await client.post(address(site), json={**FULL, **change})

@@ -94,7 +94,7 @@ async def test_jobs_and_results_stand_in_one_list(site: Site) -> None:
         ("1" * 40, {"state": "success"}, 404, "404 Commit Not Found"),
     ],
 )
-async def test_bad_reports_are_explained(site: Site, sha: str, body: Any, status: int, message: str) -> None:
+async def test_bad_reports_are_explained(site: Site, sha: str, body: dict[str, Any], status: int, message: str) -> None:
     await site.commit({"a": "1"})
     async with site.client(site.root) as client:
         answer = await client.post(place(site, sha), json=body)

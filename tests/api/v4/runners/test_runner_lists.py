@@ -67,7 +67,9 @@ async def named(site: Site, fleet: Mapping[str, int], path: str = "/api/v4/runne
         ({"organization_id": 1}, []),
     ],
 )
-async def test_a_list_is_narrowed(site: Site, fleet: dict[str, int], query: dict[str, Any], expected: Any) -> None:
+async def test_a_list_is_narrowed(
+    site: Site, fleet: dict[str, int], query: dict[str, Any], expected: list[str]
+) -> None:
     assert await named(site, fleet, **query) == expected
 
 

@@ -83,7 +83,7 @@ def wrong(inputs: str, given: Any, what: str = "") -> list[ConfigIssue]:
         ("regex: ^$", "", ""),
     ],
 )
-def test_right(declared: str, given: Any, value: Value) -> None:
+def test_right(declared: str, given: Any, value: Any) -> None:
     found = values(f"{{x: {{{declared}}}}}", {"x": given})["x"]
     assert same(found, value)
     assert type(found) in (type(value), Items)

@@ -102,7 +102,7 @@ def wrong(text: str | Map, values: dict[str, Any] | None = None) -> tuple[Config
         ("if [[ -n x ]]; then $[[ inputs.name ]]; fi", "if [[ -n x ]]; then web; fi"),
     ],
 )
-def test_values(block: str, value: Value) -> None:
+def test_values(block: str, value: Any) -> None:
     found = value_of(block, {"none_text": ""})
     assert found == value
     assert isinstance(found, bool) == isinstance(value, bool)

@@ -1,7 +1,5 @@
 """`cache`: what each form gives, and what is said about wrong ones."""
 
-from typing import Any
-
 import pytest
 
 from domain.config.plan import Cache, CacheKey
@@ -34,7 +32,7 @@ from tests.domain.config.reading.fields import given, refused
         ("[{key: a}, {key: b}, {key: c}, {key: d}]", tuple(Cache(CacheKey(key)) for key in "abcd")),
     ],
 )
-def test_given(text: str, caches: Any) -> None:
+def test_given(text: str, caches: tuple[Cache, ...]) -> None:
     assert given(read_caches, "cache", text) == caches
 
 

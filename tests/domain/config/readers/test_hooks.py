@@ -1,7 +1,5 @@
 """`hooks`: what each form gives, and what is said about wrong ones."""
 
-from typing import Any
-
 import pytest
 
 from domain.config.readers.hooks import read_hooks
@@ -17,7 +15,7 @@ from tests.domain.config.reading.fields import given, refused
         ("{pre_get_sources_script: null}", {}),
     ],
 )
-def test_given(text: str, hooks: Any) -> None:
+def test_given(text: str, hooks: dict[str, tuple[str, ...]]) -> None:
     assert given(read_hooks, "hooks", text) == hooks
 
 

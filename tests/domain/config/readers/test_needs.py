@@ -48,7 +48,7 @@ def without_places(needs: Needs) -> tuple[list[NeedEntry], list[ForeignNeed]]:
         ),
     ],
 )
-def test_needs_within_the_pipeline(text: str, entries: Any) -> None:
+def test_needs_within_the_pipeline(text: str, entries: list[NeedEntry]) -> None:
     assert without_places(given(read_needs, "needs", text)) == (entries, [])
 
 
@@ -72,7 +72,7 @@ def test_needs_within_the_pipeline(text: str, entries: Any) -> None:
         ),
     ],
 )
-def test_needs_outside_the_pipeline(text: str, needs: Any) -> None:
+def test_needs_outside_the_pipeline(text: str, needs: list[ForeignNeed]) -> None:
     assert without_places(given(read_needs, "needs", text)) == ([], needs)
 
 

@@ -1,7 +1,6 @@
 """`parallel`: what each form gives, the instances it makes, and what is said about wrong ones."""
 
 from math import prod
-from typing import Any
 
 import pytest
 from hypothesis import given as for_any
@@ -33,7 +32,7 @@ from tests.domain.config.reading.fields import given, refused
         (f"{{matrix: [{{A: [{', '.join(map(str, range(200)))}]}}]}}", ({"A": tuple(map(str, range(200)))},)),
     ],
 )
-def test_given(text: str, parallel: Any) -> None:
+def test_given(text: str, parallel: int | tuple[dict[str, tuple[str, ...]], ...]) -> None:
     assert given(read_parallel, "parallel", text) == parallel
 
 
@@ -105,7 +104,9 @@ def test_rows_are_counted_up_to_the_limit(sizes: list[list[int]]) -> None:
         (({"A": ("a",), "B": ("b",)}, {"B": ("b",), "A": ("a",)}), ["a: [a, b]"]),
     ],
 )
-def test_a_combination_that_comes_twice_counts_once(matrix: Any, names: list[str]) -> None:
+def test_a_combination_that_comes_twice_counts_once(
+    matrix: tuple[dict[str, tuple[str, ...]], ...], names: list[str]
+) -> None:
     made = instances("a", matrix)
     assert [one.name for one in made] == names
     assert {one.total for one in made} == {len(names)}

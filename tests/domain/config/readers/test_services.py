@@ -1,7 +1,5 @@
 """`services`: what each form gives, and what is said about wrong ones."""
 
-from typing import Any
-
 import pytest
 
 from domain.config.plan import Image, Service, Variable
@@ -28,7 +26,7 @@ from tests.domain.config.reading.fields import given, refused
         ("[{name: r, alias: null, variables: null}]", (Service(Image("r")),)),
     ],
 )
-def test_given(text: str, services: Any) -> None:
+def test_given(text: str, services: tuple[Service, ...]) -> None:
     assert given(read_services, "services", text) == services
 
 

@@ -1,7 +1,5 @@
 """`id_tokens`: what each form gives, and what is said about wrong ones."""
 
-from typing import Any
-
 import pytest
 
 from domain.config.readers.tokens import read_id_tokens
@@ -16,7 +14,7 @@ from tests.domain.config.reading.fields import given, refused
         ("{A: {aud: [a, b]}, B: {aud: $C}}", {"A": ("a", "b"), "B": ("$C",)}),
     ],
 )
-def test_given(text: str, tokens: Any) -> None:
+def test_given(text: str, tokens: dict[str, tuple[str, ...]]) -> None:
     assert given(read_id_tokens, "id_tokens", text) == tokens
 
 

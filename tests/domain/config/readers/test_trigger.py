@@ -1,7 +1,5 @@
 """`trigger`: what each form gives, and what is said about wrong ones."""
 
-from typing import Any
-
 import pytest
 
 from domain.config.plan import Trigger
@@ -52,7 +50,7 @@ LOCAL = ({"local": "a.yml"},)
         ),
     ],
 )
-def test_given(text: str, trigger: Any) -> None:
+def test_given(text: str, trigger: Trigger) -> None:
     assert given(read_trigger, "trigger", text) == trigger
 
 
