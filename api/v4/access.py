@@ -1,7 +1,7 @@
 """What the routes of the REST API name in their paths: projects, pipelines, jobs."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path
 
@@ -12,6 +12,7 @@ from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import NotFound, Unauthenticated
 from models.repositories.pipelines import jobs, pipelines
+from models.rows.pipelines import ListedJobRow, PipelineRow
 
 _MAX_ID: Final = 2**53
 
@@ -41,9 +42,9 @@ SeenProjectDep = Annotated[ProjectAccess, Depends(seen_project_of)]
 
 @dataclass(frozen=True, slots=True)
 class PipelineAccess:
-    """A pipeline of a project that the caller may read. `row` has the columns of `models.tables.pipelines.Pipeline`."""
+    """A pipeline of a project that the caller may read."""
 
-    row: Any
+    row: PipelineRow
     project: ProjectAccess
 
 
@@ -58,9 +59,9 @@ PipelineDep = Annotated[PipelineAccess, Depends(pipeline_of)]
 
 @dataclass(frozen=True, slots=True)
 class JobAccess:
-    """A job of a project that the caller may read. `row` has the columns `jobs.LISTED`."""
+    """A job of a project that the caller may read."""
 
-    row: Any
+    row: ListedJobRow
     project: ProjectAccess
 
 

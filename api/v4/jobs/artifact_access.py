@@ -7,8 +7,8 @@ from api.services import Services
 from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
-from models.columns import Record
 from models.repositories.artifacts import artifacts
+from models.rows.artifacts import ArtifactRow
 
 _NEEDS: Final[Mapping[str, Action]] = {
     "all": Action.READ,
@@ -34,10 +34,10 @@ def may_read(project: ProjectAccess, access: str) -> bool:
     return True
 
 
-async def readable_archive(services: Services, project: ProjectAccess, job_id: int) -> Record:
+async def readable_archive(services: Services, project: ProjectAccess, job_id: int) -> ArtifactRow:
     """The archive of a job, for the caller. Raises `NotFound` where there is none (any more), `Forbidden`."""
     async with services.database.read() as connection:
-        row = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
+        row: ArtifactRow | None = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
     if row is None:
         raise NotFound("404 Not Found")
     require_access(project, row.access)

@@ -12,7 +12,7 @@ from api.v4.pagination import PagingDep
 from api.v4.pipelines.pipelines import full as full_pipeline
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
-from api.v4.representation.pipelines import brief
+from api.v4.representation.pipelines import PipelineDetailsResponse, brief
 from application.merge_requests.pipelines import prepared, save
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed
@@ -84,7 +84,7 @@ async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: 
 
 
 @router.post("/pipelines")
-async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> PipelineDetailsResponse:
     """Make a pipeline for the head of a merge request.
 
     That of a fork runs in the target's project if the caller may run pipelines there, else in the fork: whoever asks

@@ -11,7 +11,7 @@ from sqlalchemy import Select
 from api.services import Services
 from api.v4.pagination import Paging
 from api.v4.parameters import given
-from api.v4.representation.runners import runner
+from api.v4.representation.runners import ListedRunnerResponse, runner
 from application.runners.parameters import Tags, Words
 from domain.runners.matching import RunnerType
 from domain.runners.status import Connection
@@ -74,5 +74,7 @@ async def listed(services: Services, paging: Paging, statement: Select[Any], wis
         wanted = narrowed(statement, wishes.filter(), connection.dialect.name, now)
         found = await slice_of(connection, wanted, paging.number, paging.size)
         working = await busy(connection, [row.id for row in found.rows])
-    shown = [{**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows]
+    shown: list[ListedRunnerResponse] = [
+        {**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows
+    ]
     return paging.answer(shown, found.total)

@@ -1,6 +1,6 @@
 """The runners of a project: those that may take its jobs, and the links of project runners."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -10,18 +10,25 @@ from api.deps import ServicesDep
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.runners import runner
+from api.v4.representation.runners import (
+    ListedRunnerResponse,
+    RunnerResponse,
+    RunnerTokenResponse,
+    issued_token,
+    runner,
+)
 from api.v4.runners.access import access_to_runner
 from api.v4.runners.lists import RunnerListDep, listed
 from application.runners.registration_tokens import renewed
 from auth.permissions import Action, RunnerAction
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.runners.matching import RunnerType
-from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories import database_time
 from models.repositories.runners import runner_listings, runners
 from models.repositories.runners.registration_tokens import RunnerScope
+from models.rows.projects import ProjectRow
+from models.rows.runners import RunnerRow
 
 router = APIRouter(prefix="/projects/{project}/runners")
 
@@ -32,7 +39,7 @@ class NewLink(BaseModel):
     runner_id: int = Field(ge=1, le=2**53)
 
 
-@router.get("")
+@router.get("", response_model=list[ListedRunnerResponse])
 async def list_project_runners(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
@@ -44,7 +51,7 @@ async def list_project_runners(
 @router.post("", status_code=201)
 async def link_runner(
     new: Annotated[NewLink, Depends(given(NewLink))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> RunnerResponse:
     """Let a project runner of the same organisation take jobs of this project, too."""
     project.require(Action.ADMINISTER)
     found = await access_to_runner(services, project.caller, new.runner_id)
@@ -63,7 +70,7 @@ async def link_runner(
     return runner(row, now, busy=busy)
 
 
-def _check_link(row: Record, project: Record) -> None:
+def _check_link(row: RunnerRow, project: ProjectRow) -> None:
     """Raise `Forbidden` for a runner that cannot be linked (R0.11: nothing is shared across organisations)."""
     if row.runner_type != RunnerType.PROJECT:
         raise Forbidden(
@@ -94,8 +101,8 @@ async def unlink_runner(runner_id: Id, project: ProjectDep, services: ServicesDe
 
 
 @router.post("/reset_registration_token", status_code=201)
-async def reset_registration_token(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def reset_registration_token(project: ProjectDep, services: ServicesDep) -> RunnerTokenResponse:
     """A new token with which runners of this project register."""
     project.require(Action.ADMINISTER)
     scope = RunnerScope(RunnerType.PROJECT, project.row.organisation_id, project.row.id)
-    return await renewed(services, scope)
+    return issued_token(await renewed(services, scope))

@@ -11,6 +11,9 @@ from api.v4.router import router as rest
 
 NO_JSON: Final = {
     "GET /api/v4/license": "there is none: it answers 404",
+    "GET /api/v4/projects/{project}/jobs/{job_id}/artifacts": "a file, or a redirect to one",
+    "GET /api/v4/projects/{project}/jobs/artifacts/{place:path}": "a file, or a redirect to one",
+    "GET /api/v4/projects/{project}/jobs/{job_id}/trace": "a text",
 }
 """Why a route needs no type; those that answer without a body, or stream one, are known by that."""
 
@@ -34,13 +37,7 @@ _TO_BE_DONE: Final = frozenset(
     api.v4.installation.instance
     api.v4.installation.search
     api.v4.installation.templates
-    api.v4.jobs.artifacts
     api.v4.jobs.job_token_scope
-    api.v4.jobs.jobs
-    api.v4.jobs.own_job
-    api.v4.jobs.project_artifacts
-    api.v4.jobs.trace_events
-    api.v4.jobs.traces
     api.v4.merge_requests.approval_rules
     api.v4.merge_requests.approvals
     api.v4.merge_requests.contents
@@ -57,16 +54,6 @@ _TO_BE_DONE: Final = frozenset(
     api.v4.namespaces.groups
     api.v4.namespaces.members
     api.v4.namespaces.memberships
-    api.v4.pipelines.contents
-    api.v4.pipelines.lint
-    api.v4.pipelines.pipelines
-    api.v4.pipelines.resource_groups
-    api.v4.pipelines.schedule_variables
-    api.v4.pipelines.schedules
-    api.v4.pipelines.trigger_calls
-    api.v4.pipelines.triggers
-    api.v4.pipelines.variables
-    api.v4.pipelines.why
     api.v4.projects.badges
     api.v4.projects.contents
     api.v4.projects.forks
@@ -88,11 +75,6 @@ _TO_BE_DONE: Final = frozenset(
     api.v4.repositories.protected_refs
     api.v4.repositories.tags
     api.v4.repositories.tree
-    api.v4.runners.group_runners
-    api.v4.runners.jobs
-    api.v4.runners.project_runners
-    api.v4.runners.runners
-    api.v4.runners.user_runners
     """.split()
 )
 """Modules whose routes have no types yet; the list only becomes shorter."""
