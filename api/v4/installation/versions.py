@@ -10,7 +10,7 @@ from domain.variables.predefined_server import LIKE_GITLAB, REVISION
 router = APIRouter()
 
 
-class VersionResponse(TypedDict):
+class InstalledVersionResponse(TypedDict):
     """The version, as clients compare it."""
 
     version: str
@@ -26,7 +26,7 @@ class AgentServerResponse(TypedDict):
     version: str | None
 
 
-class MetadataResponse(VersionResponse):
+class MetadataResponse(InstalledVersionResponse):
     """Version and pod."""
 
     kas: AgentServerResponse
@@ -35,7 +35,7 @@ class MetadataResponse(VersionResponse):
 
 
 @router.get("/version")
-async def version(_caller: KnownCallerDep) -> VersionResponse:
+async def version(_caller: KnownCallerDep) -> InstalledVersionResponse:
     """The version, as clients compare it."""
     return {"version": LIKE_GITLAB, "revision": REVISION}
 

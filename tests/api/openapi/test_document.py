@@ -62,7 +62,7 @@ def test_where_a_route_has_a_type_that_is_shown(document: dict[str, Any]) -> Non
     operation = document["paths"]["/api/v4/version"]["get"]
     (content,) = operation["responses"]["200"]["content"].values()
     name = content["schema"]["$ref"].rpartition("/")[2]
-    assert name == "VersionResponse"
+    assert name == "InstalledVersionResponse"
     assert set(document["components"]["schemas"][name]["required"]) == {"version", "revision"}
 
 
@@ -73,6 +73,10 @@ def test_every_example_fits_the_schema_beside_it(document: dict[str, Any]) -> No
             schema = {**content["schema"], "components": document["components"]}
             faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(example.answer)]
             assert faults == [], f"{method} {path}"
+
+
+def test_no_two_types_of_responses_share_a_name(document: dict[str, Any]) -> None:
+    assert [name for name in document["components"]["schemas"] if "__" in name and name.endswith("Response")] == []
 
 
 def test_two_schemas_of_one_name_are_told() -> None:

@@ -33,10 +33,7 @@ _TO_BE_DONE: Final = frozenset(
     api.v4.hooks.hooks
     api.v4.hooks.incoming
     api.v4.hooks.integrations
-    api.v4.installation.audit_events
-    api.v4.installation.instance
     api.v4.installation.search
-    api.v4.installation.templates
     api.v4.jobs.job_token_scope
     api.v4.merge_requests.approval_rules
     api.v4.merge_requests.approvals
