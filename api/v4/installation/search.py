@@ -26,7 +26,6 @@ from api.v4.representation.people import person
 from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import Invalid
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.accounts.people import PeopleFilter, people
 from models.repositories.merge_requests import merge_requests
@@ -35,6 +34,7 @@ from models.repositories.paging import slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed_projects
+from models.rows.labels import MilestoneRow
 
 router = APIRouter(route_class=EndsWithCaller)
 
@@ -101,9 +101,10 @@ async def _milestones(asked: Asked, projects: Any, groups: Sequence[int] = ()) -
         around = await relations.namespaces(connection, {row.namespace_id for row in page.rows})
     today, url = asked.services.clock().date(), asked.services.settings.url
 
-    def pages(row: Record) -> str:
-        owner = owners.get(row.project_id)
-        return web_url(url, "" if owner is None else owner.full_path, around.get(row.namespace_id))
+    def pages(row: MilestoneRow) -> str:
+        owner = None if row.project_id is None else owners.get(row.project_id)
+        group = None if row.namespace_id is None else around.get(row.namespace_id)
+        return web_url(url, "" if owner is None else owner.full_path, group)
 
     return asked.paging.answer([shown_milestone(row, pages(row), today) for row in page.rows], page.total)
 
