@@ -12,7 +12,7 @@ from api.services import Services
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
-from api.v4.representation.commit_statuses import of_job, reported
+from api.v4.representation.commit_statuses import CommitStatusResponse, of_job, reported
 from auth.permissions import Action
 from domain.errors import NotFound
 from domain.projects.commit_status import State
@@ -50,7 +50,7 @@ async def report_status(
     commit: CommitDep,
     repository: RepositoryDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> CommitStatusResponse:
     """Report a result for a commit. The same name again changes the result, or begins the next one if it has ended."""
     repository.project.require(Action.RUN)
     async with services.database.read() as connection:
@@ -96,7 +96,7 @@ async def _place(
     return names[0], None
 
 
-@router.get("/repository/commits/{sha}/statuses")
+@router.get("/repository/commits/{sha}/statuses", response_model=list[CommitStatusResponse])
 async def list_statuses(
     commit: CommitDep,
     repository: RepositoryDep,
@@ -121,7 +121,7 @@ async def list_statuses(
 
 async def _shown(
     services: Services, connection: AsyncConnection, repository: RepositoryAccess, rows: Any
-) -> list[dict[str, Any]]:
+) -> list[CommitStatusResponse]:
     of_ours = await jobs.by_ids(connection, (row.id for row in rows if row.kind == JOB))
     of_others = await commit_statuses.by_ids(connection, [row.id for row in rows if row.kind != JOB])
     everything: list[Record] = [*of_ours.values(), *of_others.values()]
