@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
@@ -125,16 +125,18 @@ class Pick(Optionals):
 
 
 class TrialResponse(TypedDict):
-    """That a commit could be picked."""
+    """That the commit could be made."""
 
     dry_run: str
 
 
+TRIED: Final[dict[int | str, dict[str, Any]]] = {200: {"model": TrialResponse}}
+"""What `dry_run` answers."""
 PickDep = Annotated[Pick, Depends(given(Pick))]
 Picking = Callable[[str, Signature], Awaitable[Picked]]
 
 
-@router.post("/{sha}/cherry_pick", status_code=201, response_model=CommitDetailsResponse | TrialResponse)
+@router.post("/{sha}/cherry_pick", status_code=201, response_model=CommitDetailsResponse, responses=TRIED)
 async def cherry_pick_commit(
     commit: CommitDep, asked: PickDep, repository: RepositoryDep, services: ServicesDep
 ) -> JSONResponse:
@@ -148,7 +150,7 @@ async def cherry_pick_commit(
     return await _pick(services, repository, asked, picking, _PICKED)
 
 
-@router.post("/{sha}/revert", status_code=201, response_model=CommitDetailsResponse | TrialResponse)
+@router.post("/{sha}/revert", status_code=201, response_model=CommitDetailsResponse, responses=TRIED)
 async def revert_commit(
     commit: CommitDep, asked: PickDep, repository: RepositoryDep, services: ServicesDep
 ) -> JSONResponse:
