@@ -13,7 +13,7 @@ from api.v4.pagination import PagingDep
 from api.v4.representation.commits import CommitResponse, DiffResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
-from api.v4.representation.notes import VersionResponse
+from api.v4.representation.notes import MergeRequestVersionResponse
 from api.v4.representation.notes import version as shown_version
 from api.v4.streaming import begun
 from git.reading.diffs import changed_files, stream_diff, with_patches
@@ -28,7 +28,7 @@ _MAX_COMMITS: Final = 100
 """Of one version; `commits` of the merge request lists all of the newest one in pages."""
 
 
-class VersionDetailsResponse(VersionResponse):
+class MergeRequestVersionDetailsResponse(MergeRequestVersionResponse):
     """A version with its commits and changed files."""
 
     commits: list[CommitResponse]
@@ -44,7 +44,7 @@ async def _kept(found: MergeRequestDep, services: ServicesDep) -> None:
         await merge_requests.keep_version(connection, found.row.id, found.row.updated_at)
 
 
-@router.get("/versions", response_model=list[VersionResponse])
+@router.get("/versions", response_model=list[MergeRequestVersionResponse])
 async def list_versions(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The versions of a merge request, the newest first."""
     await _kept(found, services)
@@ -57,7 +57,7 @@ async def list_versions(found: MergeRequestDep, services: ServicesDep, paging: P
 @router.get("/versions/{version_id}")
 async def get_version(
     version_id: Id, found: MergeRequestDep, services: ServicesDep, unidiff: bool = False
-) -> VersionDetailsResponse:
+) -> MergeRequestVersionDetailsResponse:
     """One version, with its newest commits and with the files that it changes.
 
     Answers `state` `without_files` and neither when git has its commits no more.

@@ -39,7 +39,7 @@ class NewBranch(Optionals):
     ref: str
 
 
-class RemovalResponse(TypedDict):
+class RemovedBranchesResponse(TypedDict):
     """That merged branches are removed."""
 
     message: str
@@ -157,7 +157,7 @@ async def delete_branch(branch: str, repository: RepositoryDep, services: Servic
 
 
 @router.delete("/merged_branches", status_code=202)
-async def delete_merged_branches(repository: RepositoryDep, services: ServicesDep) -> RemovalResponse:
+async def delete_merged_branches(repository: RepositoryDep, services: ServicesDep) -> RemovedBranchesResponse:
     """Delete all branches that the default branch holds, but for the protected ones."""
     repository.project.require(Action.PUSH)
     root = await repository.commit("", "404 Branch Not Found")

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from typing_extensions import TypedDict
 
@@ -138,7 +138,7 @@ async def get_archive(
     sha: str = "",
     path: str = "",
     exclude_paths: str = "",
-) -> Response:
+) -> StreamingResponse:
     """The files of a commit, packed; `exclude_paths` are left out, with commas between."""
     ending = request.path_params.get("ending", "tar.gz")
     if ending not in FORMATS:

@@ -51,7 +51,7 @@ class DiscussionResponse(TypedDict):
     notes: list[NoteResponse]
 
 
-class VersionResponse(TypedDict):
+class MergeRequestVersionResponse(TypedDict):
     """A version of what a merge request brings."""
 
     id: int
@@ -142,7 +142,7 @@ def discussion(key: str, rows: Sequence[MergeRequestNoteRow], around: AroundNote
     }
 
 
-def version(row: MergeRequestVersionRow) -> VersionResponse:
+def version(row: MergeRequestVersionRow) -> MergeRequestVersionResponse:
     """A version of what a merge request brings, in a list."""
     return {
         "id": row.id,
