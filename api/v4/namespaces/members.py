@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
@@ -22,9 +21,10 @@ from auth.permissions import OWNER, Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound, Refused
 from models.columns import Record
 from models.repositories.accounts import accounts, members
+from models.repositories.accounts.members import ListedMember
 from models.repositories.environments import protected_environments
 from models.repositories.installation.audit import Happened
-from models.repositories.paging import every_of, slice_of
+from models.repositories.paging import Listing, every_of, slice_of
 
 router = APIRouter()
 
@@ -50,13 +50,15 @@ class MemberChange(BaseModel):
     expires_at: date | None = None
 
 
-async def _page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+async def _page(services: Services, paging: Paging, statement: Listing[ListedMember]) -> JSONResponse:
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     return paging.answer([shown(row, services.settings.url) for row in found.rows], found.total)
 
 
-async def _one(connection: AsyncConnection, services: Services, statement: Select[Any], user_id: int) -> dict[str, Any]:
+async def _one(
+    connection: AsyncConnection, services: Services, statement: Listing[ListedMember], user_id: int
+) -> dict[str, Any]:
     row = await members.one(connection, statement, user_id)
     if row is None:
         raise NotFound("404 Not found")

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from fastapi.responses import JSONResponse
-from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.services import Services
@@ -20,8 +19,9 @@ from git.reading.measuring import is_empty, size_on_disk
 from git.reading.revision import commit_named
 from git.repository import Repository
 from models.columns import Record
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import project_facts
+from models.rows.projects import ProjectRow
 
 
 async def documents(
@@ -54,7 +54,7 @@ async def documents(
 
 
 async def project_page(
-    services: Services, caller: Caller, statement: Select[Any], paging: Paging, *, statistics: bool = False
+    services: Services, caller: Caller, statement: Listing[ProjectRow], paging: Paging, *, statistics: bool = False
 ) -> JSONResponse:
     """A page of projects."""
     async with services.database.read() as connection:

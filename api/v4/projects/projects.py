@@ -320,8 +320,8 @@ async def _own_namespace(services: Services, caller: Caller) -> Record:
             row = await namespaces.get_by(connection, path=caller.username)
         except NotFound:
             name = caller.username
-            own = {"kind": "user", "owner_id": caller.user_id}
-            key = await namespaces.create(connection, name, name, services.clock(), **own)
+            made_at, owner_id = services.clock(), caller.user_id
+            key = await namespaces.create(connection, name, name, made_at, kind="user", owner_id=owner_id)
             await members.add_to_group(connection, key, caller.user_id, OWNER)
             return await namespaces.get_by(connection, key=key)
     if row.owner_id != caller.user_id or row.kind != "user":
