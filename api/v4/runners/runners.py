@@ -152,6 +152,6 @@ async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
         instance = row.organisation_id is None
         owner = None if instance else await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
         shown = await documents(services, connection, found.caller, linked)
-    groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
+    groups = [group(owner, url)] if owner is not None and row.runner_type == RunnerType.GROUP else []
     details = runner_details(row, newest, shown, groups, now, busy=busy)
     return details | ({"as_server": row.as_server} if found.caller.is_admin else {})
