@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -49,6 +50,17 @@ class HookMessageResponse(TypedDict):
     """What has become of a delivery."""
 
     message: str
+
+
+class SampleProjectResponse(TypedDict):
+    """The project that does not exist, of which a system hook is told when it is tried out."""
+
+    event_name: str
+    name: str
+    path: str
+    project_id: int
+    owner_name: str
+    owner_email: str
 
 
 _STILL_OPEN: Final[dict[int | str, dict[str, Any]]] = {202: {"model": HookMessageResponse}}
@@ -137,9 +149,9 @@ async def _sample(services: Services, hook: HookAccess, event: Event) -> Happeni
     return await sample(services, row, user_id, event)
 
 
-def _tested(sent: HookDeliveryRow, answer: dict[str, Any]) -> JSONResponse:
+def _tested(sent: HookDeliveryRow, answer: Mapping[str, Any]) -> JSONResponse:
     if sent.state == hook_deliveries.DELIVERED:
-        return JSONResponse(answer, status_code=201)
+        return JSONResponse(dict(answer), status_code=201)
     if sent.state == hook_deliveries.OPEN:
         return JSONResponse({"message": _STILL}, status_code=202)
     reason = sent.error or f"The receiver answered {sent.response_status}: {sent.response_body}"
@@ -151,9 +163,9 @@ for place, may in PLACES:
     router.include_router(mounted(routes, place, {of_one: hook_of(may)}))
 
 
-@router.post("/hooks/{hook_id}", status_code=201, response_model=dict[str, Any], responses=_STILL_OPEN)
+@router.post("/hooks/{hook_id}", status_code=201, response_model=SampleProjectResponse, responses=_STILL_OPEN)
 async def try_system_hook(services: ServicesDep, hook: HookAccess = Depends(hook_of(of_instance))) -> JSONResponse:
     """Tell a system hook of a project that does not exist; the answer is what it was told."""
     _note_test(services, hook)
     happened = sample_of_system()
-    return _tested(await send(services, hook.row.id, happened), dict(happened.facts))
+    return _tested(await send(services, hook.row.id, happened), happened.facts)

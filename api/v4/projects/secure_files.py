@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
@@ -85,7 +85,7 @@ async def get_secure_file(file_id: Id, project: ProjectDep, services: ServicesDe
 
 
 @router.get("/{file_id}/download")
-async def download_secure_file(file_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
+async def download_secure_file(file_id: Id, project: ProjectDep, services: ServicesDep) -> StreamingResponse:
     """The content of a secure file, as it was handed in."""
     row = await _row(project, services, file_id)
     sealed = b"".join([part async for part in services.store.read(row.object_key)])
