@@ -16,20 +16,9 @@ NO_JSON: Final = {
 
 _TO_BE_DONE: Final = frozenset(
     """
-    api.v4.accounts.access_tokens
-    api.v4.accounts.deploy_tokens
-    api.v4.accounts.events
-    api.v4.accounts.impersonation_tokens
-    api.v4.accounts.ssh_keys
-    api.v4.accounts.user_changes
-    api.v4.accounts.users
     api.v4.environments.deployments
     api.v4.environments.environments
     api.v4.environments.protected_environments
-    api.v4.hooks.events
-    api.v4.hooks.hooks
-    api.v4.hooks.incoming
-    api.v4.hooks.integrations
     api.v4.installation.audit_events
     api.v4.installation.instance
     api.v4.installation.search
@@ -54,9 +43,6 @@ _TO_BE_DONE: Final = frozenset(
     api.v4.merge_requests.people
     api.v4.merge_requests.reports
     api.v4.merge_requests.versions
-    api.v4.namespaces.groups
-    api.v4.namespaces.members
-    api.v4.namespaces.memberships
     api.v4.pipelines.contents
     api.v4.pipelines.lint
     api.v4.pipelines.pipelines
@@ -67,16 +53,6 @@ _TO_BE_DONE: Final = frozenset(
     api.v4.pipelines.triggers
     api.v4.pipelines.variables
     api.v4.pipelines.why
-    api.v4.projects.badges
-    api.v4.projects.contents
-    api.v4.projects.forks
-    api.v4.projects.mirrors
-    api.v4.projects.projects
-    api.v4.projects.secure_files
-    api.v4.projects.sharing
-    api.v4.projects.stars
-    api.v4.projects.subscriptions
-    api.v4.projects.transfers
     api.v4.releases.links
     api.v4.releases.releases
     api.v4.repositories.branches
