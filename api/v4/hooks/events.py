@@ -17,10 +17,9 @@ from api.v4.access import Id
 from api.v4.hooks.holders import PLACES, HookAccess, hook_of, of_instance
 from api.v4.owned_routes import mounted, of_one
 from api.v4.pagination import PagingDep
-from api.v4.projects.documents import project_row
 from api.v4.representation.hooks import HookEventResponse
 from api.v4.representation.hooks import hook_event as shown
-from application.hooks.hook_tests import sample, sample_of_many, sample_of_system, send
+from application.hooks.hook_tests import sample_of_owner, sample_of_system, send
 from application.limits.actions import Limited
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid
@@ -141,12 +140,7 @@ def _note_test(services: Services, hook: HookAccess) -> None:
 
 
 async def _sample(services: Services, hook: HookAccess, event: Event) -> Happening:
-    user_id = hook.holder.caller.user_id
-    if hook.owner.project_id is None:
-        return await sample_of_many(services, hook.owner, user_id, event)
-    async with services.database.read() as connection:
-        row = await project_row(connection, hook.owner.project_id)
-    return await sample(services, row, user_id, event)
+    return await sample_of_owner(services, hook.owner, hook.holder.caller.user_id, event)
 
 
 def _tested(sent: HookDeliveryRow, answer: Mapping[str, Any]) -> JSONResponse:
