@@ -18,8 +18,8 @@ from api.v4.projects.documents import project_page
 from api.v4.representation.projects import (
     GroupResponse,
     NamespaceResponse,
+    PendingRemovalResponse,
     ProjectResponse,
-    RemovalResponse,
     group,
     namespace,
 )
@@ -191,7 +191,7 @@ async def change_group(
 
 
 @router.delete("/groups/{group}", status_code=202)
-async def remove_group(found: GroupDep, services: ServicesDep) -> RemovalResponse:
+async def remove_group(found: GroupDep, services: ServicesDep) -> PendingRemovalResponse:
     """Remove a group with all groups, projects and runners in it; its owners may. What runs is canceled first."""
     found.require(GroupAction.OWN)
     await removal.remove_group(services, found.caller, found.row)

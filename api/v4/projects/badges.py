@@ -58,6 +58,8 @@ class BadgeAddressesResponse(TypedDict):
 
 
 class _BadgePart(TypedDict):
+    """What it is called, and whose it is."""
+
     id: int
     name: str | None
     kind: str

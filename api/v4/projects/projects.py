@@ -15,7 +15,7 @@ from api.v4.namespaces.groups import Visibility, group_by, require_project_creat
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import documents, project_page, project_row
-from api.v4.representation.projects import ProjectResponse, RemovalResponse
+from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import ProjectAccess, viewer_of
 from application.audit import record
 from application.projects import removal
@@ -255,7 +255,7 @@ async def _set_default_branch(services: Services, project: ProjectAccess, branch
 
 
 @router.delete("/projects/{project}", status_code=202)
-async def remove_project(project: ProjectDep, services: ServicesDep) -> RemovalResponse:
+async def remove_project(project: ProjectDep, services: ServicesDep) -> PendingRemovalResponse:
     """Remove a project with all that belongs to it, its repository too; its owners may. What runs is canceled first."""
     project.require(Action.OWN)
     await removal.remove(services, project)

@@ -12,11 +12,15 @@ from models.rows.hooks import CommitReportRow, ForgeLinkRow, HookDeliveryRow, Ho
 
 
 class _HolderPart(TypedDict, total=False):
+    """Whose it is; nothing for one of the installation."""
+
     project_id: int
     group_id: int
 
 
 class _EventsPart(TypedDict):
+    """What it hears of, and what hooks of its scope never hear of here."""
+
     push_events: bool
     tag_push_events: bool
     merge_requests_events: bool
@@ -45,6 +49,8 @@ class NameResponse(TypedDict):
 
 
 class _HookBasicsPart(TypedDict):
+    """What it is called, and what it calls."""
+
     id: int
     url: str
     name: str | None

@@ -50,7 +50,7 @@ class PublicGroupResponse(TypedDict):
     full_path: str
 
 
-class RemovalResponse(TypedDict):
+class PendingRemovalResponse(TypedDict):
     """That a project or group will be removed."""
 
     message: str
@@ -129,6 +129,8 @@ class ProjectLinksResponse(TypedDict):
 
 
 class _BasicsPart(TypedDict):
+    """What it is called, where it is, and whose."""
+
     id: int
     description: str | None
     name: str
@@ -154,10 +156,14 @@ class _BasicsPart(TypedDict):
 
 
 class _OwnerPart(TypedDict, total=False):
+    """Whose it is, if it is in a person's own namespace."""
+
     owner: PersonResponse
 
 
 class _JobsPart(TypedDict):
+    """Who is let in by a share, and how its jobs run."""
+
     shared_with_groups: list[SharedWithResponse]
     jobs_enabled: bool
     builds_access_level: str
@@ -169,6 +175,8 @@ class _JobsPart(TypedDict):
 
 
 class _MergingPart(TypedDict):
+    """How merge requests are tested and merged."""
+
     merge_requests_enabled: bool
     merge_requests_access_level: str
     merge_method: str
@@ -183,10 +191,14 @@ class _MergingPart(TypedDict):
 
 
 class _OriginPart(TypedDict, total=False):
+    """What it has been forked from, if the caller may know of that."""
+
     forked_from_project: OriginResponse
 
 
 class _SettingsPart(TypedDict, total=False):
+    """What only those see who may change it."""
+
     ci_forward_deployment_enabled: bool
     auto_cancel_pending_pipelines: str
     keep_latest_artifact: bool
@@ -199,6 +211,8 @@ class _SettingsPart(TypedDict, total=False):
 
 
 class _StatisticsPart(TypedDict, total=False):
+    """What it takes, if that was asked for."""
+
     statistics: StatisticsResponse
 
 
