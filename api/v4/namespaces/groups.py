@@ -15,14 +15,8 @@ from api.v4.names import PathName
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import project_page
-from api.v4.representation.projects import (
-    GroupResponse,
-    NamespaceResponse,
-    PendingRemovalResponse,
-    ProjectResponse,
-    group,
-    namespace,
-)
+from api.v4.representation.groups import GroupResponse, NamespaceResponse, group, namespace
+from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import viewer_of
 from application.audit import record
 from application.projects import removal

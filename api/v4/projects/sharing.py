@@ -12,8 +12,9 @@ from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import group_by
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.groups import PublicGroupResponse, public_group
 from api.v4.representation.people import PersonResponse, person
-from api.v4.representation.projects import PublicGroupResponse, ShareResponse, public_group
+from api.v4.representation.projects import ShareResponse
 from api.v4.representation.projects import share as shown
 from application.access import viewer_of
 from application.audit import record

@@ -11,8 +11,9 @@ from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import GroupAccess, GroupDep, group_by, require_project_creation
 from api.v4.parameters import given
 from api.v4.projects.projects import project_document
-from api.v4.representation.projects import GroupResponse, ProjectResponse
-from api.v4.representation.projects import group as shown_group
+from api.v4.representation.groups import GroupResponse
+from api.v4.representation.groups import group as shown_group
+from api.v4.representation.projects import ProjectResponse
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from auth.permissions import Action, require_admin

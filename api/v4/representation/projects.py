@@ -1,53 +1,16 @@
-"""Projects and groups as GitLab's JSON."""
+"""Projects as GitLab's JSON."""
 
 from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from api.v4.representation.groups import NamespaceResponse, namespace
 from api.v4.representation.people import PersonResponse, person
 from auth.permissions import MAINTAINER
 from domain.moments import moment
 from models.repositories.projects.project_facts import ProjectFacts
-from models.rows.namespaces import NamespaceRow
 from models.rows.projects import ProjectRow
 from models.rows.sharing import ProjectShareRow
-
-
-class NamespaceResponse(TypedDict):
-    """A group, or a person's own namespace."""
-
-    id: int
-    name: str
-    path: str
-    kind: str
-    full_path: str
-    parent_id: int | None
-    avatar_url: None
-    web_url: str
-
-
-class GroupResponse(NamespaceResponse):
-    """A group in full."""
-
-    description: str
-    visibility: str
-    full_name: str
-    created_at: str
-    organization_id: int
-    project_creation_level: str
-    subgroup_creation_level: str
-    request_access_enabled: bool
-
-
-class PublicGroupResponse(TypedDict):
-    """A group as everybody sees it who may see its project."""
-
-    id: int
-    name: str
-    avatar_url: None
-    web_url: str
-    full_name: str
-    full_path: str
 
 
 class PendingRemovalResponse(TypedDict):
@@ -229,36 +192,6 @@ class ProjectResponse(_BasicsPart, _OwnerPart, _JobsPart, _MergingPart, _OriginP
     statistics: NotRequired[StatisticsResponse]
 
 
-def namespace(row: NamespaceRow, url: str) -> NamespaceResponse:
-    """A group, or a person's own namespace."""
-    folder = "" if row.kind == "user" else "groups/"
-    return {
-        "id": row.id,
-        "name": row.name,
-        "path": row.path,
-        "kind": row.kind,
-        "full_path": row.full_path,
-        "parent_id": row.parent_id,
-        "avatar_url": None,
-        "web_url": f"{url}/{folder}{row.full_path}",
-    }
-
-
-def group(row: NamespaceRow, url: str) -> GroupResponse:
-    """A group in full."""
-    return {
-        **namespace(row, url),
-        "description": row.description,
-        "visibility": row.visibility,
-        "full_name": row.full_path.replace("/", " / "),
-        "created_at": moment(row.created_at),
-        "organization_id": row.organisation_id,
-        "project_creation_level": "developer",
-        "subgroup_creation_level": "owner",
-        "request_access_enabled": False,
-    }
-
-
 def project(
     row: ProjectRow,
     facts: ProjectFacts,
@@ -393,18 +326,6 @@ def share(row: ProjectShareRow) -> ShareResponse:
         "group_id": row.namespace_id,
         "group_access": row.access_level,
         "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
-    }
-
-
-def public_group(row: NamespaceRow, url: str) -> PublicGroupResponse:
-    """A group as everybody sees it who may see its project."""
-    return {
-        "id": row.id,
-        "name": row.name,
-        "avatar_url": None,
-        "web_url": f"{url}/groups/{row.full_path}",
-        "full_name": row.full_path.replace("/", " / "),
-        "full_path": row.full_path,
     }
 
 

@@ -12,7 +12,7 @@ from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import documents
-from api.v4.representation.projects import group
+from api.v4.representation.groups import group
 from api.v4.representation.runners import runner_details, runner_manager
 from api.v4.runners.access import RunnerAccess, RunnerDep
 from api.v4.runners.lists import RunnerListDep, listed
