@@ -80,7 +80,7 @@ async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bo
     return {**await shown(services, found), "changes": changes, "overflow": cut}
 
 
-@router.get("/pipelines")
+@router.get("/pipelines", response_model=list[PipelineResponse])
 async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The pipelines of a merge request, and those of pushes of its head, as far as the caller may see them."""
     async with services.database.read() as connection:

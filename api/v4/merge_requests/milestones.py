@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
-from sqlalchemy import Select
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -24,10 +23,11 @@ from api.v4.representation.milestones import MilestoneResponse, web_url
 from api.v4.representation.milestones import milestone as shown_milestone
 from application.access import viewer_of
 from domain.errors import Invalid
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import readable_ids
 from models.rows.labels import MilestoneRow
+from models.rows.merge_requests import MergeRequestRow
 
 _MAX_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}
@@ -121,7 +121,7 @@ async def _change(
     return (await _shown(planning, services, [row]))[0]
 
 
-def _requests(planning: PlanningAccess, row: MilestoneRow) -> Select[Any]:
+def _requests(planning: PlanningAccess, row: MilestoneRow) -> Listing[MergeRequestRow]:
     """Statement for the merge requests of a milestone, of projects that the caller may read."""
     return milestones.merge_requests(row, readable_ids(viewer_of(planning.caller)))
 
