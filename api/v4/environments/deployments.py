@@ -202,7 +202,7 @@ async def presented(
     users = await relations.users(connection, (row.user_id for row in rows))
     job_rows = await jobs.by_ids(connection, (row.job_id for row in rows if row.job_id is not None))
     documents = await shown_jobs(services, connection, list(job_rows.values()), full_path)
-    deployables: dict[int, Any] = dict(zip(job_rows, documents, strict=True))
+    deployables = dict(zip(job_rows, documents, strict=True))
     url = services.settings.url
     return [
         shown(

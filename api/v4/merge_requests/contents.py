@@ -1,6 +1,6 @@
 """What a merge request brings: commits, changed files, pipelines."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.merge_requests.access import MergeRequestDep, pipeline_project
-from api.v4.representation.pipelines import brief
+from api.v4.representation.pipelines import PipelineResponse, brief
 from application.merge_requests.reports import Comparison, compared
 from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, TestComparison
 from domain.pipelines.status import COMPLETE
@@ -82,8 +82,8 @@ class ComparedReportsResponse(TypedDict):
     """What the reports of two pipelines say; without a pipeline only that."""
 
     status: str
-    head_pipeline: dict[str, Any] | None
-    base_pipeline: dict[str, Any] | None
+    head_pipeline: PipelineResponse | None
+    base_pipeline: PipelineResponse | None
     tests: NotRequired[ComparedTestsResponse]
     coverage: NotRequired[ComparedCoverageResponse]
     code_quality: NotRequired[ComparedFindingsResponse]

@@ -1,10 +1,11 @@
 """Commits, and what they differ in, as GitLab's JSON."""
 
 from datetime import datetime
-from typing import Any, Final, NotRequired
+from typing import Final, NotRequired
 
 from typing_extensions import TypedDict
 
+from api.v4.representation.pipelines import PipelineResponse
 from git.reading.commit import Commit
 from git.reading.diffs import FileDiff
 from git.reading.history import ChangedLines
@@ -59,7 +60,7 @@ class CommitDetailsResponse(CountedCommitResponse):
 
     status: str | None
     project_id: int
-    last_pipeline: dict[str, Any] | None
+    last_pipeline: PipelineResponse | None
 
 
 class DiffResponse(TypedDict):

@@ -4,6 +4,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from api.v4.representation.jobs import JobResponse
 from api.v4.representation.people import Person, PersonResponse, person
 from domain.moments import moment
 from domain.pipelines.status import Status
@@ -43,7 +44,7 @@ class DeploymentResponse(TypedDict):
     status: str
     user: PersonResponse | None
     environment: EnvironmentResponse
-    deployable: dict[str, Any] | None
+    deployable: JobResponse | None
 
 
 class EnvironmentDetailsResponse(EnvironmentResponse):
@@ -78,7 +79,7 @@ def environment(row: EnvironmentRow) -> EnvironmentResponse:
 
 
 def deployment(
-    row: DeploymentRow, place: EnvironmentRow, user: Person | None, deployable: dict[str, Any] | None, url: str
+    row: DeploymentRow, place: EnvironmentRow, user: Person | None, deployable: JobResponse | None, url: str
 ) -> DeploymentResponse:
     """A deployment (a row of `deployment_listings`) to environment `place`, by job `deployable`.
 

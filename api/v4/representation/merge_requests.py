@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from api.v4.representation.milestones import MilestoneResponse
 from api.v4.representation.people import Person, PersonResponse, person
+from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse
 from api.v4.representation.pipelines import brief as brief_pipeline
 from application.merge_requests.addresses import page_of
 from domain.merge_requests.merge_request import Standing, State, detailed_status, is_draft
@@ -118,8 +119,8 @@ class MergeRequestDetailsResponse(MergeRequestResponse):
     latest_build_started_at: str | None
     latest_build_finished_at: str | None
     first_deployed_to_production_at: str | None
-    pipeline: dict[str, Any] | None
-    head_pipeline: dict[str, Any] | None
+    pipeline: PipelineResponse | None
+    head_pipeline: PipelineDetailsResponse | None
     diff_refs: DiffRefsResponse
     merge_error: str | None
     rebase_in_progress: bool
@@ -194,7 +195,7 @@ class TrainCarResponse(TypedDict):
     id: int
     merge_request: BriefMergeRequestResponse
     user: PersonResponse | None
-    pipeline: dict[str, Any] | None
+    pipeline: PipelineResponse | None
     created_at: str
     updated_at: str
     target_branch: str
@@ -335,7 +336,7 @@ class Details:
     standing: Standing
     changes: str
     pipeline: PipelineRow | None = None
-    head_pipeline: dict[str, Any] | None = None
+    head_pipeline: PipelineDetailsResponse | None = None
     pipeline_path: str = ""
     can_merge: bool = False
 
