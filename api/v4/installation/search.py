@@ -34,7 +34,6 @@ from api.v4.representation.projects import ProjectResponse
 from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import Invalid
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.accounts.people import PeopleFilter, people
 from models.repositories.merge_requests import merge_requests
@@ -44,6 +43,7 @@ from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed_projects
 from models.rows.accounts import UserRow
+from models.rows.labels import MilestoneRow
 
 router = APIRouter(route_class=EndsWithCaller)
 
@@ -115,9 +115,10 @@ async def _milestones(asked: Asked, projects: Any, groups: Sequence[int] = ()) -
         around = await relations.namespaces(connection, {row.namespace_id for row in page.rows})
     today, url = asked.services.clock().date(), asked.services.settings.url
 
-    def pages(row: Record) -> str:
-        owner = owners.get(row.project_id)
-        return web_url(url, "" if owner is None else owner.full_path, around.get(row.namespace_id))
+    def pages(row: MilestoneRow) -> str:
+        owner = None if row.project_id is None else owners.get(row.project_id)
+        group = None if row.namespace_id is None else around.get(row.namespace_id)
+        return web_url(url, "" if owner is None else owner.full_path, group)
 
     return asked.paging.answer([shown_milestone(row, pages(row), today) for row in page.rows], page.total)
 
