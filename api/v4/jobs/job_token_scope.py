@@ -15,7 +15,8 @@ from api.v4.namespaces.groups import group_by
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import project_page
-from api.v4.representation.projects import namespace
+from api.v4.representation.groups import NamespaceResponse, namespace
+from api.v4.representation.projects import ProjectResponse
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from auth.permissions import Action, GroupAction
@@ -98,7 +99,7 @@ async def change_scope(
     return Response(status_code=204)
 
 
-@router.get("/allowlist")
+@router.get("/allowlist", response_model=list[ProjectResponse])
 async def list_projects(project: AdministeredDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The projects whose jobs get in; the project itself is always one."""
     statement = job_token_access.projects_of(project.row.id)
@@ -126,7 +127,7 @@ async def remove_project(target_id: Id, project: AdministeredDep, services: Serv
     return Response(status_code=204)
 
 
-@router.get("/groups_allowlist")
+@router.get("/groups_allowlist", response_model=list[NamespaceResponse])
 async def list_groups(project: AdministeredDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The groups the jobs of whose projects get in."""
     statement = job_token_access.groups_of(project.row.id)

@@ -1,11 +1,13 @@
 """Runners and their managers (processes) as GitLab's JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from typing_extensions import TypedDict
 
+from api.v4.representation.groups import GroupResponse
+from api.v4.representation.projects import ProjectResponse
 from application.runners.tokens import IssuedToken
 from domain.moments import moment
 from domain.runners.matching import RunnerType
@@ -61,8 +63,8 @@ class RunnerDetailsResponse(RunnerResponse):
     access_level: str
     maintenance_note: str
     token_expires_at: str | None
-    projects: list[Mapping[str, Any]]
-    groups: list[Mapping[str, Any]]
+    projects: list[ProjectResponse]
+    groups: list[GroupResponse]
 
 
 class AdministeredRunnerResponse(RunnerDetailsResponse):
@@ -151,8 +153,8 @@ def _standing(row: _Heard, now: datetime, *, busy: bool) -> _StandingPart:
 def runner_details(
     row: RunnerRow,
     newest: RunnerManagerRow | None,
-    projects: Sequence[Mapping[str, Any]],
-    groups: Sequence[Mapping[str, Any]],
+    projects: Sequence[ProjectResponse],
+    groups: Sequence[GroupResponse],
     now: datetime,
     *,
     busy: bool,

@@ -16,6 +16,8 @@ from fastapi.exceptions import ResponseValidationError
 from pydantic import TypeAdapter, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.openapi.document import PREFIX, has_type
+
 _serialize: Final = routing.serialize_response
 _returned: Final[ContextVar[list[Any]]] = ContextVar("_returned")
 """What the route of the call that is answered has returned, where that was no response yet; or why it cannot be one."""
@@ -88,9 +90,11 @@ def _faults_of(method: str, context: Any, status: int, body: bytes, returned: li
     if context is None or not body:
         return
     model = context.responses.get(status, {}).get("model", context.response_model)
+    call, found = f"{method} {context.path}: {status}", orjson.loads(body)
+    if found and context.path.startswith(PREFIX) and not has_type(model):
+        yield f"{call} answers JSON of which the route has no type"
     if model is None:
         return
-    call, found = f"{method} {context.path}: {status}", orjson.loads(body)
     for value in returned:
         for fault in unlike(_document(value), found):
             yield f"{call} {fault} in what was sent, unlike what the route returned"

@@ -87,6 +87,13 @@ async def test_another_status_may_have_a_type_of_its_own() -> None:
         await call(GOOD, "made", status_code=202)
 
 
+async def test_a_document_of_a_route_without_a_type_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.api.v4.declared_responses.has_type", lambda model: False)
+    async with site.client(site.root) as client:
+        with pytest.raises(AssertionError, match=r"/version: 200 answers JSON of which the route has no type"):
+            await client.get("/api/v4/version")
+
+
 async def test_what_is_no_success_is_not_looked_at() -> None:
     await call({"message": "404 Not Found"}, "made", status_code=404)
 
