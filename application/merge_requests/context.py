@@ -14,6 +14,7 @@ from git.repository import Repository
 from git.transport.fetching import fetch_commit
 from models.repositories.merge_requests import merge_requests
 from models.repositories.projects import projects
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ async def around(services: Services, connection: AsyncConnection, row: Any) -> M
     target = await projects.find(connection, row.project_id)
     if target is None:
         raise NotFound("404 Project Not Found")
-    source = target
+    source: ProjectRow | None = target
     if row.source_project_id != row.project_id:
         known = row.source_project_id is not None
         source = await projects.find(connection, row.source_project_id) if known else None

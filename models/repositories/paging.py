@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, overload
+from typing import Any, Generic, TypeVar, overload
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,20 +11,23 @@ from models import typed_rows
 from models.columns import Record
 from models.typed_rows import Typed
 
+Kind = TypeVar("Kind", covariant=True)
+"""As `Typed`; a listing of rows that are more than these is a listing of these."""
+
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[Typed]):
+class Listing(Generic[Kind]):
     """An ordered statement, and what its rows are."""
 
     statement: Select[Any]
-    kind: type[Typed]
+    kind: type[Kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(Generic[Typed]):
+class Slice(Generic[Kind]):
     """The rows of one page, and how many there are on all pages."""
 
-    rows: Sequence[Typed]
+    rows: Sequence[Kind]
     total: int
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
-from sqlalchemy import Select
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
@@ -31,10 +30,11 @@ from models.repositories.accounts import members
 from models.repositories.accounts.people import PeopleFilter, people
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed_projects
+from models.rows.accounts import UserRow
 
 router = APIRouter(route_class=EndsWithCaller)
 
@@ -82,7 +82,7 @@ async def _projects(asked: Asked, trail: str = "") -> JSONResponse:
     return await project_page(asked.services, asked.caller, listed_projects(wanted), asked.paging)
 
 
-async def _people(asked: Asked, statement: Select[Any]) -> JSONResponse:
+async def _people(asked: Asked, statement: Listing[UserRow]) -> JSONResponse:
     async with asked.services.database.read() as connection:
         found = await slice_of(connection, statement, asked.paging.number, asked.paging.size)
     return asked.paging.answer([person(row, asked.services.settings.url) for row in found.rows], found.total)

@@ -14,7 +14,7 @@ from api.v4.namespaces.groups import group_by
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import project_page
-from api.v4.representation.projects import namespace
+from api.v4.representation.groups import namespace
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from auth.permissions import Action, GroupAction

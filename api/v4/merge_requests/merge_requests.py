@@ -37,9 +37,10 @@ from domain.merge_requests.merge_request import (
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import relations
 from models.repositories.projects.listings import readable_ids
+from models.rows.merge_requests import MergeRequestRow
 
 router = APIRouter()
 
@@ -197,7 +198,9 @@ def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
     return readable_ids(viewer_of(caller), within)
 
 
-async def request_page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+async def request_page(
+    services: Services, paging: Paging, statement: Listing[MergeRequestRow] | Select[Any]
+) -> JSONResponse:
     """A page of merge requests as GitLab lists them."""
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)

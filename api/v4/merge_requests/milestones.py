@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
-from sqlalchemy import Select
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -24,9 +23,11 @@ from api.v4.representation.milestones import web_url
 from application.access import viewer_of
 from domain.errors import Invalid
 from models.columns import Record
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import readable_ids
+from models.rows.labels import MilestoneRow
+from models.rows.merge_requests import MergeRequestRow
 
 _MAX_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}
@@ -112,7 +113,7 @@ async def _change(planning: PlanningAccess, services: Services, key: int, change
     return (await _shown(planning, services, [row]))[0]
 
 
-def _requests(planning: PlanningAccess, row: Record) -> Select[Any]:
+def _requests(planning: PlanningAccess, row: MilestoneRow) -> Listing[MergeRequestRow]:
     """Statement for the merge requests of a milestone, of projects that the caller may read."""
     return milestones.merge_requests(row, readable_ids(viewer_of(planning.caller)))
 

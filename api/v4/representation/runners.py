@@ -1,6 +1,6 @@
 """Runners and their managers (processes) as GitLab's JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,8 +37,8 @@ def _standing(row: Any, now: datetime, *, busy: bool) -> dict[str, Any]:
 def runner_details(
     row: Any,
     newest: Any | None,
-    projects: Sequence[dict[str, Any]],
-    groups: Sequence[dict[str, Any]],
+    projects: Sequence[Mapping[str, Any]],
+    groups: Sequence[Mapping[str, Any]],
     now: datetime,
     *,
     busy: bool,

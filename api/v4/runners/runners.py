@@ -12,7 +12,7 @@ from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import documents
-from api.v4.representation.projects import group
+from api.v4.representation.groups import group
 from api.v4.representation.runners import runner_details, runner_manager
 from api.v4.runners.access import RunnerAccess, RunnerDep
 from api.v4.runners.lists import RunnerListDep, listed
@@ -152,6 +152,6 @@ async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
         instance = row.organisation_id is None
         owner = None if instance else await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
         shown = await documents(services, connection, found.caller, linked)
-    groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
+    groups = [group(owner, url)] if owner is not None and row.runner_type == RunnerType.GROUP else []
     details = runner_details(row, newest, shown, groups, now, busy=busy)
     return details | ({"as_server": row.as_server} if found.caller.is_admin else {})

@@ -12,6 +12,7 @@ from models.columns import Record, table_of
 from models.repositories.accounts import members
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
+from models.repositories.paging import every_of
 from models.tables.accounts import User
 from models.tables.namespaces import Namespace
 from models.tables.projects import Project
@@ -59,7 +60,7 @@ async def _row(connection: AsyncConnection, kind: str, key: int) -> Record | Non
 
 async def _of_project(connection: AsyncConnection, row: Record) -> dict[str, Any]:
     group = (await connection.execute(select(namespace).where(namespace.c.id == row.namespace_id))).one()
-    people = (await connection.execute(members.all_of_project(row))).all()
+    people = await every_of(connection, members.all_of_project(row))
     owners = [{"name": one.name, "email": one.email} for one in people if one.access_level >= _OWNER]
     owner = {"name": group.name, "email": ""}  # a group is an owner without an address
     if group.kind == "user" and group.owner_id is not None:

@@ -6,9 +6,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.namespaces.group_ancestry import lies_in
 from models.repositories.namespaces.namespaces import trail_of
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.namespaces import Namespace
 from models.tables.projects import Project
 
@@ -55,12 +57,12 @@ async def lock(connection: AsyncConnection, owner: Owner) -> None:
     await connection.execute(select(table.c.id).where(table.c.id == key).with_for_update())
 
 
-async def of_project(connection: AsyncConnection, row: Record) -> Owner:
+async def of_project(connection: AsyncConnection, row: ProjectRow) -> Owner:
     """A project with the groups that it lies in."""
     trail = await connection.execute(select(namespace.c.trail).where(namespace.c.id == row.namespace_id))
     return Owner(project_id=row.id, groups=trail_of(trail.scalar() or ""))
 
 
-def of_group(row: Record) -> Owner:
+def of_group(row: NamespaceRow) -> Owner:
     """A group with those that it lies in."""
     return Owner(namespace_id=row.id, groups=tuple(key for key in trail_of(row.trail) if key != row.id))

@@ -31,7 +31,9 @@ from domain.schedules.ticks import (
     decide,
 )
 from models.columns import Record, table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines import outbox
+from models.rows.pipelines import PipelineRow
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.tables.schedules import PipelineSchedule, ScheduleTick
@@ -196,10 +198,10 @@ def of_schedule(schedule_id: int) -> Select[Any]:
     return statement.order_by(tick.c.due_at.desc(), tick.c.id.desc())
 
 
-def made_by(schedule_id: int, pipelines: Select[Any]) -> Select[Any]:
+def made_by(schedule_id: int, pipelines: Listing[PipelineRow]) -> Listing[PipelineRow]:
     """A statement for pipelines, narrowed to those that a schedule has made."""
     mine = select(tick.c.pipeline_id).where(tick.c.schedule_id == schedule_id, tick.c.pipeline_id.is_not(None))
-    return pipelines.where(pipeline.c.id.in_(mine))
+    return Listing(pipelines.statement.where(pipeline.c.id.in_(mine)), pipelines.kind)
 
 
 async def last_pipeline(connection: AsyncConnection, schedule_id: int) -> Record | None:
