@@ -65,8 +65,8 @@ _MAX_LOOKED_AT: Final = 20
 """Projects in which something to tell of is looked for, the newest first."""
 
 
-async def sample_of_many(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
-    """The same for a hook of many projects: of the newest one that has anything of the kind. Raises `Invalid`."""
+async def sample_of_owner(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
+    """The same for a hook of perhaps many projects: of the newest that has anything of the kind. Raises `Invalid`."""
     async with services.database.read() as connection:
         rows = await projects.newest(connection, owner.projects, _MAX_LOOKED_AT)
     fault = Invalid("Ensure there is a project with commits.")

@@ -16,17 +16,16 @@ from api.v4.hooks.holders import PLACES, HookAccess, hook_of, of_instance
 from api.v4.owned_routes import mounted, of_one
 from api.v4.pagination import PagingDep
 from api.v4.representation.hooks import hook_event as shown
-from application.hooks.hook_tests import sample, sample_of_many, sample_of_system, send
+from application.hooks.hook_tests import sample_of_owner, sample_of_system, send
 from application.limits.actions import Limited
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid
-from domain.hooks.webhooks import Event, HookScope, flags_of
+from domain.hooks.webhooks import Event, flags_of
 from domain.sealed_for import HOOK_BODY
 from models.columns import Record
 from models.repositories.hooks import hook_deliveries
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.paging import slice_of
-from models.repositories.projects import projects
 
 _GROUPS: Final = {
     "successful": range(200, 300),
@@ -107,12 +106,7 @@ def _note_test(services: Services, hook: HookAccess) -> None:
 
 
 async def _sample(services: Services, hook: HookAccess, event: Event) -> Happening:
-    user_id = hook.holder.caller.user_id
-    if hook.owner.scope is not HookScope.PROJECT:
-        return await sample_of_many(services, hook.owner, user_id, event)
-    async with services.database.read() as connection:
-        row = await projects.find(connection, hook.row.project_id)
-    return await sample(services, row, user_id, event)
+    return await sample_of_owner(services, hook.owner, hook.holder.caller.user_id, event)
 
 
 def _tested(sent: Record, answer: dict[str, Any]) -> JSONResponse:
