@@ -37,9 +37,10 @@ from domain.merge_requests.merge_request import (
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import relations
 from models.repositories.projects.listings import readable_ids
+from models.rows.merge_requests import MergeRequestRow
 
 router = APIRouter()
 
@@ -187,7 +188,7 @@ async def list_of_project(
     return await request_page(services, paging, _of(wanted, [project.row.id]))
 
 
-def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
+def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Listing[MergeRequestRow]:
     fields = {name: getattr(wanted, name) for name in MergeRequestFilter.__slots__}
     return merge_requests.listed(MergeRequestFilter(**{**fields, **more, "projects": ids}))
 
@@ -197,7 +198,7 @@ def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
     return readable_ids(viewer_of(caller), within)
 
 
-async def request_page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+async def request_page(services: Services, paging: Paging, statement: Listing[MergeRequestRow]) -> JSONResponse:
     """A page of merge requests as GitLab lists them."""
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
