@@ -16,9 +16,9 @@ from temporalio.service import RPCError
 from domain.errors import Unavailable
 from loops.rounds import when_told
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import HOOKS, Notifications
 from models.repositories.hooks import commit_reports, hook_deliveries
+from models.rows.hooks import DueRow
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines
@@ -73,7 +73,7 @@ class Telling:
     async def _start(self, rows: ModuleType, start: Start) -> int:
         now = self._clock()
         async with self._database.read() as connection:
-            found: Sequence[Record] = await rows.due(connection, now, BATCH)
+            found: Sequence[DueRow] = await rows.due(connection, now, BATCH)
         if not found:
             return 0
         results = await asyncio.gather(*(self._is_started(start, row.id) for row in found))

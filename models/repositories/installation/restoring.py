@@ -7,7 +7,7 @@ something else here (docs/seam.md, "Ids", "Decisions are numbered").
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from sqlalchemy import ColumnElement, delete, exists, false, func, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -33,6 +33,8 @@ HAND_OUTS: Final = 1_000
 REVISIONS: Final = 1_000
 """So many revisions of each schedule."""
 _MAX_BATCH: Final = 500
+
+Item = TypeVar("Item")
 
 artifact = table_of(Artifact)
 job = table_of(Job)
@@ -134,5 +136,5 @@ async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None
             await connection.execute(update(job).where(job.c.id == row.job_id).values(log_incomplete=True))
 
 
-def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
+def _batches(items: Sequence[Item]) -> list[Sequence[Item]]:
     return [items[start : start + _MAX_BATCH] for start in range(0, len(items), _MAX_BATCH)]
