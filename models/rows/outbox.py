@@ -23,6 +23,19 @@ class OutboxRow:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsentRow:
+    """What is to be sent or carried out of a row of `models.tables.outbox.Outbox`."""
+
+    id: int
+    kind: str
+    pipeline_id: int
+    job_id: int | None
+    payload: Mapping[str, Any]
+    attempts: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class OperationKeyRow:
     """A row of `models.tables.outbox.OperationKey`, which says what its columns mean."""
 

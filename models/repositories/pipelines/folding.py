@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status, composite
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines.job_rows import job
 from models.tables.pipelines import Stage
 
@@ -40,12 +40,12 @@ _COUNTED: Final = (
 _SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
 
 
-def counts_as(row: Record) -> Status:
+def counts_as(status: str, *, folded: bool) -> Status:
     """A verdict that is not folded counts as running, so that an automatic retry hides its failure.
 
     A canceled job is never retried by itself: there is nothing to hide.
     """
-    return Status(row.status) if row.folded or row.status == Status.CANCELED else Status.RUNNING
+    return Status(status) if folded or status == Status.CANCELED else Status.RUNNING
 
 
 async def lock_stages(connection: AsyncConnection, pipeline_ids: Collection[int]) -> None:
@@ -58,7 +58,7 @@ async def fold_stages(connection: AsyncConnection, pipeline_id: int) -> Status:
     values = {"b_pipeline": pipeline_id}
     stages = (await connection.execute(_STAGES, values)).all()
     counted = (await connection.execute(_COUNTED, values)).all()
-    folded = [(row.stage_position, counts_as(row), row.allow_failure) for row in counted]
+    folded = [(row.stage_position, counts_as(row.status, folded=row.folded), row.allow_failure) for row in counted]
     for row in stages:
         result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
         if result not in {Status.CREATED, row.status}:
