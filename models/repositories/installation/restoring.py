@@ -25,6 +25,7 @@ from models.tables.logs import Trace, TraceChunk
 from models.tables.pipelines import Job, Pipeline
 from models.tables.queue import Lease, LeaseClock
 from models.tables.schedules import PipelineSchedule
+from models.typed_rows import all_of
 
 SKIPPED: Final = 1_000_000
 """So many ids of each table are left out: those that the lost world may have given."""
@@ -106,7 +107,7 @@ async def _let_runners_come_back(connection: AsyncConnection, now: datetime) -> 
     untaken = select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status).join(
         job, job.c.id == lease.c.job_id
     )
-    rows = (await connection.execute(untaken.where(~lease.c.taken_up))).all()
+    rows = all_of(leases.SilentLease, await connection.execute(untaken.where(~lease.c.taken_up)))
     back = await leases.put_back(connection, rows, now)
     for ids in _batches(back):
         await connection.execute(update(job).where(job.c.id.in_(ids)).values(hand_out=job.c.hand_out + HAND_OUTS))
