@@ -1,5 +1,6 @@
 """Webhooks that forges call, and what came by them."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from domain.errors import NotFound
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines.pipeline_requests import OwedPipelines
-from models.rows.incoming_hooks import IncomingHookRow
+from models.rows.incoming_hooks import IncomingDeliveryRow, IncomingHookRow
 from models.tables.incoming_hooks import IncomingDelivery, IncomingHook
 from models.typed_rows import first_of
 
@@ -74,9 +75,19 @@ async def note(connection: AsyncConnection, hook_id: int, delivery_id: str, now:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class OwedDelivery(IncomingDeliveryRow):
+    """A call that owes a pipeline: `project_id` and `user_id` are those of its hook."""
+
+    project_id: int
+    user_id: int
+
+
 OWED: Final = OwedPipelines(
     delivery,
-    select(delivery, hook.c.project_id, hook.c.user_id).join(hook, hook.c.id == delivery.c.hook_id),
+    Listing(
+        select(delivery, hook.c.project_id, hook.c.user_id).join(hook, hook.c.id == delivery.c.hook_id), OwedDelivery
+    ),
     longest_pause=timedelta(minutes=1),
 )
-"""Calls whose pipeline is to be made, with `project_id` and `user_id` of their hooks."""
+"""Calls whose pipeline is to be made."""

@@ -57,10 +57,10 @@ async def fold_stages(connection: AsyncConnection, pipeline_id: int) -> Status:
     """Write what the stages of a pipeline fold into, `created` keeps what a stage was; what the whole folds into."""
     values = {"b_pipeline": pipeline_id}
     stages = (await connection.execute(_STAGES, values)).all()
-    counted = (await connection.execute(_COUNTED, values)).all()
-    folded = [(row.stage_position, counts_as(row.status, folded=row.folded), row.allow_failure) for row in counted]
-    for row in stages:
-        result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
-        if result not in {Status.CREATED, row.status}:
-            await connection.execute(_SET_STAGE, {"b_stage": row.id, "b_status": str(result)})
-    return composite((status, allowed) for _, status, allowed in folded)
+    counted = await connection.execute(_COUNTED, values)
+    counts = [(position, counts_as(status, folded=folded), allowed) for position, status, allowed, folded, _ in counted]
+    for stage_id, place, before in stages:
+        result = composite((status, allowed) for position, status, allowed in counts if position == place)
+        if result not in {Status.CREATED, before}:
+            await connection.execute(_SET_STAGE, {"b_stage": stage_id, "b_status": str(result)})
+    return composite((status, allowed) for _, status, allowed in counts)

@@ -84,6 +84,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class _NamedStage:
+    """A stage by its name."""
+
+    name: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class _PlacedRow(SnapshotRow):
     """A job and its place in its pipeline."""
 
@@ -102,7 +110,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
     """One page of a pipeline. Raises `NotFound`."""
     top = await head(connection, order.pipeline_id)
     is_first = order.after < 0
-    stages = (await connection.execute(_STAGES, {"b_pipeline": order.pipeline_id})).all() if is_first else ()
+    stages = await _stages(connection, order.pipeline_id) if is_first else ()
     found = await connection.execute(_ROWS, {"b_pipeline": order.pipeline_id, "b_after": order.after})
     rows, packed, following = _cut(all_of(_PlacedRow, found))
     earlier = await _earlier(connection, order.pipeline_id) if is_first else ()
@@ -123,6 +131,10 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         has_window=True,
         rereads=True,
     )
+
+
+async def _stages(connection: AsyncConnection, pipeline_id: int) -> Sequence[_NamedStage]:
+    return all_of(_NamedStage, await connection.execute(_STAGES, {"b_pipeline": pipeline_id}))
 
 
 async def _earlier(connection: AsyncConnection, pipeline_id: int) -> Sequence[SnapshotRow]:
@@ -164,5 +176,5 @@ async def answers(
     statement = _ANSWERS
     if keys is not None:
         statement, values = _ANSWERS_TO, values | {"b_keys": list(keys)}
-    rows = (await connection.execute(statement, values)).all()
-    return tuple(Answer(key=row.key, **{**row.answer, "jobs": tuple(row.answer["jobs"])}) for row in rows)
+    rows = await connection.execute(statement, values)
+    return tuple(Answer(key=key, **{**answer, "jobs": tuple(answer["jobs"])}) for key, answer in rows)

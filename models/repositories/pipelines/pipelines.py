@@ -309,6 +309,19 @@ async def stages_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[S
     return all_of(StageRow, await connection.execute(statement))
 
 
+@dataclass(frozen=True, slots=True)
+class _FactsRow:
+    """A pipeline with the full path of its project."""
+
+    id: int
+    ref: str
+    sha: str
+    source: str
+    status: str
+    commit: Mapping[str, Any]
+    full_path: str
+
+
 async def facts_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> dict[int, PipelineFacts]:
     """What Temporal shows of these pipelines."""
     statement = (
@@ -334,5 +347,5 @@ async def facts_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> 
             sha=row.sha,
             title=row.commit.get("title", ""),
         )
-        for row in (await connection.execute(statement)).all()
+        for row in all_of(_FactsRow, await connection.execute(statement))
     }

@@ -121,6 +121,14 @@ class Situation:
     candidates: tuple[Candidate, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """The mode of a group, and the job that holds its slot, if one does."""
+
+    process_mode: str
+    id: int | None
+
+
 _SLOT: Final = (
     select(group.c.process_mode, _holder.c.id)
     .outerjoin(_holder, (_holder.c.id == group.c.holder_id) & _holder.c.status.not_in(COMPLETE))
@@ -135,14 +143,14 @@ _CANDIDATES: Final = select(job.c.id, job.c.pipeline_id, job.c.status).where(
 
 async def situation(connection: AsyncConnection, group_id: int) -> Situation | None:
     """What is to be known to choose who comes next; None for a group that is gone."""
-    row = (await connection.execute(_SLOT, {"b_group": group_id})).first()
-    if row is None:
+    slot = first_of(_Slot, await connection.execute(_SLOT, {"b_group": group_id}))
+    if slot is None:
         return None
-    mode = ProcessMode(row.process_mode)
+    mode = ProcessMode(slot.process_mode)
     statuses = sorted(MODES[mode][0])
-    rows = (await connection.execute(_CANDIDATES, {"b_group": group_id, "b_statuses": statuses})).all()
-    found = (Candidate(item.id, item.pipeline_id, Status(item.status)) for item in rows if item.id != row.id)
-    return Situation(mode, row.id is None, tuple(found))
+    rows = await connection.execute(_CANDIDATES, {"b_group": group_id, "b_statuses": statuses})
+    found = (Candidate(key, pipeline_id, Status(status)) for key, pipeline_id, status in rows if key != slot.id)
+    return Situation(mode, slot.id is None, tuple(found))
 
 
 async def waited_for(connection: AsyncConnection) -> list[int]:

@@ -200,10 +200,10 @@ def of_schedule(schedule_id: int) -> Listing[ScheduleTickRow]:
     return Listing(statement.order_by(tick.c.due_at.desc(), tick.c.id.desc()), ScheduleTickRow)
 
 
-def made_by(schedule_id: int, pipelines: Select[Any]) -> Listing[PipelineRow]:
-    """What a statement for pipelines finds, narrowed to those that a schedule has made."""
+def made_by(schedule_id: int, pipelines: Listing[PipelineRow]) -> Listing[PipelineRow]:
+    """A statement for pipelines, narrowed to those that a schedule has made."""
     mine = select(tick.c.pipeline_id).where(tick.c.schedule_id == schedule_id, tick.c.pipeline_id.is_not(None))
-    return Listing(pipelines.where(pipeline.c.id.in_(mine)), PipelineRow)
+    return Listing(pipelines.statement.where(pipeline.c.id.in_(mine)), pipelines.kind)
 
 
 async def last_pipeline(connection: AsyncConnection, schedule_id: int) -> PipelineRow | None:

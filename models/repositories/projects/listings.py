@@ -14,8 +14,9 @@ from models.columns import Record, table_of
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace, within
-from models.repositories.paging import first_of
+from models.repositories.paging import Listing, first_of
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
+from models.rows.pipelines import PipelineRow
 from models.tables.pipelines import Pipeline
 
 pipeline = table_of(Pipeline)
@@ -164,7 +165,7 @@ class PipelineFilter:
     ascending: bool = False
 
 
-def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
+def pipelines(project_id: int, wanted: PipelineFilter) -> Listing[PipelineRow]:
     """Statement for pipelines of a project; child pipelines only if their source is asked for, as in GitLab."""
     statement = select(pipeline).where(pipeline.c.project_id == project_id)
     if wanted.equal.get("source") != CHILD:
@@ -181,14 +182,14 @@ def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
         statement = statement.where(pipeline.c.updated_at < wanted.updated_before)
     column = pipeline.c[wanted.order_by]
     ways = (column.asc(), pipeline.c.id.asc()) if wanted.ascending else (column.desc(), pipeline.c.id.desc())
-    return statement.order_by(*ways)
+    return Listing(statement.order_by(*ways), PipelineRow)
 
 
 async def latest_pipeline(
     connection: AsyncConnection, project_id: int, wanted: PipelineFilter, without: Collection[Status] = ()
-) -> Record | None:
+) -> PipelineRow | None:
     """The newest of these pipelines of a project that has none of the states `without`, or None."""
-    statement = pipelines(project_id, wanted)
+    listing = pipelines(project_id, wanted)
     if without:
-        statement = statement.where(pipeline.c.status.not_in(list(without)))
-    return await first_of(connection, statement)
+        listing = Listing(listing.statement.where(pipeline.c.status.not_in(list(without))), PipelineRow)
+    return await first_of(connection, listing)

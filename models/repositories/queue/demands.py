@@ -1,6 +1,7 @@
 """What jobs that wait have in common: one row for each, so that the queue is looked through by row, not by job."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import orjson
@@ -12,8 +13,10 @@ from domain.runners.matching import Demand
 from models.columns import padded, table_of
 from models.repositories.accounts import accounts
 from models.repositories.namespaces.namespaces import namespace, trail_of
+from models.rows.queue import QueueDemandRow
 from models.tables.projects import Project
 from models.tables.queue import QueueDemand, QueueDemandTag
+from models.typed_rows import all_of
 
 demand = table_of(QueueDemand)
 demand_tag = table_of(QueueDemandTag)
@@ -97,9 +100,21 @@ async def _known(
     return {row.tag_key: row.id for row in (await connection.execute(_KNOWN, values)).all()}
 
 
+@dataclass(frozen=True, slots=True)
+class _PlacedDemand(QueueDemandRow):
+    """A demand with what its project lets runners do; `others` says whether the installation has other accounts."""
+
+    shared_runners_enabled: bool
+    group_runners_enabled: bool
+    may_run_as_server: bool
+    full_path: str
+    trail: str
+    others: bool
+
+
 async def read(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Demand]:
     """Demands by id."""
-    rows = (await connection.execute(_READ, {"b_demands": padded(tuple(ids))})).all()
+    rows = all_of(_PlacedDemand, await connection.execute(_READ, {"b_demands": padded(tuple(ids))}))
     return {
         row.id: Demand(
             project_id=row.project_id,
