@@ -34,6 +34,13 @@ class UnsentRow:
     attempts: int
     created_at: datetime
 
+    @property
+    def named_job(self) -> int:
+        """The job of an outcome or a bridge: such rows name one. Raises `ValueError` for others."""
+        if self.job_id is None:
+            raise ValueError(f"Row {self.id} of the outbox ({self.kind}) names no job.")
+        return self.job_id
+
 
 @dataclass(frozen=True, slots=True)
 class OperationKeyRow:

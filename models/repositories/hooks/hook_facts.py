@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -148,7 +148,7 @@ async def around(connection: AsyncConnection, row: EventDeliveryRow) -> Around:
     )
 
 
-def _given(ids: Iterable[Any]) -> list[int]:
+def _given(ids: Iterable[int | None]) -> list[int]:
     return [key for key in ids if key is not None]
 
 
