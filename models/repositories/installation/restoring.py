@@ -130,11 +130,11 @@ async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None
     named = {key.rsplit("/", 2)[-2]: key for key in keys if key.endswith(".log")}
     ids = [int(name) for name in named if name.isdecimal()]
     statement = select(trace.c.job_id, trace.c.generation, job.c.project_id).join(job, job.c.id == trace.c.job_id)
-    for row in (await connection.execute(statement.where(trace.c.job_id.in_(ids)))).all():
-        if trace_key(row.project_id, row.job_id, row.generation) in keys:
-            await connection.execute(delete(chunk).where(chunk.c.job_id == row.job_id))
-            await connection.execute(delete(trace).where(trace.c.job_id == row.job_id))
-            await connection.execute(update(job).where(job.c.id == row.job_id).values(log_incomplete=True))
+    for job_id, generation, project_id in (await connection.execute(statement.where(trace.c.job_id.in_(ids)))).all():
+        if trace_key(project_id, job_id, generation) in keys:
+            await connection.execute(delete(chunk).where(chunk.c.job_id == job_id))
+            await connection.execute(delete(trace).where(trace.c.job_id == job_id))
+            await connection.execute(update(job).where(job.c.id == job_id).values(log_incomplete=True))
 
 
 def _batches(items: Sequence[Item]) -> list[Sequence[Item]]:
