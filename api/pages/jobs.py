@@ -67,7 +67,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         pipeline=pipeline,
         pipeline_path=page_of(pipeline, project.row.full_path),
         user=around.users[row.user_id],
-        runner=around.runners.get(row.runner_id),
+        runner=None if row.runner_id is None else around.runners.get(row.runner_id),
         artifacts=[
             item
             for item in around.artifacts.get(row.id, ())

@@ -63,7 +63,7 @@ async def get_schedule(found: ScheduleDep, services: ServicesDep) -> dict[str, A
 async def _full(services: Services, found: ScheduleAccess) -> dict[str, Any]:
     async with services.database.read() as connection:
         row = await schedules.get(connection, found.row.id, found.project.row.id)
-        known = await accounts.by_ids(connection, {row.owner_id} - {None})
+        known = await accounts.by_ids(connection, [] if row.owner_id is None else [row.owner_id])
         last = await schedule_ticks.last_pipeline(connection, row.id)
         variables = await schedules.variables_of(connection, row.id)
     now, url, path = services.clock(), services.settings.url, found.project.row.full_path
