@@ -13,6 +13,9 @@ from models.repositories.installation.audit import Entity
 from models.repositories.namespaces import job_token_access
 from models.repositories.projects import projects, protected_refs
 from models.repositories.projects.projects import Viewer
+from models.rows.accounts import UserRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
 
 _ENDING: Final = frozenset({"cancel_pipeline", "cancel_job"})
 """Operations that run nothing."""
@@ -20,7 +23,7 @@ _CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
 """What nobody does with an archived project."""
 
 
-def caller_from(row: Any, **more: Any) -> Caller:
+def caller_from(row: UserRow, **more: Any) -> Caller:
     """The caller that a person's row makes."""
     return Caller(row.id, row.username, row.is_admin, row.external, **more)
 
@@ -32,12 +35,12 @@ def viewer_of(caller: Caller) -> Viewer:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAccess:
-    """A project as one caller may use it. `row` has the columns of `models.tables.projects.Project`.
+    """A project as one caller may use it.
 
     `member_level` is what they are there as a member: whoever may see an open project has a `level` without being one.
     """
 
-    row: Any
+    row: ProjectRow
     caller: Caller
     level: int
     protection: Protection
@@ -63,21 +66,21 @@ class ProjectAccess:
                 f"403 Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it."
             )
 
-    def require_operation(self, name: str, pipeline: Any) -> None:
+    def require_operation(self, name: str, pipeline: PipelineRow) -> None:
         """Raise unless the caller may ask a pipeline for an operation: whatever runs something needs the right to."""
         if name in _ENDING:
             self.require(Action.RUN)
         else:
             self.require_run_of(pipeline)
 
-    def require_run_of(self, pipeline: Any) -> None:
+    def require_run_of(self, pipeline: PipelineRow) -> None:
         """Raise unless the caller may run jobs of a pipeline; one that is protected asks for both of its branches."""
         facts = pipeline.merge_request
         self.require_run(own_branch_of(pipeline.ref, facts), tag=pipeline.tag)
         if facts and pipeline.ref_protected:
             self.require_run(facts["target_branch"], tag=False)
 
-    def may_run(self, pipeline: Any) -> bool:
+    def may_run(self, pipeline: PipelineRow) -> bool:
         """Whether the caller may run jobs of a pipeline."""
         try:
             self.require_run_of(pipeline)
