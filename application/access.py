@@ -1,7 +1,7 @@
 """What a caller may do with a project, for whoever acts in their name: doors, and what runs by itself."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from application.services import Services
 from auth.permissions import Action, Caller, level_of, require
@@ -23,9 +23,9 @@ _CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
 """What nobody does with an archived project."""
 
 
-def caller_from(row: UserRow, **more: Any) -> Caller:
-    """The caller that a person's row makes."""
-    return Caller(row.id, row.username, row.is_admin, row.external, **more)
+def caller_from(row: UserRow, *, token_id: int = 0, scopes: tuple[str, ...] | None = None, address: str = "") -> Caller:
+    """The caller that a person is; with the token that they have shown, if any, and where they call from."""
+    return Caller(row.id, row.username, row.is_admin, row.external, token_id, scopes, address)
 
 
 def viewer_of(caller: Caller) -> Viewer:
