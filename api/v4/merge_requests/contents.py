@@ -10,8 +10,10 @@ from api.leaving_callers import EndsWithCaller
 from api.v4.merge_requests.access import MergeRequestDep, shown, visible_projects
 from api.v4.pagination import PagingDep
 from api.v4.pipelines.pipelines import full as full_pipeline
+from api.v4.representation.commits import CommitResponse, DiffResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
+from api.v4.representation.merge_requests import MergeRequestDetailsResponse
 from api.v4.representation.pipelines import brief
 from application.merge_requests.pipelines import prepared, save
 from auth.permissions import Action
@@ -28,7 +30,14 @@ router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_clas
 _MAX_COMMITS: Final = 10_000
 
 
-@router.get("/commits")
+class ChangesResponse(MergeRequestDetailsResponse):
+    """A merge request with all that it changes; `overflow` says that a patch was left out."""
+
+    changes: list[DiffResponse]
+    overflow: bool
+
+
+@router.get("/commits", response_model=list[CommitResponse])
 async def list_commits(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The commits that the source branch has and the target had not, the newest first."""
     row, repository = found.row, found.here.repository
@@ -51,7 +60,7 @@ async def _files(found: MergeRequestDep) -> list[FileDiff]:
     return await changed_files(found.here.repository, row.base_sha, row.head_sha) if row.base_sha else []
 
 
-@router.get("/diffs")
+@router.get("/diffs", response_model=list[DiffResponse])
 async def list_diffs(found: MergeRequestDep, paging: PagingDep, unidiff: bool = False) -> JSONResponse:
     """The files that a merge request changes, with their patches."""
     files, row = await _files(found), found.row
@@ -62,7 +71,7 @@ async def list_diffs(found: MergeRequestDep, paging: PagingDep, unidiff: bool = 
 
 
 @router.get("/changes")
-async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bool = False) -> dict[str, Any]:
+async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bool = False) -> ChangesResponse:
     """A merge request with all that it changes."""
     files, row = await _files(found), found.row
     patches = await with_patches(found.here.repository, row.base_sha, row.head_sha, files)

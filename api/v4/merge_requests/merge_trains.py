@@ -14,7 +14,7 @@ from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.merge_requests.merging import Merging, check_sha, options_of, set_auto_merge
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.merge_requests import Around, people_of, train_car
+from api.v4.representation.merge_requests import Around, TrainCarResponse, people_of, train_car
 from application.access import ProjectAccess
 from application.audit import record
 from application.merge_requests.merging import CANNOT
@@ -24,13 +24,13 @@ from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unmergeable
 from domain.merge_requests.merge_request import OF_CI, OF_GIT, AutoMerge, Blocker, State, blockers
 from domain.merge_requests.merge_train import ON_THE_WAY
-from models.columns import Record
 from models.notifications import MERGES, OUTBOX
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests, trains
 from models.repositories.paging import every_of, slice_of
 from models.repositories.pipelines.pipelines import by_ids
 from models.repositories.projects import relations
+from models.rows.merge_requests import TrainCarRow
 
 router = APIRouter(prefix="/projects/{project}/merge_trains")
 
@@ -52,7 +52,7 @@ def _require_trains(project: ProjectAccess) -> None:
         raise Forbidden("403 Forbidden: the project has no merge trains; set merge_trains_enabled.")
 
 
-@router.get("")
+@router.get("", response_model=list[TrainCarResponse])
 async def list_trains(
     project: ProjectDep,
     services: ServicesDep,
@@ -66,7 +66,7 @@ async def list_trains(
 
 
 @router.get("/merge_requests/{iid}")
-async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> TrainCarResponse:
     """Where a merge request is on its train."""
     _require_trains(project)
     async with services.database.read() as connection:
@@ -75,7 +75,7 @@ async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> dict[s
     return (await _shown(services, project, [car]))[0]
 
 
-@router.get("/{branch}")
+@router.get("/{branch}", response_model=list[TrainCarResponse])
 async def list_train(
     branch: str,
     project: ProjectDep,
@@ -98,17 +98,20 @@ async def _page(
     return paging.answer(await _shown(services, project, found.rows), found.total)
 
 
-async def _shown(services: Services, project: ProjectAccess, cars: Sequence[Record]) -> list[dict[str, Any]]:
+async def _shown(services: Services, project: ProjectAccess, cars: Sequence[TrainCarRow]) -> list[TrainCarResponse]:
     async with services.database.read() as connection:
-        rows = {car.id: await merge_requests.get(connection, car.merge_request_id) for car in cars}
-        known = [row for row in rows.values() if row is not None]
-        people = await relations.users(connection, people_of(known) | {car.user_id for car in cars})
+        found = [(car, await merge_requests.get(connection, car.merge_request_id)) for car in cars]
+        known = [(car, row) for car, row in found if row is not None]
+        people = await relations.users(connection, people_of(row for _, row in known) | {car.user_id for car in cars})
         pipelines = {row.id: row for row in await by_ids(connection, [c.pipeline_id for c in cars if c.pipeline_id])}
     around = Around(services.settings.url, people, {project.row.id: project.row})
-    return [train_car(car, rows[car.id], around, pipelines.get(car.pipeline_id)) for car in cars if rows[car.id]]
+    return [
+        train_car(car, row, around, None if car.pipeline_id is None else pipelines.get(car.pipeline_id))
+        for car, row in known
+    ]
 
 
-@router.post("/merge_requests/{iid}", status_code=201)
+@router.post("/merge_requests/{iid}", status_code=201, response_model=list[TrainCarResponse])
 async def put_on_train(
     asked: Annotated[Boarding, Depends(given(Boarding))], found: MergeRequestDep, services: ServicesDep
 ) -> JSONResponse:
@@ -150,7 +153,7 @@ async def _put_on(services: Services, found: MergeRequestAccess, options: dict[s
     await services.notifications.notify(MERGES)
 
 
-async def _train(services: Services, found: MergeRequestAccess) -> list[dict[str, Any]]:
+async def _train(services: Services, found: MergeRequestAccess) -> list[TrainCarResponse]:
     wanted = trains.listed(found.project.row.id, branch=found.row.target_branch, scope="active", ascending=True)
     async with services.database.read() as connection:
         cars = await every_of(connection, wanted)

@@ -1,16 +1,17 @@
 """Merging over the REST API: now or by itself later, with GitLab's status codes; rebasing; trial merges."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, shown
 from api.v4.parameters import Optionals, given
-from application.access import access_to
+from api.v4.representation.merge_requests import MergeRequestDetailsResponse
+from application.access import ProjectAccess, access_to
 from application.merge_requests.merging import CANNOT, merge_now
 from application.merge_requests.source_branch import rebase_source
 from application.merge_requests.standing import Assessment, assess
@@ -66,6 +67,18 @@ class Rebasing(Optionals):
     skip_ci: bool = False
 
 
+class RebaseResponse(TypedDict):
+    """Whether a rebase is still going on: it never is, as the call does it."""
+
+    rebase_in_progress: bool
+
+
+class MergeRefResponse(TypedDict):
+    """The commit that a merge would make."""
+
+    commit_id: str
+
+
 def options_of(found: MergeRequestAccess, asked: Merging) -> MergeOptions:
     """How to merge, as far as the project lets anybody choose."""
     row = found.row
@@ -90,7 +103,7 @@ def check_sha(found: MergeRequestAccess, sha: str) -> None:
 @router.put("/merge")
 async def merge_merge_request(
     asked: Annotated[Merging, Depends(given(Merging))], found: MergeRequestDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> MergeRequestDetailsResponse:
     """Merge now, or as soon as the pipeline has passed.
 
     Answers 401 to those who may not, 405 while something stands in the way, 422 when the branches do not go together,
@@ -139,7 +152,7 @@ async def set_auto_merge(
 
 
 @router.post("/cancel_merge_when_pipeline_succeeds", status_code=201)
-async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> MergeRequestDetailsResponse:
     """Do not merge it by itself any more: whoever may merge may say so, and whoever opened it.
 
     Answers 405 for one that is not open, 409 for one that was not to be merged by itself.
@@ -160,7 +173,7 @@ async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> di
 @router.put("/rebase", status_code=202)
 async def rebase_merge_request(
     asked: Annotated[Rebasing, Depends(given(Rebasing))], found: MergeRequestDep, services: ServicesDep
-) -> dict[str, bool]:
+) -> RebaseResponse:
     """Rebase the source branch upon the target's head; it is done when this answers.
 
     A conflict is no error of the call: `merge_error` of the merge request tells it, as in GitLab.
@@ -182,14 +195,14 @@ async def rebase_merge_request(
     return {"rebase_in_progress": False}
 
 
-async def _source_access(services: Services, found: MergeRequestAccess) -> Any:
+async def _source_access(services: Services, found: MergeRequestAccess) -> ProjectAccess:
     if found.here.source is None:
         raise Forbidden("403 Forbidden: Source branch does not exist")
     return await access_to(services, found.project.caller, found.here.source.id)
 
 
 @router.get("/merge_ref")
-async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> JSONResponse:
+async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> MergeRefResponse:
     """Merge both heads to `refs/merge-requests/:iid/merge`, which says nothing of the target branch. Answers 400."""
     here, caller = found.here, found.project.caller
     if not caller.is_known:
@@ -208,4 +221,4 @@ async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> JSONRespon
     if made.sha is None:
         raise Invalid(f"Merge request is not mergeable: {CONFLICTS}")
     await here.repository.place(here.ref(EventType.MERGED_RESULT), made.sha)
-    return JSONResponse({"commit_id": made.sha})
+    return {"commit_id": made.sha}

@@ -1,7 +1,7 @@
 """The repository of a project, and the commits that calls name in it."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 
@@ -12,6 +12,7 @@ from application.access import ProjectAccess
 from domain.errors import NotFound
 from git.reading.revision import commit_named
 from git.repository import Repository
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,10 @@ class RepositoryAccess:
     url: str
 
     @property
-    def row(self) -> Any:
+    def row(self) -> ProjectRow:
         """The project's row."""
-        return self.project.row
+        row: ProjectRow = self.project.row
+        return row
 
     @property
     def path(self) -> str:

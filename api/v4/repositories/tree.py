@@ -3,15 +3,17 @@
 import base64
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.v4.pagination import PagingDep
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
+from api.v4.representation.commits import CommitResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.streaming import begun, disposition, download
 from domain.errors import Invalid, NotFound
@@ -30,7 +32,36 @@ _MAX_REFS: Final = 20
 _SAFE_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
 
-@router.get("/tree")
+class TreeEntryResponse(TypedDict):
+    """An entry of a folder; `mode` is octal."""
+
+    id: str
+    name: str
+    type: str
+    path: str
+    mode: str
+
+
+class BlobResponse(TypedDict):
+    """A blob with its content in Base64; `size` in bytes."""
+
+    size: int
+    encoding: str
+    content: str
+    sha: str
+
+
+class ContributorResponse(TypedDict):
+    """Who wrote commits, and how many; lines are not counted."""
+
+    name: str
+    email: str
+    commits: int
+    additions: int
+    deletions: int
+
+
+@router.get("/tree", response_model=list[TreeEntryResponse])
 async def get_tree(
     repository: RepositoryDep,
     paging: PagingDep,
@@ -56,7 +87,7 @@ def _place(path: str) -> str:
     return checked_path(place) if place else ""
 
 
-def _shown(entry: TreeEntry) -> dict[str, Any]:
+def _shown(entry: TreeEntry) -> TreeEntryResponse:
     return {"id": entry.sha, "name": entry.name, "type": entry.kind, "path": entry.path, "mode": entry.mode}
 
 
@@ -78,7 +109,7 @@ def _after(entries: Sequence[TreeEntry], token: str) -> int:
 
 
 @router.get("/blobs/{sha}")
-async def get_blob(sha: str, repository: RepositoryDep, services: ServicesDep) -> dict[str, Any]:
+async def get_blob(sha: str, repository: RepositoryDep, services: ServicesDep) -> BlobResponse:
     """A blob by its id, as JSON."""
     size = await _size(repository, sha)
     content = await read_blob(repository.git, sha, services.settings.sizes.commit_bytes)
@@ -107,7 +138,7 @@ async def get_archive(
     sha: str = "",
     path: str = "",
     exclude_paths: str = "",
-) -> Response:
+) -> StreamingResponse:
     """The files of a commit, packed; `exclude_paths` are left out, with commas between."""
     ending = request.path_params.get("ending", "tar.gz")
     if ending not in FORMATS:
@@ -131,7 +162,7 @@ def _archive_name(repository: RepositoryAccess, ref: str, sha: str, path: str) -
 
 
 @router.get("/merge_base")
-async def get_merge_base(repository: RepositoryDep, request: Request) -> dict[str, Any]:
+async def get_merge_base(repository: RepositoryDep, request: Request) -> CommitResponse:
     """The last commit that all refs have in common."""
     query = request.query_params
     refs = list(dict.fromkeys([*query.getlist("refs[]"), *query.getlist("refs")]))
@@ -147,7 +178,7 @@ async def get_merge_base(repository: RepositoryDep, request: Request) -> dict[st
     return shown_commit(found[base], repository.path, repository.url)
 
 
-@router.get("/contributors")
+@router.get("/contributors", response_model=list[ContributorResponse])
 async def list_contributors(
     repository: RepositoryDep,
     paging: PagingDep,
@@ -159,7 +190,7 @@ async def list_contributors(
     sha = await repository.commit(ref, "404 Ref Not Found")
     people = await contributors(repository.git, sha)
     ordered = sorted(people, key=lambda one: (getattr(one, order_by), one.email), reverse=sort == "desc")
-    items = [
+    items: list[ContributorResponse] = [
         {"name": one.name, "email": one.email, "commits": one.commits, "additions": 0, "deletions": 0}
         for one in paging.of(ordered)
     ]
