@@ -28,11 +28,11 @@ from auth.registry_token import LIFETIME, SERVICE, registry_token
 from auth.scopes import Scope as Scopes
 from auth.scopes import Use, permits, require_scope
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.namespaces import deploy_tokens
 from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
+from models.rows.deploy_tokens import DeployTokenRow
 
 router = APIRouter()
 
@@ -60,12 +60,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks: a running job, a person, a deploy token (its row), or nobody."""
+    """Who asks: a running job, a person, a deploy token, or nobody."""
 
     name: str
     caller: Caller = NOBODY
     job: JobClaims | None = None
-    deploy_token: Record | None = None
+    deploy_token: DeployTokenRow | None = None
 
     @property
     def is_known(self) -> bool:

@@ -22,10 +22,10 @@ from auth.job_token import JobClaims, Scope
 from domain.config.reading.durations import parse_expiry
 from domain.errors import Forbidden, Invalid, NotFound, TooLarge, Unavailable
 from domain.size_limits import SizeLimit
-from models.columns import Record
 from models.notifications import REPORTS
 from models.repositories import database_time
 from models.repositories.artifacts import artifacts, reports, unused_objects
+from models.repositories.queue.held_jobs import HeldJob
 from storage.objects import Stored
 from storage.reports.content import Content
 from storage.reports.parsers import DOTENV, PARSERS, READ
@@ -142,7 +142,7 @@ async def _keep(services: Services, claims: JobClaims, arrived: _Arrived) -> Non
         await _add(connection, services, row, arrived)
 
 
-async def _add(connection: AsyncConnection, services: Services, row: Record, arrived: _Arrived) -> None:
+async def _add(connection: AsyncConnection, services: Services, row: HeldJob, arrived: _Arrived) -> None:
     now = await database_time.moment(connection)
     wish = (await artifacts.wish_of(connection, row.id)).wish or {}
     seconds = _seconds(arrived.expire_in or wish.get("expire_in", ""), services)

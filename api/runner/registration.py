@@ -66,7 +66,7 @@ async def verify(request: Request, services: Services) -> JSONResponse:
     """Tell a runner that its token is good; it is the first sight of its process and its features."""
     body = await _body(request, services)
     runner = await authenticated_runner(services, request, body)
-    await note_contact(services, request, runner, body, always=True)
+    await note_contact(services, request, runner.id, body, always=True)
     return _registered(runner.id, IssuedToken(shown_token(request, body), runner.token_expires_at), 200)
 
 

@@ -16,10 +16,10 @@ from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.pipelines.status import Status
 from domain.size_limits import of_installation
-from models.columns import Record
 from models.notifications import OUTBOX, trace_topic
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
+from models.repositories.queue.held_jobs import HeldJob
 
 _RANGE: Final = re.compile(r"(\d{1,15})-(\d{1,15})")
 
@@ -47,7 +47,7 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
     return Response(b"0", 202, headers, media_type="text/plain", background=_news(services, row))
 
 
-def _news(services: Services, row: Record) -> BackgroundTask | None:
+def _news(services: Services, row: HeldJob) -> BackgroundTask | None:
     """Readers hear of a chunk when its runner has the answer."""
     if not traces.is_watched(row):
         return None
@@ -62,7 +62,7 @@ def _start(content_range: str) -> int:
     return int(found[1])
 
 
-async def _note(services: Services, chunk: Chunk) -> Record:
+async def _note(services: Services, chunk: Chunk) -> HeldJob:
     """Some runners flush an empty buffer: a chunk of nothing would stand in the way of the next."""
     async with services.database.write() as connection:
         return chunk.behind(await held(connection, chunk.claims))

@@ -20,6 +20,7 @@ from domain.merge_requests.notes import of_auto_merge_given_up
 from git.reading.revision import commit_named
 from models.notifications import MERGES, OUTBOX
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
+from models.rows.merge_requests import MergeRequestRow
 
 _NOWHERE = Heads("", "", "")
 
@@ -100,7 +101,9 @@ async def reopen(services: Services, here: MergeContext, user_id: int) -> None:
     await _tell(services)
 
 
-async def _stop_waiting(connection: AsyncConnection, row: Any, now: datetime, why: str, user_id: int) -> None:
+async def _stop_waiting(
+    connection: AsyncConnection, row: MergeRequestRow, now: datetime, why: str, user_id: int
+) -> None:
     if row.auto_merge:
         await merge_request_notes.add_system(connection, row.id, user_id, of_auto_merge_given_up(why), now)
     await merge_requests.change(connection, row.id, now, auto_merge=AutoMerge.NONE)

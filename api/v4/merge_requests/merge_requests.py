@@ -189,7 +189,7 @@ async def list_of_project(
     return await request_page(services, paging, _of(wanted, [project.row.id]))
 
 
-def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
+def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Listing[MergeRequestRow]:
     fields = {name: getattr(wanted, name) for name in MergeRequestFilter.__slots__}
     return merge_requests.listed(MergeRequestFilter(**{**fields, **more, "projects": ids}))
 
@@ -199,9 +199,7 @@ def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
     return readable_ids(viewer_of(caller), within)
 
 
-async def request_page(
-    services: Services, paging: Paging, statement: Listing[MergeRequestRow] | Select[Any]
-) -> JSONResponse:
+async def request_page(services: Services, paging: Paging, statement: Listing[MergeRequestRow]) -> JSONResponse:
     """A page of merge requests as GitLab lists them."""
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)

@@ -124,7 +124,7 @@ async def own_groups(connection: AsyncConnection, user_id: int, among: Collectio
     return frozenset((await connection.execute(statement)).scalars())
 
 
-def project_ids(user_id: int, level: int = 1) -> Select[Any]:
+def project_ids(user_id: int, level: int = 1) -> Select[tuple[int]]:
     """Statement for the ids of the projects in which a person has at least `level`."""
     direct = select(member.c.project_id.label("id")).where(
         member.c.user_id == user_id, member.c.access_level >= level, _lasting(member)
@@ -135,7 +135,7 @@ def project_ids(user_id: int, level: int = 1) -> Select[Any]:
     return select(every.c.id)
 
 
-def namespace_ids(user_id: int, level: int = 1) -> Select[Any]:
+def namespace_ids(user_id: int, level: int = 1) -> Select[tuple[int]]:
     """Statement for the ids of the groups in which a person has at least `level`."""
     return (
         select(namespace.c.id)
@@ -146,7 +146,7 @@ def namespace_ids(user_id: int, level: int = 1) -> Select[Any]:
     )
 
 
-async def levels_in(connection: AsyncConnection, projects: Select[Any], user_id: int) -> tuple[int, int]:
+async def levels_in(connection: AsyncConnection, projects: Select[tuple[int]], user_id: int) -> tuple[int, int]:
     """The lowest and the highest level of a person in the projects whose ids a statement gives; 0 for a stranger."""
     direct = (
         select(func.max(member.c.access_level))

@@ -1,9 +1,8 @@
 """Who has labels and milestones: a project or a group; those of the groups around it count there too."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, or_, select
+from sqlalchemy import ColumnElement, Select, Table, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import padded, table_of
@@ -31,19 +30,19 @@ class Owner:
         """The columns of what it has itself."""
         return {"project_id": self.project_id, "namespace_id": self.namespace_id}
 
-    def own(self, table: Any) -> ColumnElement[bool]:
+    def own(self, table: Table) -> ColumnElement[bool]:
         """Whether a row is its own."""
         column = table.c.namespace_id if self.project_id is None else table.c.project_id
         found: ColumnElement[bool] = column == (self.namespace_id if self.project_id is None else self.project_id)
         return found
 
-    def seen(self, table: Any, *, ancestors: bool = True) -> ColumnElement[bool]:
+    def seen(self, table: Table, *, ancestors: bool = True) -> ColumnElement[bool]:
         """Whether a row is its own or that of a group which it lies in."""
         if not ancestors or not self.groups:
             return self.own(table)
         return or_(self.own(table), table.c.namespace_id.in_(padded(self.groups)))
 
-    def projects(self) -> Select[Any]:
+    def projects(self) -> Select[tuple[int]]:
         """The ids of the projects in which what it has counts."""
         if self.project_id is not None:
             return select(project.c.id).where(project.c.id == self.project_id)

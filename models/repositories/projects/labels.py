@@ -81,9 +81,9 @@ async def _rename(connection: AsyncConnection, owner: Owner, old: str, new: Sequ
     having = select(merge_request.c.id, merge_request.c.labels).where(
         merge_request.c.project_id.in_(owner.projects()), holds_label(old)
     )
-    for row in (await connection.execute(having)).all():
-        names = list(dict.fromkeys(other for name in row.labels for other in (new if name == old else [name])))
-        await connection.execute(update(merge_request).where(merge_request.c.id == row.id).values(labels=names))
+    for key, labels in (await connection.execute(having)).all():
+        names = list(dict.fromkeys(other for name in labels for other in (new if name == old else [name])))
+        await connection.execute(update(merge_request).where(merge_request.c.id == key).values(labels=names))
 
 
 async def known(connection: AsyncConnection, owner: Owner, names: Iterable[str]) -> Sequence[LabelRow]:

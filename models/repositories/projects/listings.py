@@ -96,7 +96,7 @@ def _readable(viewer: Viewer, within: str) -> Select[Any]:
     return _projects(ProjectFilter(viewer, within=within)).where(visible(viewer, REPORTER)).order_by(None)
 
 
-def readable_ids(viewer: Viewer, within: str = "") -> Select[Any]:
+def readable_ids(viewer: Viewer, within: str = "") -> Select[tuple[int]]:
     """Statement for the ids of the same projects."""
     return _readable(viewer, within).with_only_columns(project.c.id)
 

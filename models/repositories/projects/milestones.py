@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
@@ -43,7 +43,9 @@ def listed(
     return Listing(statement.order_by(milestone.c.id.desc()), MilestoneRow)
 
 
-def found(projects: Any, text: str, groups: Collection[int] = ()) -> Listing[MilestoneRow]:
+def found(
+    projects: Select[tuple[int]] | Collection[int], text: str, groups: Collection[int] = ()
+) -> Listing[MilestoneRow]:
     """Statement for the milestones of these projects, and of these groups, that say a text."""
     place = milestone.c.project_id.in_(projects) | milestone.c.namespace_id.in_(padded(groups) if groups else [])
     says = (column.icontains(text, autoescape=True) for column in (milestone.c.title, milestone.c.description))
@@ -101,7 +103,7 @@ async def remove(connection: AsyncConnection, row: MilestoneRow) -> None:
     await connection.execute(delete(milestone).where(milestone.c.id == row.id))
 
 
-def merge_requests(row: MilestoneRow, projects: Any) -> Listing[MergeRequestRow]:
+def merge_requests(row: MilestoneRow, projects: Select[tuple[int]] | Collection[int]) -> Listing[MergeRequestRow]:
     """Statement for the merge requests of these projects that are planned for a milestone, the newest first."""
     mine = (merge_request.c.milestone_id == row.id) & merge_request.c.project_id.in_(projects)
     statement = select(merge_request).where(mine)

@@ -12,7 +12,7 @@ from domain.pipelines.bridges import CHILD
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines.pipeline_requests import OwedPipelines
-from models.rows.subscriptions import PipelineSubscriptionRow
+from models.rows.subscriptions import PipelineSubscriptionRow, SubscribedRunRow
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.tables.subscriptions import PipelineSubscription, SubscribedRun
@@ -100,5 +100,5 @@ async def note_success(connection: AsyncConnection, pipeline_id: int, now: datet
     await connection.execute(_NOTE, {"b_pipeline": pipeline_id, "b_now": now})
 
 
-OWED: Final = OwedPipelines(run, select(run), longest_pause=timedelta(minutes=5))
+OWED: Final = OwedPipelines(run, Listing(select(run), SubscribedRunRow), longest_pause=timedelta(minutes=5))
 """Runs whose pipeline is to be made."""
