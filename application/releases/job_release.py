@@ -29,8 +29,8 @@ from models.repositories.artifacts import releases
 from models.repositories.logs import traces
 from models.repositories.queue import hand_outs
 from models.repositories.queue.hand_outs import HandOut
+from models.repositories.queue.held_jobs import HeldJob
 from models.repositories.runners import runners
-from models.rows.pipelines import JobFacts
 from models.rows.runners import RunnerRow
 
 EXIT_CODE: Final = 1
@@ -118,7 +118,7 @@ async def _description(repository: Repository, sha: str, text: str) -> str:
         raise Invalid(f"description names the file {path}, which is not UTF-8 text (byte {error.start}).") from error
 
 
-async def record_release(connection: AsyncConnection, release: JobRelease, row: JobFacts, now: datetime) -> bool:
+async def record_release(connection: AsyncConnection, release: JobRelease, row: HeldJob, now: datetime) -> bool:
     """Write the release of a job that is about to succeed; false if there can be none: its log says why."""
     fault = release.fault
     if not fault and not await releases.add(connection, now, **release.values):
