@@ -104,15 +104,15 @@ async def by_form(asked: Annotated[Asked, Depends(asked_by_form)], services: Ser
 
 async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
     if not services.settings.registry_url:
-        raise NotFound("404 Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
+        raise NotFound("Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
     if asked.service != SERVICE or len(asked.scopes) > _MAX_SCOPES:
-        raise Invalid(f"400 Bad request: service must be {SERVICE}, with {_MAX_SCOPES} scopes at most.")
+        raise Invalid(f"Bad request: service must be {SERVICE}, with {_MAX_SCOPES} scopes at most.")
     requester = await _requester(services, asked.username, asked.password)
     access = [item for scope in asked.scopes for item in await _granted(services, requester, scope)]
     if not access and not requester.is_known:
-        raise Unauthenticated("401 Unauthorized: sign in with a personal access token or a job token.")
+        raise Unauthenticated("Unauthorized: sign in with a personal access token or a job token.")
     if not access and asked.scopes:
-        raise Forbidden("403 Forbidden: you may do nothing of that with these images.")
+        raise Forbidden("Forbidden: you may do nothing of that with these images.")
     if requester.job is not None:
         async with services.database.write() as connection:
             await held(connection, requester.job)  # renews the lease, as every call that is granted

@@ -50,7 +50,7 @@ class ProjectAccess:
         """Raise unless the caller may do it."""
         require(self.caller, action, self.level, self.row.visibility)
         if self.row.archived and action in _CHANGING:
-            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+            raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
 
     @property
     def entity(self) -> Entity:
@@ -62,9 +62,7 @@ class ProjectAccess:
         self.require(Action.RUN)
         if not self.protection.may_run(ref, self.level, tag=tag):
             kind = "tag" if tag else "branch"
-            raise Forbidden(
-                f"403 Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it."
-            )
+            raise Forbidden(f"Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it.")
 
     def require_operation(self, name: str, pipeline: PipelineRow) -> None:
         """Raise unless the caller may ask a pipeline for an operation: whatever runs something needs the right to."""
@@ -103,7 +101,7 @@ async def access_to(
         if caller.job_id and not await job_token_access.allows(connection, row, caller.job_project_id):
             caller, member = replace(caller, is_admin=False), 0
         if row is None:
-            raise NotFound("404 Project Not Found")
+            raise NotFound("Project Not Found")
         level = level_of(caller, member, row.visibility)
         require(caller, Action.SEE, level, row.visibility)
         protection = await protected_refs.of_project(connection, row.id)

@@ -27,7 +27,7 @@ log = structlog.get_logger()
 def provider_of(services: Services) -> Provider:
     """The provider. Raises `NotFound` where none is set up."""
     if services.oidc is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return services.oidc
 
 

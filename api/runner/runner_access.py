@@ -15,7 +15,7 @@ from models.repositories.queue.contacts import Contact
 from models.repositories.runners import runners
 from models.rows.runners import RunnerRow
 
-_UNKNOWN: Final = "403 Forbidden: no runner has this token; register it again."
+_UNKNOWN: Final = "Forbidden: no runner has this token; register it again."
 
 
 async def polling_runner(services: Services, request: Request, body: dict[str, Any]) -> KnownRunner:

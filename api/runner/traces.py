@@ -58,7 +58,7 @@ def _start(content_range: str) -> int:
     """Where a chunk begins. Its end is not believed: older runners send one byte too many."""
     found = _RANGE.fullmatch(content_range.removeprefix("bytes ").split("/")[0].strip())
     if found is None:
-        raise Invalid("400 Bad request: Content-Range must be <first byte>-<last byte>.")
+        raise Invalid("Bad request: Content-Range must be <first byte>-<last byte>.")
     return int(found[1])
 
 
@@ -71,11 +71,11 @@ async def _note(services: Services, chunk: Chunk) -> HeldJob:
 async def _drop(services: Services, claims: JobClaims) -> NoReturn:
     """A log beyond the limit ends its job, and says so at its end. Raises `JobNotRunning`."""
     most = of_installation("PERDURE_TRACE_BYTES", services.settings.sizes.trace_bytes, "; or let the job print less")
-    words = most.exceeded("The log").removeprefix("413 Request Entity Too Large: ")
+    words = most.exceeded("The log").removeprefix("Request Entity Too Large: ")
     async with services.database.write() as connection:
         row = await held(connection, claims)
         reason, now = "trace_size_exceeded", services.clock()
         await traces.add_words(connection, row.id, f"This log is cut here, and the job has failed. {words}")
         await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason, hand_out=row.hand_out)
     await services.notifications.notify(OUTBOX)
-    raise JobNotRunning(f"403 Forbidden: {words}", Status.FAILED)
+    raise JobNotRunning(f"Forbidden: {words}", Status.FAILED)

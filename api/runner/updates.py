@@ -67,7 +67,7 @@ async def update_job(job_id: int, request: Request, services: Services) -> Respo
     if state == "pending":
         return await _prepares(services, claims)
     if state not in _FINAL:
-        raise Invalid(f"400 Bad request: state {state!r} is none of pending, running, success, failed.")
+        raise Invalid(f"Bad request: state {state!r} is none of pending, running, success, failed.")
     return await _end(services, claims, Report.read(body))
 
 
@@ -86,7 +86,7 @@ async def _prepares(services: Services, claims: JobClaims) -> Response:
         row = await holder(connection, claims, writes=True)
         require_running(row)
         if not await held_jobs.prolong(connection, row):
-            raise Refused(f"409 Conflict: job {row.id} was taken up already; go on with state running.")
+            raise Refused(f"Conflict: job {row.id} was taken up already; go on with state running.")
     return _answer(services, row)
 
 
@@ -108,7 +108,7 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
             await _record(connection, row, report, services, log_incomplete=not complete)
     if complete is None:
         await _wake_readers(services, row)
-        raise TraceMismatch(f"412 Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
+        raise TraceMismatch(f"Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
     services.metrics.reported(report.status)
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)

@@ -32,7 +32,7 @@ async def seen_project_of(project: str, services: ServicesDep, caller: CallerDep
 async def _project(project: str, services: ServicesDep, caller: CallerDep, least: Action) -> ProjectAccess:
     reference = decoded(project)
     if reference.isdigit() and decimal_number(reference) is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     return await access_to(services, caller, reference, least)
 
 
@@ -77,7 +77,7 @@ JobDep = Annotated[JobAccess, Depends(job_of)]
 async def known_caller(caller: CallerDep) -> Caller:
     """The caller, who must have shown who they are. Raises `Unauthenticated`."""
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     return caller
 
 

@@ -32,7 +32,7 @@ async def deploy_token_of(services: Services, username: str, password: str) -> D
     async with services.database.read() as connection:
         row = await deploy_tokens.by_token(connection, username, digest(password), now)
     if row is None:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if row.last_used_at is None or now - row.last_used_at > _NOTED_EVERY:
         async with services.database.write() as connection:
             await deploy_tokens.note_use(connection, row.id, now)

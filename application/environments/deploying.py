@@ -21,4 +21,4 @@ async def require_deploying_job(connection: AsyncConnection, project: ProjectAcc
 
 def _raise(refusal: str) -> None:
     if refusal:
-        raise Forbidden(f"403 Forbidden: {refusal}")
+        raise Forbidden(f"Forbidden: {refusal}")

@@ -19,7 +19,7 @@ def claims_for(services: Services, token: str, scope: str = "", job_id: int | No
     """What a token says, if it is one of this pod, for `scope` if any, and of that job. Raises `Forbidden`."""
     claims = services.job_tokens.read(token)
     if claims.pod != services.settings.pod or job_id not in {None, claims.job_id}:
-        raise Forbidden("403 Forbidden")
+        raise Forbidden("Forbidden")
     if scope:
         claims.require(scope)
     return claims
@@ -37,7 +37,7 @@ async def holder(connection: AsyncConnection, claims: JobClaims, *, writes: bool
 def named(row: HeldJob | None, claims: JobClaims) -> HeldJob:
     """The row, if there is one and it is the hand-out that the token names. Raises `Forbidden`."""
     if row is None or _identity(row) != (claims.organisation_id, claims.project_id, claims.attempt, claims.hand_out):
-        raise Forbidden("403 Forbidden")
+        raise Forbidden("Forbidden")
     return row
 
 
@@ -48,7 +48,7 @@ def _identity(row: HeldJob) -> tuple[int, int, int, int]:
 def require_running(row: HeldJob) -> None:
     """Raise `JobNotRunning` unless a runner holds the job."""
     if row.status not in HELD_BY_RUNNER:
-        raise JobNotRunning(f"403 Forbidden: job {row.id} is {row.status}, not running.", row.status)
+        raise JobNotRunning(f"Forbidden: job {row.id} is {row.status}, not running.", row.status)
 
 
 def in_grace(services: Services, row: HeldJob) -> bool:

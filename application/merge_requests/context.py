@@ -49,7 +49,7 @@ async def around(services: Services, connection: AsyncConnection, row: MergeRequ
     """What is around a merge request. Raises `NotFound` for one whose project is being removed."""
     target = await projects.find(connection, row.project_id)
     if target is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     source: ProjectRow | None = target
     if row.source_project_id is None:
         source = None

@@ -53,7 +53,7 @@ async def merger(services: Services, here: MergeContext, user_id: int) -> Projec
     async with services.database.read() as connection:
         user = await accounts.get(connection, user_id)
     if user.state != accounts.ACTIVE:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     access = await access_to(services, caller_from(user), here.target.id)
     await require_merge(access, here.row.target_branch)
     return access

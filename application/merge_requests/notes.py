@@ -51,7 +51,7 @@ async def answer(
     async with services.database.write() as connection:
         first = (await merge_request_notes.of_discussion(connection, seen, discussion))[0]
         if first.system:
-            raise Invalid("400 Bad request: what the server noted cannot be answered.")
+            raise Invalid("Bad request: what the server noted cannot be answered.")
         await merge_request_notes.begin_thread(connection, first)
         kind = Kind.DIFF if first.kind == Kind.DIFF else Kind.THREAD
         mine = NewNote(new.body, new.author_id, first.internal, new.created_at, first.position)
@@ -68,9 +68,9 @@ async def _write(
 ) -> MergeRequestNoteRow:
     now = services.clock()
     if await merge_requests.lock(connection, here.row.id) is None:
-        raise NotFound("404 Merge Request Not Found")
+        raise NotFound("Merge Request Not Found")
     if await merge_request_notes.count(connection, here.row.id) >= MAX_NOTES:
-        raise Invalid(f"400 Bad request: a merge request has at most {MAX_NOTES} notes; write on another one.")
+        raise Invalid(f"Bad request: a merge request has at most {MAX_NOTES} notes; write on another one.")
     await merge_requests.change(connection, here.row.id, now)
     written = new.created_at or now
     return await merge_request_notes.add(
@@ -99,7 +99,7 @@ async def change_body(services: Services, note: MergeRequestNoteRow, body: str) 
 async def resolve(services: Services, notes: Sequence[MergeRequestNoteRow], user_id: int, *, resolved: bool) -> None:
     """Resolve notes, or take that back; what waits for it may be merged then. Raises `Invalid` when none can be."""
     if not any(note.resolvable for note in notes):
-        raise Invalid("400 Bad request: only threads can be resolved; this note stands by itself.")
+        raise Invalid("Bad request: only threads can be resolved; this note stands by itself.")
     async with services.database.write() as connection:
         await merge_request_notes.resolve(connection, notes, user_id, services.clock(), resolved=resolved)
     await services.notifications.notify(MERGES)

@@ -212,7 +212,7 @@ class _Pusher:
         async with self.services.database.read() as connection:
             row = await merge_requests.get(connection, key)
         if row is None:
-            raise NotFound("404 Merge Request Not Found")
+            raise NotFound("Merge Request Not Found")
         return row
 
     async def _words(self, update: RefUpdate, target_branch: str) -> tuple[str, str]:

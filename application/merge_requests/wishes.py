@@ -40,9 +40,9 @@ async def require_merge(access: ProjectAccess, branch: str) -> None:
     try:
         access.require(Action.PUSH)
     except Forbidden as error:
-        raise Unauthenticated("401 Unauthorized") from error
+        raise Unauthenticated("Unauthorized") from error
     if access.protection.refusal(branch, Movement.MERGE, access.level, tag=False):
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
 
 
 def strategy_of(target: ProjectRow) -> AutoMerge:

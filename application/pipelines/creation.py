@@ -77,7 +77,7 @@ async def _prepared(
         branch = "" if request.tag else own_branch_of(request.ref, request.merge_request)
         of_branch = await merge_requests.open_of_branch(connection, request.project_id, branch)
     if project is None:
-        raise NotFound(f"404 Project {request.project_id} Not Found")
+        raise NotFound(f"Project {request.project_id} Not Found")
     if not request.merge_request:
         request = replace(request, ref_protected=protection.protects(request.ref, tag=request.tag))
     request = await with_tag_message(replace(request, open_merge_requests=tuple(of_branch)), repository)

@@ -20,7 +20,7 @@ async def remove(services: Services, project: ProjectAccess, row: PipelineRow) -
     """Remove a pipeline. Raises `Refused` while it has not ended."""
     async with services.database.write() as connection:
         if not await pipeline_removal.remove_ended(connection, row.id):
-            raise Refused(f"409 Conflict: pipeline {row.id} is {row.status}; cancel it first.")
+            raise Refused(f"Conflict: pipeline {row.id} is {row.status}; cancel it first.")
         happened = Happened("pipeline_removed", {"pipeline": row.id, "ref": row.ref, "sha": row.sha})
         await record(connection, project.caller, project.entity, happened, services.clock())
     with suppress(NotFound, Unavailable):  # what is left goes at the next start

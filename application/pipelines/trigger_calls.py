@@ -117,7 +117,7 @@ async def _trigger(services: Services, project_id: int, token: str) -> Bearer:
         row = await triggers.by_token(connection, project_id, digest(token), services.clock())
         owner = None if row is None else await accounts.get(connection, row.owner_id)
     if row is None or owner is None or owner.state != accounts.ACTIVE:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     access = await _access(services, caller_from(owner), project_id)
     return Bearer(access, TRIGGER, {"origin": {"trigger_token": row.short_token}}, row.id)
 
@@ -138,7 +138,7 @@ async def _job(services: Services, project_id: int, token: str) -> Bearer:
     try:
         caller = await user_of(services, claims)
     except Unauthenticated as error:
-        raise NotFound("404 Not Found") from error
+        raise NotFound("Not Found") from error
     access = await _access(services, caller, project_id)
     reason = refusal(child=False, depth=upstream.depth, pipelines=size, above=above)
     if reason:
@@ -157,4 +157,4 @@ async def _access(services: Services, caller: Caller, project_id: int) -> Projec
     try:
         return await access_to(services, caller, project_id)
     except (NotFound, Forbidden) as error:
-        raise NotFound("404 Not Found") from error
+        raise NotFound("Not Found") from error

@@ -39,7 +39,7 @@ async def remove(services: Services, project: ProjectAccess) -> None:
 async def remove_group(services: Services, caller: Caller, row: NamespaceRow) -> None:
     """Remove a group with all that is in it, in the same way. Raises `Refused` for somebody's own namespace."""
     if row.kind == "user":
-        raise Refused(f"409 Conflict: {row.full_path} is somebody's own namespace; remove its projects instead.")
+        raise Refused(f"Conflict: {row.full_path} is somebody's own namespace; remove its projects instead.")
     now = services.clock()
     async with services.database.write() as connection:
         await record(connection, caller, Entity("group", row.id, row.full_path), Happened("group_removed"), now)

@@ -67,7 +67,7 @@ async def renew_token(services: Services, runner: RunnerRow, shown: str | None =
         issued = await _issue(connection, services.settings, scope, runner.by_registration)
         new = digest(issued.token)
         if not await runners.rotate_token(connection, runner.id, new, issued.expires_at, used, token_form=RANDOM_FIRST):
-            raise Forbidden("403 Forbidden: this token was replaced a moment ago; use the new one.")
+            raise Forbidden("Forbidden: this token was replaced a moment ago; use the new one.")
     await services.notifications.tell(RUNNERS)
     return issued
 

@@ -123,7 +123,7 @@ def checked_end(services: Services, expires_at: date | None) -> date | None:
 def require_within(caller: Caller, scopes: list[str]) -> None:
     """Raise `Forbidden` where a token would make one that may do more than itself."""
     if caller.scopes is not None and Scope.API not in caller.scopes and set(scopes) - set(caller.scopes):
-        raise Forbidden("403 Forbidden: a token cannot make one with further scopes.")
+        raise Forbidden("Forbidden: a token cannot make one with further scopes.")
 
 
 router = APIRouter()
@@ -174,7 +174,7 @@ async def list_tokens(
 ) -> JSONResponse:
     """One's own tokens; those of everybody for administrators."""
     if not caller.is_admin and wishes.user_id not in {None, caller.user_id}:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     user_id = wishes.user_id if caller.is_admin else caller.user_id
     wanted = TokenFilter(user_id, state=wishes.state, revoked=wishes.revoked, search=wishes.search)
     async with services.database.read() as connection:
@@ -196,7 +196,7 @@ async def _any_token(connection: AsyncConnection, token_id: int) -> ListedToken:
     """A token, whosoever it is. Raises `NotFound`."""
     row = await access_tokens.by_id(connection, token_id)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
@@ -241,7 +241,7 @@ async def _rotated(
     services: Services, caller: Caller, row: ListedToken, rotation: Rotation, level: int | None = None
 ) -> AccessTokenResponse:
     if not row.active:
-        raise Invalid("400 Bad request: token already revoked, or it has expired")
+        raise Invalid("Bad request: token already revoked, or it has expired")
     now = services.clock()
     ends = checked_end(services, rotation.expires_at) or now.date() + timedelta(days=7)
     plain = plain_token(PERSONAL)
@@ -269,7 +269,7 @@ class BotHome:
         """Raise `Forbidden` unless the caller has this level: whoever holds a token may do what the token may."""
         if level > self.where.level:
             raise Forbidden(
-                f"403 Forbidden: a token of access level {level} is made, rotated and revoked by those who have that"
+                f"Forbidden: a token of access level {level} is made, rotated and revoked by those who have that"
                 f" level; yours is {self.where.level}."
             )
 

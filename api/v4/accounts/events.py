@@ -95,7 +95,7 @@ async def _person(services: Services, reference: str) -> UserRow:
             return await accounts.get(connection, key)
         row = await accounts.by_username(connection, reference)
     if row is None:
-        raise NotFound("404 User Not Found")
+        raise NotFound("User Not Found")
     return row
 
 

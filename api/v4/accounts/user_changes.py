@@ -102,7 +102,7 @@ async def change_user(
     async with services.database.write() as connection:
         row = await accounts.get(connection, user_id)
         if row.bot and "password_hash" in values:
-            raise Forbidden("403 Forbidden: a robot has no password; it has a token.")
+            raise Forbidden("Forbidden: a robot has no password; it has a token.")
         if "email" in values:
             await _require_free(connection, values["email"], user_id)
         await accounts.change(connection, user_id, **values)
@@ -128,7 +128,7 @@ async def block(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> b
     """Make a person's tokens and sessions worthless."""
     require_admin(caller)
     if user_id == caller.user_id:
-        raise Forbidden("403 Forbidden - The API initiating user cannot be blocked by the API")
+        raise Forbidden("Forbidden - The API initiating user cannot be blocked by the API")
     return await _set_state(services, caller, user_id, accounts.BLOCKED)
 
 

@@ -180,7 +180,7 @@ async def _to_change(
     row: DeploymentRow = await deployment_listings.get(connection, deployment_id, project.row.id)
     await require_deploy(connection, project, await environments.get(connection, row.environment_id, project.row.id))
     if row.job_id is not None:
-        raise Forbidden(f"403 Forbidden - Deployments created using GitLab CI can not be {verb} using the API")
+        raise Forbidden(f"Forbidden - Deployments created using GitLab CI can not be {verb} using the API")
     return row
 
 

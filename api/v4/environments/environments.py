@@ -178,5 +178,5 @@ async def delete_environment(environment_id: Id, project: ProjectDep, services: 
         row = await environments.get(connection, environment_id, project.row.id)
         await require_deploy(connection, project, row)
         if not await environments.remove(connection, environment_id):
-            raise Forbidden(f"403 Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
+            raise Forbidden(f"Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
     return Response(status_code=204)

@@ -99,7 +99,7 @@ async def _link(connection: AsyncConnection, project_id: int, kind: Forge) -> Fo
     """The link of a project to a kind of forge. Raises `NotFound`."""
     row: ForgeLinkRow | None = await forge_links.find(connection, project_id, kind)
     if row is None:
-        raise NotFound("404 Integration Not Found")
+        raise NotFound("Integration Not Found")
     return row
 
 
@@ -134,4 +134,4 @@ def _kind(slug: str) -> Forge:
     try:
         return Forge(slug)
     except ValueError:
-        raise NotFound("404 Integration Not Found") from None
+        raise NotFound("Integration Not Found") from None

@@ -188,4 +188,4 @@ async def list_features(caller: KnownCallerDep) -> list[FeatureResponse]:
 async def get_license(caller: KnownCallerDep) -> dict[str, Any]:
     """There is none, as in GitLab's Community Edition: 404."""
     require_admin(caller)
-    raise NotFound("404 Not Found: this installation has no licence, as GitLab CE has none; see its file LICENSE.")
+    raise NotFound("Not Found: this installation has no licence, as GitLab CE has none; see its file LICENSE.")

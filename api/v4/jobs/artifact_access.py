@@ -21,7 +21,7 @@ _NEEDS: Final[Mapping[str, Action]] = {
 def require_access(project: ProjectAccess, access: str) -> None:
     """Raise unless the caller may read artifacts of this `access`."""
     if access not in _NEEDS:
-        raise Forbidden("403 Forbidden: the job keeps its artifacts for other jobs only (artifacts:access: none).")
+        raise Forbidden("Forbidden: the job keeps its artifacts for other jobs only (artifacts:access: none).")
     project.require(_NEEDS[access])
 
 
@@ -39,6 +39,6 @@ async def readable_archive(services: Services, project: ProjectAccess, job_id: i
     async with services.database.read() as connection:
         row: ArtifactRow | None = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     require_access(project, row.access)
     return row

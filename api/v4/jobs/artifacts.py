@@ -64,7 +64,7 @@ async def keep_artifacts(found: JobDep, services: ServicesDep) -> JobResponse:
     found.project.require(Action.RUN)
     async with services.database.write() as connection:
         if not await artifacts.of_jobs(connection, [found.row.id]):
-            raise NotFound("404 Not Found")
+            raise NotFound("Not Found")
         await artifacts.keep(connection, found.row.id)
     return await full(services, found.row.id, found.project.row)
 

@@ -115,7 +115,7 @@ async def erase_job(found: JobDep, services: ServicesDep) -> JobResponse:
         found.project.require(Action.ADMINISTER)
     found.project.require(Action.RUN)
     if found.row.status not in COMPLETE or found.row.bridge or found.row.erased_at is not None:
-        raise Forbidden("403 Forbidden - Job is not erasable!")
+        raise Forbidden("Forbidden - Job is not erasable!")
     now = services.clock()
     async with services.database.write() as connection:
         await require_deploying_job(connection, found.project, found.row.id)

@@ -16,6 +16,6 @@ router = APIRouter()
 async def own_job(caller: KnownCallerDep, services: ServicesDep) -> JobResponse:
     """The running job whose token this call shows. Answers 401 to everybody else."""
     if not caller.job_id:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     project = await access_to(services, caller, caller.job_project_id)
     return await full(services, caller.job_id, project.row)

@@ -30,11 +30,11 @@ async def get_artifacts_of_ref(
     if not is_raw:
         ref, _, last = place.rpartition("/")
         if last != "download":
-            raise NotFound("404 Not Found")
+            raise NotFound("Not Found")
     async with services.database.read() as connection:
         found = await of_project(connection, project.row.id, decoded(ref), job)
     if found is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     row = await readable_archive(services, project, found.id)
     if is_raw:
         return await file_of(services, row, decoded(path))

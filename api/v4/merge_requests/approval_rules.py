@@ -82,7 +82,7 @@ class RequestRuleResponse(ApprovalRuleResponse):
 async def rule_of(rule_id: Id, project: ProjectDep) -> ProjectAccess:
     """The project whose rule a path names. Raises `NotFound`."""
     if rule_id != project.row.id:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return project
 
 
@@ -138,7 +138,7 @@ async def _set(services: Services, project: ProjectAccess, number: int) -> Proje
         await _write(services, connection, project, number)
         row = await projects.find(connection, project.row.id)
     if row is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     return _shown(row)
 
 
@@ -163,7 +163,7 @@ async def list_rules_of_request(found: MergeRequestDep, paging: PagingDep) -> JS
 async def get_rule_of_request(rule_id: Id, found: MergeRequestDep) -> RequestRuleResponse:
     """One rule of a merge request."""
     if rule_id != found.project.row.id:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return _of_request(found)
 
 
@@ -178,14 +178,14 @@ async def create_rule_of_request(found: MergeRequestDep) -> RequestRuleResponse:
 async def change_rule_of_request(rule_id: Id, found: MergeRequestDep) -> RequestRuleResponse:
     """Refused, as `POST` is."""
     if rule_id != found.project.row.id:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     raise _not_overridden(found)
 
 
 def _not_overridden(found: MergeRequestAccess) -> Forbidden:
     found.require_change()
     return Forbidden(
-        "403 Forbidden: approval rules are the project's (disable_overriding_approvers_per_merge_request);"
+        "Forbidden: approval rules are the project's (disable_overriding_approvers_per_merge_request);"
         " change /projects/:id/approval_rules instead."
     )
 

@@ -117,9 +117,9 @@ async def approve(
     """Approve it. Answers 401 to those who may not, or have already, 409 when `sha` is not its head."""
     found.project.require(Action.PUSH)
     if not _may_approve(found):
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     check_sha(found, asked.sha)
     now, user_id = services.clock(), found.project.caller.user_id
     async with services.database.write() as connection:
@@ -127,7 +127,7 @@ async def approve(
         if row is None or row.head_sha != found.row.head_sha:
             raise Refused("SHA does not match HEAD of source branch: it has changed meanwhile")
         if not await merge_requests.approve(connection, found.row.id, user_id, now):
-            raise Unauthenticated("401 Unauthorized")
+            raise Unauthenticated("Unauthorized")
         is_enough = not missing(found.here, await merge_requests.approvals(connection, row.id))
         await news.note(services, connection, row, of_approval(is_enough=is_enough), Cause(user_id), now)
     await services.notifications.notify(MERGES)
@@ -142,7 +142,7 @@ async def unapprove(found: MergeRequestDep, services: ServicesDep) -> CallersApp
     async with services.database.write() as connection:
         before = await merge_requests.approvals(connection, found.row.id)
         if not await merge_requests.unapprove(connection, found.row.id, user_id):
-            raise NotFound("404 Not Found")
+            raise NotFound("Not Found")
         told = of_withdrawal(was_enough=not missing(found.here, before))
         await news.note(services, connection, found.row, told, Cause(user_id), services.clock())
     return await _shown(services, found)
@@ -173,7 +173,7 @@ async def change_settings(
             await record(connection, project.caller, project.entity, happened, services.clock())
         row = await projects.find(connection, project.row.id)
     if row is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     return _settings(row)
 
 

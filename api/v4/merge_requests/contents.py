@@ -102,7 +102,7 @@ async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> Pipe
     if not found.project.caller.is_known:
         found.project.require(Action.RUN)
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     try:
         found.project.require(Action.RUN)
         in_target = True
@@ -113,10 +113,10 @@ async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> Pipe
     user_id = found.project.caller.user_id
     ready = await prepared(services, found.here, user_id, in_target=in_target)
     if ready is None:
-        raise Forbidden("403 Forbidden: there is no configuration, or you may run no pipelines of the source branch.")
+        raise Forbidden("Forbidden: there is no configuration, or you may run no pipelines of the source branch.")
     saved = await save(services, found.here, ready)
     if saved is None:
-        raise NotAllowed("405 Method Not Allowed: the merge request has changed meanwhile.")
+        raise NotAllowed("Method Not Allowed: the merge request has changed meanwhile.")
     if saved.pipeline_id is None:
         raise Invalid(str(ready.made.error))
     async with services.database.read() as connection:

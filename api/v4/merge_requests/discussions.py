@@ -158,7 +158,7 @@ async def create_note(
 async def note_in_discussion(note: NoteDep, discussion_id: str) -> MergeRequestNoteRow:
     """The note of a path, which must be one of its thread. Raises `NotFound`."""
     if note.discussion != discussion_id:
-        raise NotFound("404 Note Not Found")
+        raise NotFound("Note Not Found")
     return note
 
 

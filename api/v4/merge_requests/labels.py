@@ -107,7 +107,7 @@ async def _change(planning: PlanningAccess, services: Services, reference: str, 
 
 def _require_own(planning: PlanningAccess, row: LabelRow) -> None:
     if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
-        raise Forbidden(f"403 Forbidden: {row.name} is the label of a group around it; change it there.")
+        raise Forbidden(f"Forbidden: {row.name} is the label of a group around it; change it there.")
 
 
 routes = APIRouter()

@@ -245,7 +245,7 @@ async def create_merge_request(
     async with services.database.read() as connection:
         row = await merge_requests.get(connection, key)
         if row is None:
-            raise NotFound("404 Merge Request Not Found")
+            raise NotFound("Merge Request Not Found")
         found = MergeRequestAccess(await around(services, connection, row), target)
     return await shown(services, found)
 

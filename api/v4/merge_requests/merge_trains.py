@@ -49,7 +49,7 @@ class Boarding(Optionals):
 def _require_trains(project: ProjectAccess) -> None:
     project.require(Action.PUSH)
     if not project.row.merge_trains_enabled:
-        raise Forbidden("403 Forbidden: the project has no merge trains; set merge_trains_enabled.")
+        raise Forbidden("Forbidden: the project has no merge trains; set merge_trains_enabled.")
 
 
 @router.get("", response_model=list[TrainCarResponse])
@@ -128,7 +128,7 @@ async def put_on_train(
     waits = later and standing.is_running
     in_the_way = frozenset(blockers(standing)) - {Blocker.NEEDS_REBASE} - (OF_CI if waits else frozenset())
     if in_the_way - OF_GIT or (later and not waits and standing.pipeline in {"failed", "canceled"}):
-        raise NotAllowed(f"405 Method Not Allowed: {', '.join(sorted(in_the_way)) or standing.pipeline}")
+        raise NotAllowed(f"Method Not Allowed: {', '.join(sorted(in_the_way)) or standing.pipeline}")
     if in_the_way:
         raise Unmergeable(CANNOT)
     check_sha(found, asked.sha)
@@ -168,10 +168,10 @@ async def take_off_train(found: MergeRequestDep, services: ServicesDep) -> Respo
     async with services.database.write() as connection:
         row = await merge_requests.lock(connection, found.row.id)
         if row is not None and row.state == State.LOCKED:
-            raise NotAllowed("405 Method Not Allowed: it is being merged at this moment.")
+            raise NotAllowed("Method Not Allowed: it is being merged at this moment.")
         car = await trains.of_merge_request(connection, found.row.id, on_the_way=True)
         if car is None or car.status not in ON_THE_WAY:
-            raise NotFound("404 Merge Train Merge Request Not Found")
+            raise NotFound("Merge Train Merge Request Not Found")
         await trains.leave(connection, found.row.id, now, f"by {found.project.caller.username}")
         happened = Happened("merge_train_left", {"iid": found.row.iid, "target_branch": found.row.target_branch})
         await record(connection, found.project.caller, found.project.entity, happened, now)

@@ -136,7 +136,7 @@ def _require_mergeable(assessment: Assessment, asked: Merging, *, later: bool) -
     failed = asked.later and not later and assessment.standing.pipeline in {"failed", "canceled"}
     if state or failed:
         why = ", ".join(sorted(state)) or f"the pipeline is {assessment.standing.pipeline}"
-        raise NotAllowed(f"405 Method Not Allowed: {why}")
+        raise NotAllowed(f"Method Not Allowed: {why}")
     if found & OF_GIT:
         raise Unmergeable(CANNOT)
 
@@ -160,7 +160,7 @@ async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> Me
     if found.project.caller.user_id != found.row.author_id or not found.project.caller.is_known:
         await require_merge(found.project, found.row.target_branch)
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     if not found.row.auto_merge:
         raise Refused("Can't cancel the automatic merge")
     values, now, user_id = {"auto_merge": AutoMerge.NONE}, services.clock(), found.project.caller.user_id
@@ -180,7 +180,7 @@ async def rebase_merge_request(
     """
     found.project.require(Action.SEE)
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     access = found.project
     if not found.here.same_project:
         access = await _source_access(services, found)
@@ -197,7 +197,7 @@ async def rebase_merge_request(
 
 async def _source_access(services: Services, found: MergeRequestAccess) -> ProjectAccess:
     if found.here.source is None:
-        raise Forbidden("403 Forbidden: Source branch does not exist")
+        raise Forbidden("Forbidden: Source branch does not exist")
     return await access_to(services, found.project.caller, found.here.source.id)
 
 
@@ -206,7 +206,7 @@ async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> MergeRefRe
     """Merge both heads to `refs/merge-requests/:iid/merge`, which says nothing of the target branch. Answers 400."""
     here, caller = found.here, found.project.caller
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")  # it writes a commit
+        raise Unauthenticated("Unauthorized")  # it writes a commit
     target = await here.target_head()
     if target is None or here.row.state != State.OPENED:
         raise Invalid("Merge request is not mergeable")

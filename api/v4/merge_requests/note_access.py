@@ -54,13 +54,13 @@ class NoteAccess:
         """Raise unless the caller is known and the project not archived."""
         require_known(self.found.project.caller)
         if self.found.project.row.archived:
-            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+            raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
 
     def require_change(self, note: MergeRequestNoteRow) -> None:
         """Raise unless the caller may change a note; nobody changes what the server noted."""
         self.require(NoteAction.CHANGE, is_author=note.author_id == self.found.project.caller.user_id)
         if note.system:
-            raise Forbidden("403 Forbidden: what the server noted cannot be changed.")
+            raise Forbidden("Forbidden: what the server noted cannot be changed.")
 
     def require_resolve(self) -> None:
         """Raise unless the caller may resolve threads."""

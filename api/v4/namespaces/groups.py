@@ -92,9 +92,9 @@ async def group_by(services: Services, caller: Caller, reference: str) -> GroupA
         if not level and (row is None or not is_open(caller, row.visibility)):
             visible = listed(ProjectFilter(viewer_of(caller), within=trail))
             if await first_of(connection, visible) is None:
-                raise NotFound("404 Group Not Found")
+                raise NotFound("Group Not Found")
     if row is None:
-        raise NotFound("404 Group Not Found")
+        raise NotFound("Group Not Found")
     return GroupAccess(row, caller, max(level, 10))
 
 
@@ -259,5 +259,5 @@ async def get_namespace(found: GroupDep, services: ServicesDep) -> NamespaceResp
 def require_project_creation(found: GroupAccess) -> None:
     """Raise unless the caller may create projects there: developers of a group, in a person's own only that person."""
     if found.row.kind == "user" and found.row.owner_id != found.caller.user_id and not found.caller.is_admin:
-        raise Forbidden(f"403 Forbidden: {found.row.full_path} is somebody's own namespace.")
+        raise Forbidden(f"Forbidden: {found.row.full_path} is somebody's own namespace.")
     found.require(GroupAction.ADD_PROJECT)

@@ -62,7 +62,7 @@ async def _one(
 ) -> MemberResponse:
     row = await members.one(connection, statement, user_id)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return shown(row, services.settings.url)
 
 
@@ -74,13 +74,13 @@ async def _person(connection: AsyncConnection, new: NewMember) -> UserRow:
         return await accounts.get(connection, new.user_id)
     row = await accounts.by_username(connection, new.username)
     if row is None:
-        raise NotFound("404 User Not Found")
+        raise NotFound("User Not Found")
     return row
 
 
 def _require_no_more(level: int, own: int) -> None:
     if level > own:
-        raise Forbidden(f"403 Forbidden: nobody can give a higher access level than their own ({own}).")
+        raise Forbidden(f"Forbidden: nobody can give a higher access level than their own ({own}).")
 
 
 @router.get("/projects/{project}/members", response_model=list[MemberResponse])
@@ -238,7 +238,7 @@ async def _require_owner(connection: AsyncConnection, group: GroupAccess) -> Non
     """Raise `Forbidden` where nobody would own the group any more."""
     rows = await every_of(connection, members.all_of_group(group.row))
     if not any(row.access_level >= OWNER for row in rows):
-        raise Forbidden("403 Forbidden: this is the last owner of the group; make somebody else an owner first.")
+        raise Forbidden("Forbidden: this is the last owner of the group; make somebody else an owner first.")
 
 
 async def _note(

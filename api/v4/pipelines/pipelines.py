@@ -103,7 +103,7 @@ async def latest_pipeline(
     async with services.database.read() as connection:
         row = await listings.latest_pipeline(connection, project.row.id, wanted)
     if row is None:
-        raise NotFound("404 Pipeline Not Found")
+        raise NotFound("Pipeline Not Found")
     return await full(services, row.id, project.row)
 
 

@@ -85,7 +85,7 @@ async def trigger_on_ref(
 
 async def _started(project: str, request: Request, call: TriggerCall, services: Services) -> JSONResponse:
     if request.headers.get("x-gitlab-event") == _OF_PIPELINES:
-        raise Forbidden("403 Forbidden: a webhook for pipelines cannot start pipelines.")
+        raise Forbidden("Forbidden: a webhook for pipelines cannot start pipelines.")
     try:
         pipeline_id, row = await start(services, decoded(project), call)
     except NotFound:

@@ -133,7 +133,7 @@ async def change_trigger(
     async with services.database.write() as connection:
         row = await triggers.get(connection, trigger_id, project.row.id)
         if row.owner_id != project.caller.user_id and not project.caller.is_admin:
-            raise Forbidden("403 Forbidden: only the owner of a trigger may change it.")
+            raise Forbidden("Forbidden: only the owner of a trigger may change it.")
         if changes.description is not None:
             await triggers.describe(connection, trigger_id, changes.description, now)
             happened = Happened("trigger_changed", {"id": trigger_id, "description": changes.description})

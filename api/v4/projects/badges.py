@@ -132,7 +132,7 @@ async def _row_to_change(services: Services, planning: PlanningAccess, key: int)
     async with services.database.read() as connection:
         row = await badges.find(connection, planning.owner, key)
     if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
-        raise Forbidden("403 Forbidden: it is the badge of a group around the project; change it there.")
+        raise Forbidden("Forbidden: it is the badge of a group around the project; change it there.")
     return row
 
 

@@ -27,7 +27,7 @@ async def project_row(connection: AsyncConnection, project_id: int) -> ProjectRo
     """A project as it is now. Raises `NotFound`."""
     row = await projects.find(connection, project_id)
     if row is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     return row
 
 

@@ -151,5 +151,5 @@ async def _row(services: Services, project: ProjectAccess) -> MirrorRow:
     async with services.database.read() as connection:
         row = await mirrors.of_project(connection, project.row.id)
     if row is None:
-        raise NotFound("404 Mirror Not Found")
+        raise NotFound("Mirror Not Found")
     return row

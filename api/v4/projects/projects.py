@@ -324,5 +324,5 @@ async def _own_namespace(services: Services, caller: Caller) -> NamespaceRow:
             await members.add_to_group(connection, key, caller.user_id, OWNER)
             return await namespaces.get_by(connection, key=key)
     if row.owner_id != caller.user_id or row.kind != "user":
-        raise Forbidden(f"403 Forbidden: the name {caller.username} is that of a group; name a group for the project.")
+        raise Forbidden(f"Forbidden: the name {caller.username} is that of a group; name a group for the project.")
     return row

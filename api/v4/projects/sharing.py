@@ -51,7 +51,7 @@ async def share_project(
     project.require(Action.ADMINISTER)
     group = (await group_by(services, project.caller, str(new.group_id))).row
     if new.group_access > project.level:
-        raise Forbidden("403 Forbidden: nobody can give a higher access level than their own.")
+        raise Forbidden("Forbidden: nobody can give a higher access level than their own.")
     now = services.clock()
     async with services.database.write() as connection:
         home = await namespaces.get_by(connection, key=project.row.namespace_id)
@@ -69,7 +69,7 @@ async def unshare_project(shared_group_id: Id, project: ProjectDep, services: Se
     project.require(Action.ADMINISTER)
     async with services.database.write() as connection:
         if not await shares.remove(connection, project.row.id, shared_group_id):
-            raise NotFound("404 Not found")
+            raise NotFound("Not found")
         await protected_environments.forget_group(connection, project.row.id, shared_group_id)
         happened = Happened("project_unshared", {"group_id": shared_group_id})
         await record(connection, project.caller, project.entity, happened, services.clock())

@@ -34,7 +34,7 @@ class RepositoryAccess:
         """The project's full path."""
         return str(self.project.row.full_path)
 
-    async def commit(self, name: str, error: str = "404 Commit Not Found") -> str:
+    async def commit(self, name: str, error: str = "Commit Not Found") -> str:
         """The commit that a branch, tag or sha leads to; the default branch's for an empty name. Raises `NotFound`."""
         sha = await commit_named(self.git, name or f"refs/heads/{self.row.default_branch}")
         if sha is None:

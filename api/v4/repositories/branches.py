@@ -110,7 +110,7 @@ async def _existing(repository: RepositoryAccess, name: str) -> ListedRef:
     except Invalid:
         found = None
     if found is None:
-        raise NotFound("404 Branch Not Found")
+        raise NotFound("Branch Not Found")
     return found
 
 
@@ -160,7 +160,7 @@ async def delete_branch(branch: str, repository: RepositoryDep, services: Servic
 async def delete_merged_branches(repository: RepositoryDep, services: ServicesDep) -> RemovedBranchesResponse:
     """Delete all branches that the default branch holds, but for the protected ones."""
     repository.project.require(Action.PUSH)
-    root = await repository.commit("", "404 Branch Not Found")
+    root = await repository.commit("", "Branch Not Found")
     merged = await merged_branches(repository.git, root)
     protection = repository.project.protection
     kept = {repository.row.default_branch}

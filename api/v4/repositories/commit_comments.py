@@ -80,7 +80,7 @@ async def add_comment(
     if new.path is not None and new.line is None:
         raise Invalid("line is missing")
     if repository.row.archived:
-        raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+        raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
     place = {"path": new.path, "line": new.line, "line_type": new.line_type} if new.path is not None else {}
     async with services.database.write() as connection:
         row = await commit_comments.add(

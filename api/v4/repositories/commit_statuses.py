@@ -87,14 +87,14 @@ async def _place(
     if new.pipeline_id is not None:
         row = await pipelines.get(connection, new.pipeline_id, repository.row.id)
         if row.sha != sha or (short and row.ref != short):
-            raise NotFound("404 Pipeline for pipeline_id, sha and ref Not Found")
+            raise NotFound("Pipeline for pipeline_id, sha and ref Not Found")
         return row.ref, row.id
     newest = await latest_pipeline(connection, repository.row.id, wanted)
     if newest is not None:
         return newest.ref, newest.id
     names = [short] if short else await refs_with(repository.git, sha, "refs/heads")
     if not names:
-        raise NotFound("404 References for commit Not Found")
+        raise NotFound("References for commit Not Found")
     return names[0], None
 
 

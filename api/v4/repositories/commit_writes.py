@@ -181,7 +181,7 @@ async def _pick(
 
     async def build(now: str | None) -> str:
         if now is None:
-            raise NotFound("404 Branch Not Found")
+            raise NotFound("Branch Not Found")
         picked = await picking(now, me)
         if picked.sha is None:
             raise _CannotPickError("conflict" if picked.conflicts else "empty")

@@ -207,7 +207,7 @@ async def compare(
     unidiff: bool = False,
 ) -> ComparisonResponse:
     """What `to` has that `from` has not; `straight` compares the two, else from their last common commit on."""
-    old, new = await repository.commit(base, "404 Ref Not Found"), await repository.commit(head, "404 Ref Not Found")
+    old, new = await repository.commit(base, "Ref Not Found"), await repository.commit(head, "Ref Not Found")
     query = HistoryQuery([new, f"^{old}"], oldest_first=True, limit=_MAX_COMPARED)
     between = await commits(repository.git, query)
     begin = old if straight else await merge_base(repository.git, old, new) or old

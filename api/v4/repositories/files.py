@@ -110,7 +110,7 @@ async def _found(repository: RepositoryAccess, file_path: str, ref: str) -> Foun
     sha = await repository.commit("" if ref == "HEAD" else ref)
     entry = await entry_at(repository.git, sha, path)
     if entry is None or entry.kind != "blob":
-        raise NotFound("404 File Not Found")
+        raise NotFound("File Not Found")
     return FoundFile(entry, ref or repository.row.default_branch, sha, await last_commit_of(repository.git, sha, path))
 
 

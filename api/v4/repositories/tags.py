@@ -87,7 +87,7 @@ async def _existing(repository: RepositoryAccess, name: str) -> ListedRef:
     except Invalid:
         found = None
     if found is None:
-        raise NotFound("404 Tag Not Found")
+        raise NotFound("Tag Not Found")
     return found
 
 

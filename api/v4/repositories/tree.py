@@ -70,7 +70,7 @@ async def get_tree(
     recursive: bool = False,
 ) -> JSONResponse:
     """Entries of a folder, folders first."""
-    sha = await repository.commit(ref, "404 Tree Not Found")
+    sha = await repository.commit(ref, "Tree Not Found")
     entries = await list_tree(repository.git, sha, _place(path), recursive=recursive)
     if entries is None:
         raise NotFound("404 invalid revision or path Not Found")
@@ -126,7 +126,7 @@ async def get_raw_blob(sha: str, repository: RepositoryDep) -> StreamingResponse
 async def _size(repository: RepositoryAccess, sha: str) -> int:
     size = await blob_size(repository.git, sha)
     if size is None:
-        raise NotFound("404 Blob Not Found")
+        raise NotFound("Blob Not Found")
     return size
 
 
@@ -142,12 +142,12 @@ async def get_archive(
     """The files of a commit, packed; `exclude_paths` are left out, with commas between."""
     ending = request.path_params.get("ending", "tar.gz")
     if ending not in FORMATS:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     packing, media_type = FORMATS[ending]
-    commit = await repository.commit(sha, "404 File Not Found")
+    commit = await repository.commit(sha, "File Not Found")
     place = _place(path)
     if place and await list_tree(repository.git, commit, place) is None:
-        raise NotFound("404 File Not Found")
+        raise NotFound("File Not Found")
     name = _archive_name(repository, sha or repository.row.default_branch, commit, place)
     left_out = tuple(_place(one) for one in exclude_paths.split(",") if one.strip("/ "))
     stream = stream_archive(repository.git, ArchiveRequest(commit, packing, name, place, left_out))
@@ -173,7 +173,7 @@ async def get_merge_base(repository: RepositoryDep, request: Request) -> CommitR
         raise Invalid(f"Could not find ref{'s' * (len(unknown) > 1)}: {', '.join(unknown)}")
     base = await merge_base(repository.git, *(sha for sha in shas if sha is not None))
     if base is None:
-        raise NotFound("404 Merge Base Not Found")
+        raise NotFound("Merge Base Not Found")
     found = await commits_by_sha(repository.git, [base])
     return shown_commit(found[base], repository.path, repository.url)
 
@@ -187,7 +187,7 @@ async def list_contributors(
     sort: Annotated[Literal["asc", "desc"], Query()] = "asc",
 ) -> JSONResponse:
     """Who wrote the commits of a ref, and how many; lines are not counted, as in GitLab."""
-    sha = await repository.commit(ref, "404 Ref Not Found")
+    sha = await repository.commit(ref, "Ref Not Found")
     people = await contributors(repository.git, sha)
     ordered = sorted(people, key=lambda one: (getattr(one, order_by), one.email), reverse=sort == "desc")
     items: list[ContributorResponse] = [

@@ -37,7 +37,7 @@ async def access_to_runner(services: Services, caller: Caller, runner_id: int) -
     async with services.database.read() as connection:
         row = await runners.get(connection, runner_id)
         if row is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         lowest, highest = await runners.levels(connection, row, caller.user_id)
     access = RunnerAccess(row, caller, lowest, highest)
     access.require(RunnerAction.READ)

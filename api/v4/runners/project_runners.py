@@ -59,10 +59,10 @@ async def link_runner(
     async with services.database.write() as connection:
         row = await runners.held(connection, new.runner_id)
         if row is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         _check_link(row, project.row)
         if project.row.id in {item.id for item in await runners.projects_of(connection, row.id)}:
-            raise Invalid("400 Bad request: the runner is linked to this project already.")
+            raise Invalid("Bad request: the runner is linked to this project already.")
         await runners.link(connection, row.id, project.row.id)
         busy = row.id in await runner_listings.busy(connection, [row.id])
         now = await database_time.moment(connection)
@@ -74,12 +74,12 @@ def _check_link(row: RunnerRow, project: ProjectRow) -> None:
     """Raise `Forbidden` for a runner that cannot be linked (R0.11: nothing is shared across organisations)."""
     if row.runner_type != RunnerType.PROJECT:
         raise Forbidden(
-            f"403 Forbidden: runner {row.id} is a runner of type {row.runner_type}; only project runners are linked."
+            f"Forbidden: runner {row.id} is a runner of type {row.runner_type}; only project runners are linked."
         )
     if row.organisation_id != project.organisation_id:
-        raise Forbidden(f"403 Forbidden: runner {row.id} belongs to another organisation; add one to this project's.")
+        raise Forbidden(f"Forbidden: runner {row.id} belongs to another organisation; add one to this project's.")
     if row.locked:
-        raise Forbidden("403 Forbidden: Runner is locked; unlock it to link it to further projects.")
+        raise Forbidden("Forbidden: Runner is locked; unlock it to link it to further projects.")
 
 
 @router.delete("/{runner_id}", status_code=204)
@@ -90,11 +90,9 @@ async def unlink_runner(runner_id: Id, project: ProjectDep, services: ServicesDe
         await runners.held(connection, runner_id)
         linked = {item.id for item in await runners.projects_of(connection, runner_id)}
         if project.row.id not in linked:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         if len(linked) == 1:
-            raise Forbidden(
-                "403 Forbidden: Only one project associated with the runner. Please remove the runner instead"
-            )
+            raise Forbidden("Forbidden: Only one project associated with the runner. Please remove the runner instead")
         await runners.unlink(connection, runner_id, project.row.id)
     await services.notifications.tell(RUNNERS)
     return Response(status_code=204)

@@ -115,7 +115,7 @@ async def change_runner(
     async with services.database.write() as connection:
         before = await runners.held(connection, found.row.id)
         if before is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         check_tags(values.get("tags", before.tags), run_untagged=values.get("run_untagged", before.run_untagged))
         await runners.change(connection, before.id, **values)
     await services.notifications.tell(RUNNERS)
@@ -155,7 +155,7 @@ async def _details(services: Services, found: RunnerAccess) -> _Whole:
     async with services.database.read() as connection:
         row = await runners.get(connection, found.row.id)
         if row is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         newest = next(iter(await runners.managers_of(connection, row.id)), None)
         busy = row.id in await runner_listings.busy(connection, [row.id])
         now = await database_time.moment(connection)

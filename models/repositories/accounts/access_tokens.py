@@ -62,7 +62,7 @@ async def get(connection: AsyncConnection, token_id: int, wanted: TokenFilter) -
     """One of the tokens that a filter lets through. Raises `NotFound`."""
     row = first_of(ListedToken, await connection.execute(listed(wanted).statement.where(token.c.id == token_id)))
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 

@@ -114,7 +114,7 @@ async def get(connection: AsyncConnection, user_id: int) -> UserRow:
     """A person. Raises `NotFound`."""
     row = first_of(UserRow, await connection.execute(select(user).where(user.c.id == user_id)))
     if row is None:
-        raise NotFound("404 User Not Found")
+        raise NotFound("User Not Found")
     return row
 
 

@@ -34,7 +34,7 @@ async def get(connection: AsyncConnection, key_id: int, user_id: int | None = No
         statement = statement.where(ssh_key.c.user_id == user_id)
     row = first_of(SshKeyRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Key Not Found")
+        raise NotFound("Key Not Found")
     return row
 
 
@@ -44,7 +44,7 @@ async def by_fingerprint(connection: AsyncConnection, sha256: str, md5: str) -> 
     statement = select(ssh_key).where(rule).order_by(ssh_key.c.id).limit(1)
     row = first_of(SshKeyRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Key Not Found")
+        raise NotFound("Key Not Found")
     return row
 
 

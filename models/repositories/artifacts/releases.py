@@ -69,7 +69,7 @@ async def get(connection: AsyncConnection, project_id: int, tag: str) -> Release
     """The release of a tag. Raises `NotFound`."""
     row = await find(connection, project_id, tag)
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 
@@ -78,7 +78,7 @@ async def hold(connection: AsyncConnection, project_id: int, tag: str) -> Releas
     statement = select(release).where(release.c.project_id == project_id, release.c.tag == tag).with_for_update()
     row = first_of(ReleaseRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 
@@ -111,7 +111,7 @@ async def latest(connection: AsyncConnection, project_id: int, now: datetime) ->
     statement = of_project(project_id).statement.where(release.c.released_at <= now).limit(1)
     row = first_of(ReleaseRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 

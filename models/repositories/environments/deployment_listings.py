@@ -96,7 +96,7 @@ async def get(connection: AsyncConnection, deployment_id: int, project_id: int) 
     statement = _shown().where(deployment.c.id == deployment_id, deployment.c.project_id == project_id)
     row = first_of(DeploymentRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Deployment Not Found")
+        raise NotFound("Deployment Not Found")
     return row
 
 

@@ -104,7 +104,7 @@ async def get(connection: AsyncConnection, environment_id: int, project_id: int)
     statement = select(environment).where(environment.c.id == environment_id, environment.c.project_id == project_id)
     row = first_of(EnvironmentRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Environment Not Found")
+        raise NotFound("Environment Not Found")
     return row
 
 

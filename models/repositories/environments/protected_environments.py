@@ -46,7 +46,7 @@ async def get(connection: AsyncConnection, holder: Holder, name: str) -> Protect
     """The rule of this name. Raises `NotFound`."""
     row = await _find(connection, holder, name)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
@@ -85,14 +85,14 @@ async def change_level(connection: AsyncConnection, rule_id: int, level_id: int,
     """Let another one in instead. Raises `NotFound` for an entry that the rule does not have."""
     mine = (level.c.id == level_id) & (level.c.protected_environment_id == rule_id)
     if not (await connection.execute(update(level).where(mine).values(**values))).rowcount:
-        raise NotFound(f"404 Not found: deploy_access_levels has no entry with id {level_id}.")
+        raise NotFound(f"Not found: deploy_access_levels has no entry with id {level_id}.")
 
 
 async def remove_level(connection: AsyncConnection, rule_id: int, level_id: int) -> None:
     """Let somebody in no more. Raises `NotFound` for an entry that the rule does not have."""
     mine = (level.c.id == level_id) & (level.c.protected_environment_id == rule_id)
     if not (await connection.execute(delete(level).where(mine))).rowcount:
-        raise NotFound(f"404 Not found: deploy_access_levels has no entry with id {level_id}.")
+        raise NotFound(f"Not found: deploy_access_levels has no entry with id {level_id}.")
 
 
 async def remove(connection: AsyncConnection, rule_id: int) -> None:

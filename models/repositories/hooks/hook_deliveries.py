@@ -86,7 +86,7 @@ async def get(connection: AsyncConnection, delivery_id: int, hook_id: int) -> Ev
     """A delivery of a hook. Raises `NotFound`."""
     row = await find(connection, delivery_id)
     if row is None or row.hook_id != hook_id:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 

@@ -74,7 +74,7 @@ async def get(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> Ho
     """A hook of an owner. Raises `NotFound`."""
     row = first_of(HookRow, await connection.execute(select(hook).where(hook.c.id == hook_id, owner.rule)))
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 

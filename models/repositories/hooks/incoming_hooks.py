@@ -34,7 +34,7 @@ async def get(connection: AsyncConnection, hook_id: int, project_id: int) -> Inc
     statement = select(hook).where(hook.c.project_id == project_id, hook.c.id == hook_id)
     row = first_of(IncomingHookRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Hook Not Found")
+        raise NotFound("Hook Not Found")
     return row
 
 

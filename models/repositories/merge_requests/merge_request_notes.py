@@ -99,7 +99,7 @@ async def of_discussion(
     """The notes of one thread. Raises `NotFound`."""
     found = await of_discussions(connection, wanted, [discussion])
     if discussion not in found:
-        raise NotFound("404 Discussion Not Found")
+        raise NotFound("Discussion Not Found")
     return found[discussion]
 
 
@@ -108,7 +108,7 @@ async def find(connection: AsyncConnection, wanted: NoteFilter, note_id: int) ->
     statement = select(note).where(*wanted.conditions(), note.c.id == note_id)
     row = first_of(MergeRequestNoteRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Note Not Found")
+        raise NotFound("Note Not Found")
     return row
 
 
@@ -157,7 +157,7 @@ async def change(connection: AsyncConnection, note_id: int, **values: Any) -> Me
     statement = update(note).where(note.c.id == note_id).values(**values).returning(note)
     row = first_of(MergeRequestNoteRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Note Not Found")
+        raise NotFound("Note Not Found")
     return row
 
 

@@ -31,7 +31,7 @@ async def find(connection: AsyncConnection, merge_request_id: int, version_id: i
     statement = of_merge_request(merge_request_id).statement.where(version.c.id == version_id)
     row = first_of(MergeRequestVersionRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 

@@ -82,7 +82,7 @@ async def find(connection: AsyncConnection, project_id: int, iid: int) -> MergeR
     statement = select(merge_request).where(merge_request.c.project_id == project_id, merge_request.c.iid == iid)
     row = first_of(MergeRequestRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Merge Request Not Found")
+        raise NotFound("Merge Request Not Found")
     return row
 
 

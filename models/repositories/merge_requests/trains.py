@@ -59,7 +59,7 @@ async def get(connection: AsyncConnection, merge_request_id: int) -> TrainCarRow
     """The newest car of a merge request. Raises `NotFound`."""
     row = await of_merge_request(connection, merge_request_id, on_the_way=False)
     if row is None:
-        raise NotFound("404 Merge Train Merge Request Not Found")
+        raise NotFound("Merge Train Merge Request Not Found")
     return row
 
 

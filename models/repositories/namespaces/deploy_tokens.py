@@ -57,7 +57,7 @@ async def get(connection: AsyncConnection, holder: Holder, token_id: int) -> Dep
     statement = select(deploy_token).where(holder.holds(), deploy_token.c.id == token_id)
     row = first_of(DeployTokenRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Deploy Token Not Found")
+        raise NotFound("Deploy Token Not Found")
     return row
 
 

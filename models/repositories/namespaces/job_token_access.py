@@ -62,7 +62,7 @@ async def add(connection: AsyncConnection, project_id: int, now: datetime, **oth
     is_own = name == "source_project_id" and value == project_id
     if is_own or (await connection.execute(known)).first() is not None:
         what = "project" if name == "source_project_id" else "group"
-        raise Invalid(f"400 Bad request - Target {what} is already in the job token scope")
+        raise Invalid(f"Bad request - Target {what} is already in the job token scope")
     listed = access.c.source_project_id.is_not(None) | access.c.namespace_id.is_not(None)
     count = select(func.count()).select_from(access).where(mine, listed)
     if (await connection.execute(count)).scalar_one() >= MAX_ENTRIES:
@@ -76,4 +76,4 @@ async def remove(connection: AsyncConnection, project_id: int, **other: int) -> 
     done = await connection.execute(delete(access).where(access.c.project_id == project_id, access.c[name] == value))
     if not done.rowcount:
         what = "project" if name == "source_project_id" else "group"
-        raise NotFound(f"404 Target {what} not in the job token scope")
+        raise NotFound(f"Target {what} not in the job token scope")

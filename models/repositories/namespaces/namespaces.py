@@ -91,7 +91,7 @@ async def get_by(connection: AsyncConnection, *, path: str | None = None, key: i
     """A group by its full path or id. Raises `NotFound`."""
     row = await find(connection, path=path, key=key)
     if row is None:
-        raise NotFound("404 Namespace Not Found")
+        raise NotFound("Namespace Not Found")
     return row
 
 
@@ -139,9 +139,9 @@ async def remove(connection: AsyncConnection, row: NamespaceRow) -> None:
     """Remove a group that holds nothing any more. Raises `Refused`."""
     for table, words in ((project, "projects"), (runner, "runners")):
         if (await connection.execute(select(table.c.id).where(table.c.namespace_id == row.id).limit(1))).first():
-            raise Refused(f"409 Conflict: {row.full_path} still has {words}; remove those first.")
+            raise Refused(f"Conflict: {row.full_path} still has {words}; remove those first.")
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
-        raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
+        raise Refused(f"Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
     await _remove_deploy_access(connection, row.id)
     owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone, badge)

@@ -30,7 +30,7 @@ async def get(connection: AsyncConnection, job_id: int, project_id: int) -> List
     statement = select(*LISTED).where(job.c.id == job_id, job.c.project_id == project_id)
     row = first_of(ListedJobRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Job Not Found")
+        raise NotFound("Job Not Found")
     return row
 
 

@@ -286,7 +286,7 @@ async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | N
         statement = statement.where(pipeline.c.project_id == project_id)
     row = first_of(PipelineRow, await connection.execute(statement))
     if row is None:
-        raise NotFound(f"404 Pipeline {pipeline_id} Not Found")
+        raise NotFound(f"Pipeline {pipeline_id} Not Found")
     return row
 
 

@@ -169,7 +169,7 @@ async def get(connection: AsyncConnection, project_id: int, key: str) -> Resourc
     statement = select(group).where(group.c.project_id == project_id, group.c.key == key)
     row = first_of(ResourceGroupRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Resource Group Not Found")
+        raise NotFound("Resource Group Not Found")
     return row
 
 

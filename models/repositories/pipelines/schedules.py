@@ -53,7 +53,7 @@ async def get(connection: AsyncConnection, schedule_id: int, project_id: int) ->
     statement = of_project(project_id).statement.where(schedule.c.id == schedule_id)
     row = first_of(PipelineScheduleRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Pipeline Schedule Not Found")
+        raise NotFound("Pipeline Schedule Not Found")
     return row
 
 
@@ -117,7 +117,7 @@ async def variable_of(connection: AsyncConnection, schedule_id: int, name: str) 
     wanted = (variable.c.schedule_id == schedule_id, variable.c.key == name)
     row = first_of(ScheduleVariableRow, await connection.execute(select(variable).where(*wanted)))
     if row is None:
-        raise NotFound("404 Pipeline Schedule Variable Not Found")
+        raise NotFound("Pipeline Schedule Variable Not Found")
     return row
 
 

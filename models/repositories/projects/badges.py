@@ -27,7 +27,7 @@ async def find(connection: AsyncConnection, owner: Owner, key: int) -> BadgeRow:
     """One badge that an owner shows. Raises `NotFound`."""
     row = first_of(BadgeRow, await connection.execute(listed(owner).statement.where(badge.c.id == key)))
     if row is None:
-        raise NotFound("404 Badge Not Found")
+        raise NotFound("Badge Not Found")
     return row
 
 

@@ -74,7 +74,7 @@ async def find(connection: AsyncConnection, owner: Owner, key: str, scope: str |
         statement = statement.where(variable.c.environment_scope == scope)
     rows = all_of(CiVariableRow, await connection.execute(statement))
     if not rows:
-        raise NotFound("404 Variable Not Found")
+        raise NotFound("Variable Not Found")
     if len(rows) > 1:
         raise Invalid("There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
     return rows[0]

@@ -43,7 +43,7 @@ async def find(connection: AsyncConnection, owner: Owner, reference: str) -> Lab
     if not found and is_id:
         found = await _those(connection, owner, label.c.name == reference)
     if not found:
-        raise NotFound("404 Label Not Found")
+        raise NotFound("Label Not Found")
     return (own or found)[0]
 
 

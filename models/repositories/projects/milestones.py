@@ -57,7 +57,7 @@ async def find(connection: AsyncConnection, owner: Owner, key: int, *, ancestors
     statement = select(milestone).where(owner.seen(milestone, ancestors=ancestors), milestone.c.id == key)
     row = first_of(MilestoneRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Milestone Not Found")
+        raise NotFound("Milestone Not Found")
     return row
 
 

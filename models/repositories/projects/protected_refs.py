@@ -97,7 +97,7 @@ async def get(
         found = await connection.execute(branches_of(project_id).statement.where(branch.c.name == name))
         row = first_of(ProtectedBranchRow, found)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 

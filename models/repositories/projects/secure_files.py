@@ -32,7 +32,7 @@ async def get(connection: AsyncConnection, project_id: int, file_id: int) -> Sec
     statement = of_project(project_id).statement.where(secure_file.c.id == file_id)
     row = first_of(SecureFileRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
@@ -43,7 +43,7 @@ async def require_room(connection: AsyncConnection, project_id: int, name: str) 
     """
     locked = select(project.c.id).where(project.c.id == project_id).with_for_update()
     if (await connection.execute(locked)).first() is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     mine = secure_file.c.project_id == project_id
     count = (await connection.execute(select(func.count()).select_from(secure_file).where(mine))).scalar_one()
     taken = (await connection.execute(select(secure_file.c.id).where(mine, secure_file.c.name == name))).first()

@@ -51,7 +51,7 @@ async def get(connection: AsyncConnection, subscription_id: int, project_id: int
     statement = of_project(project_id).statement.where(subscription.c.id == subscription_id)
     row = first_of(ListedSubscription, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Subscription Not Found")
+        raise NotFound("Subscription Not Found")
     return row
 
 

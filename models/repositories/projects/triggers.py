@@ -27,7 +27,7 @@ async def get(connection: AsyncConnection, trigger_id: int, project_id: int) -> 
     statement = of_project(project_id).statement.where(trigger.c.id == trigger_id)
     row = first_of(PipelineTriggerRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Trigger Not Found")
+        raise NotFound("Trigger Not Found")
     return row
 
 
