@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status check test test-quick test-slow bench fuzz clean
+.PHONY: help setup demo up down status check test test-quick test-slow coverage bench fuzz clean
 
 # Tests start many servers: each starts faster when what it runs is compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -48,7 +48,7 @@ check: setup ## style, types, and that imports point down
 	$(BIN)/lint-imports
 
 test: check ## check, then all tests but the slow ones (SHUFFLE=1: in a random order, whose seed is printed)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(if $(SHUFFLE),-p randomly)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=10 $(if $(SHUFFLE),-p randomly)
 
 test-quick: setup ## style, imports, and what needs no installation: the domain and its cases (under a minute)
 	$(BIN)/ruff check
@@ -57,8 +57,11 @@ test-quick: setup ## style, imports, and what needs no installation: the domain 
 	$(BIN)/pytest -q -n logical --dist worksteal -m "not slow" tests/domain tests/cases
 
 test-slow: setup ## fault runs, whole systems, foreign runners, the production stack
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "slow and not alone"
-	$(BIN)/pytest -m alone
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "slow and not alone" --durations=40
+	$(BIN)/pytest -m alone --durations=10
+
+coverage: setup ## how much of the domain its own tests and the cases reach, by branch; fails below 98 %
+	$(BIN)/pytest -q -n logical -m "not slow" --cov --cov-fail-under=98 tests/domain tests/cases
 
 bench: setup ## measure, each figure as a ratio against something
 	$(BIN)/python -m bench

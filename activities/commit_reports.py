@@ -14,8 +14,8 @@ from domain.messages import ReportCommit
 from domain.pipelines.status import Status
 from domain.sealed_for import FORGE
 from models.clock import Clock
-from models.columns import Record
 from models.repositories.hooks import commit_reports
+from models.rows.hooks import LinkedReportRow
 from models.session import Database
 from outbound.post import Poster, Reply
 from settings import Settings
@@ -51,7 +51,7 @@ class ReportActivities(ReportPort):
             return await self._told(row, shown, reply.status)
         return await self._failed(row, reply)
 
-    async def _post(self, row: Record) -> Reply:
+    async def _post(self, row: LinkedReportRow) -> Reply:
         try:
             token = self._sealer.open(row.token, FORGE)
         except Invalid as error:
@@ -62,11 +62,11 @@ class ReportActivities(ReportPort):
         async with beating():
             return await self._poster.post(call.url, call.headers, call.body, verify=row.verify_tls)
 
-    async def _told(self, row: Record, shown: str, status: int | None) -> bool:
+    async def _told(self, row: LinkedReportRow, shown: str, status: int | None) -> bool:
         async with self._database.write() as connection:
             return await commit_reports.told(connection, row, shown, status, self._clock())
 
-    async def _failed(self, row: Record, reply: Reply) -> bool:
+    async def _failed(self, row: LinkedReportRow, reply: Reply) -> bool:
         now = self._clock()
         asked = reply.headers.get("Retry-After", "")
         pause = pause_before(row.attempts + 1, self._times.hook_retry_first, self._times.hook_retry_longest, asked)

@@ -9,9 +9,9 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from domain.schedules.ticks import IGNORED, OPEN, Tick, TickResult
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import OUTBOX, TICKS, Notifications, schedule_topic
 from models.repositories.pipelines import schedule_ticks
+from models.rows.schedules import PipelineScheduleRow
 from models.session import Database
 from workflows.ports import SchedulePort
 
@@ -84,7 +84,7 @@ class ScheduleActivities(SchedulePort):
         return TickResult(row.outcome, row.reason, row.pipeline_id, is_over=row.outcome not in OPEN)
 
 
-def _is_coming(row: Record, order: Tick) -> bool:
+def _is_coming(row: PipelineScheduleRow, order: Tick) -> bool:
     """Whether the schedule as it is now will come to this tick."""
     awaited = row.next_tick_at is not None and row.next_tick_at <= order.due_at
     return awaited and schedule_ticks.is_tick(row, order.due_at)

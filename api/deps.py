@@ -1,7 +1,7 @@
 """What routes ask for by type: services, the caller, a project the caller may use."""
 
 from datetime import UTC, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
@@ -20,6 +20,7 @@ from auth.session_token import COOKIE, read_session
 from domain.errors import Unauthenticated
 from git.turns import CALLER, GitCaller
 from models.repositories.accounts import accounts, sessions
+from models.rows.accounts import UserRow
 
 _NOTED_EVERY: Final = timedelta(minutes=10)
 """How exact the time of a token's last use is, as in GitLab."""
@@ -94,7 +95,7 @@ async def caller_by_token(services: Services, token: str, address: str = "") -> 
     return caller_from(row, token_id=row.token_id, scopes=tuple(row.scopes), address=address)
 
 
-async def _note_activity(services: Services, row: Any) -> None:
+async def _note_activity(services: Services, row: UserRow) -> None:
     """Remember that a person was here today: one write a day. Runners and jobs come in by other ways."""
     today = services.clock().astimezone(UTC).date()
     if row.last_activity_on is None or row.last_activity_on < today:

@@ -52,6 +52,17 @@ STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
 )
 """First match wins. No room left is 503 and not 507, because runners try again after a 503."""
 
+_NAMES: Final = {
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    412: "Precondition Failed",
+    413: "Request Entity Too Large",
+}
+"""GitLab's names of statuses, with which its messages begin (`lib/api/helpers.rb`, "error helpers")."""
+
 _FULL_RETRY: Final = 30
 
 log = structlog.get_logger()
@@ -77,6 +88,19 @@ def headers_of(error: PerdureError) -> dict[str, str]:
     return {}
 
 
+def text_of(error: PerdureError) -> str:
+    """The words of an error, after its status where they begin with HTTP's name of that, as in GitLab's responses."""
+    text, status = str(error), status_of(error)
+    return f"{status} {text}" if _is_named(error, text, status) else text
+
+
+def _is_named(error: PerdureError, text: str, status: int) -> bool:
+    """Whether words name their status; of what is not there they name the thing (`Job Not Found`) or are a sentence."""
+    if isinstance(error, NotFound):
+        return "not found" in text.lower() or not text.endswith(".")
+    return text.startswith(_NAMES.get(status, "-"))
+
+
 def _body(error: PerdureError) -> dict[str, object]:
     if isinstance(error, ConfigInvalid):
         return {"message": {"base": [str(issue) for issue in error.issues]}}
@@ -84,7 +108,7 @@ def _body(error: PerdureError) -> dict[str, object]:
         return {"message": {name: [fault] for name, fault in error.faults.items()}}
     if isinstance(error, TooMany):
         return {"message": {"error": str(error)}}
-    return {"message": str(error)}
+    return {"message": text_of(error)}
 
 
 def answer_to(error: PerdureError) -> JSONResponse:

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token, key_of
+from api.errors import text_of
 from api.git_metrics import git_answer, measured
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.refused_secrets import UNAUTHORIZED, refused_git
@@ -37,18 +38,16 @@ log = structlog.get_logger()
 
 _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
 _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
-_ELSEWHERE: Final = "403 Forbidden: this job token is for another project, and this one does not let its jobs in."
-_BLOCKED: Final = "403 Forbidden: the user of this job is blocked, and so is the job's token."
+_ELSEWHERE: Final = "Forbidden: this job token is for another project, and this one does not let its jobs in."
+_BLOCKED: Final = "Forbidden: the user of this job is blocked, and so is the job's token."
 _VERBS: Final = {Service.RECEIVE_PACK: "push to", Service.UPLOAD_PACK: "fetch from"}
 _USES: Final = {Service.RECEIVE_PACK: Use.PUSH, Service.UPLOAD_PACK: Use.FETCH}
 _TOO_LOW: Final = (
-    "403 Forbidden: you are not allowed to {what} this project. That takes the role {role}; ask one of its maintainers."
+    "Forbidden: you are not allowed to {what} this project. That takes the role {role}; ask one of its maintainers."
     " You are signed in as {name}."
 )
-_NOT_THERE: Final = (
-    "404 Project Not Found: there is no project {path}, or you may not see it. You are signed in as {name}."
-)
-_NOT_FOUND: Final = "404 Project Not Found: there is no project {path}, or you may not see it."
+_NOT_THERE: Final = "Project Not Found: there is no project {path}, or you may not see it. You are signed in as {name}."
+_NOT_FOUND: Final = "Project Not Found: there is no project {path}, or you may not see it."
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Perdure"'}
 
 
@@ -87,7 +86,7 @@ async def upload_pack(path: str, request: Request, services: ServicesDep) -> Res
         return await _streamed(stream, kind)
     except PerdureError as error:  # git shows nothing of what HTTP says now
         log.warning("a fetch was refused", path=path, error=str(error))
-        return Response(error_packet(str(error)), 200, _NO_CACHE, kind)
+        return Response(error_packet(text_of(error)), 200, _NO_CACHE, kind)
 
 
 @router.post(_REPOSITORY + "/git-receive-pack")
@@ -113,7 +112,7 @@ def _service(name: str) -> Service:
     try:
         return Service(name)
     except ValueError as error:
-        raise Forbidden("403 Forbidden: only git's smart HTTP protocol is spoken here.") from error
+        raise Forbidden("Forbidden: only git's smart HTTP protocol is spoken here.") from error
 
 
 def _who_are_you(request: Request, services: Services, service: Service) -> Response:
@@ -164,7 +163,7 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
     """A running job reads its project's repository, and those that let it in; each such call renews its lease."""
     claims = claims_for(services, token)
     if service is Service.RECEIVE_PACK:
-        raise Forbidden("403 Forbidden: a job token cannot push.")
+        raise Forbidden("Forbidden: a job token cannot push.")
     async with services.database.read() as connection:
         row = await projects.find(connection, path)
     if scope_of(Scope.GIT_READ, claims.project_id) not in claims.scopes:
@@ -199,7 +198,7 @@ async def _access_of_deploy_token(
     except Unauthenticated:
         return None
     if service is Service.RECEIVE_PACK:
-        raise Forbidden("403 Forbidden: a deploy token cannot push; use an access token of the project.")
+        raise Forbidden("Forbidden: a deploy token cannot push; use an access token of the project.")
     require_scope(token.scopes, Use.FETCH)
     async with services.database.read() as connection:
         row = await projects.find(connection, path)

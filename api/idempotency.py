@@ -20,8 +20,8 @@ from api.errors import answer_to
 from api.replayed_body import replayed
 from api.services import Services
 from domain.errors import PerdureError
-from models.columns import Record
 from models.repositories.installation import idempotent_calls
+from models.rows.idempotency import IdempotentCallRow
 
 _METHODS: Final = frozenset({"POST"})
 _PREFIX: Final = "/api/v4/"
@@ -95,7 +95,9 @@ class IdempotentCalls:
         async with self._services.database.write() as connection:
             await idempotent_calls.forget(connection, key.caller, key.key)
 
-    async def _repeat(self, known: Record, fingerprint: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _repeat(
+        self, known: IdempotentCallRow, fingerprint: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         if known.fingerprint != fingerprint:
             text = "422 Unprocessable: this Idempotency-Key was used for another call; take a new one for each call."
             await JSONResponse({"message": text}, HTTPStatus.UNPROCESSABLE_ENTITY)(scope, receive, send)

@@ -15,7 +15,7 @@ from auth.job_token import PREFIX as JOB
 from auth.scopes import PERMITS, Use
 from auth.secret_token import DEPLOY, PERSONAL, REGISTRATION, RUNNER, RUNNER_BY_REGISTRATION, TRIGGER
 
-UNAUTHORIZED: Final = "401 Unauthorized"
+UNAUTHORIZED: Final = "Unauthorized"
 """GitLab's whole answer, which stays where nothing more is known."""
 _NO_TOKEN: Final = f"That is no access token, which begins with {PERSONAL}; a password opens only the pages."
 _BAD_TOKEN: Final = "That access token was revoked, has expired, is of another server, or its owner is blocked."  # noqa: S105

@@ -28,11 +28,11 @@ from auth.registry_token import LIFETIME, SERVICE, registry_token
 from auth.scopes import Scope as Scopes
 from auth.scopes import Use, permits, require_scope
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.namespaces import deploy_tokens
 from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
+from models.rows.deploy_tokens import DeployTokenRow
 
 router = APIRouter()
 
@@ -60,12 +60,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks: a running job, a person, a deploy token (its row), or nobody."""
+    """Who asks: a running job, a person, a deploy token, or nobody."""
 
     name: str
     caller: Caller = NOBODY
     job: JobClaims | None = None
-    deploy_token: Record | None = None
+    deploy_token: DeployTokenRow | None = None
 
     @property
     def is_known(self) -> bool:
@@ -104,15 +104,15 @@ async def by_form(asked: Annotated[Asked, Depends(asked_by_form)], services: Ser
 
 async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
     if not services.settings.registry_url:
-        raise NotFound("404 Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
+        raise NotFound("Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
     if asked.service != SERVICE or len(asked.scopes) > _MAX_SCOPES:
-        raise Invalid(f"400 Bad request: service must be {SERVICE}, with {_MAX_SCOPES} scopes at most.")
+        raise Invalid(f"Bad request: service must be {SERVICE}, with {_MAX_SCOPES} scopes at most.")
     requester = await _requester(services, asked.username, asked.password)
     access = [item for scope in asked.scopes for item in await _granted(services, requester, scope)]
     if not access and not requester.is_known:
-        raise Unauthenticated("401 Unauthorized: sign in with a personal access token or a job token.")
+        raise Unauthenticated("Unauthorized: sign in with a personal access token or a job token.")
     if not access and asked.scopes:
-        raise Forbidden("403 Forbidden: you may do nothing of that with these images.")
+        raise Forbidden("Forbidden: you may do nothing of that with these images.")
     if requester.job is not None:
         async with services.database.write() as connection:
             await held(connection, requester.job)  # renews the lease, as every call that is granted

@@ -28,13 +28,13 @@ from files import durable
 from git.repository import Repositories
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
-from models.columns import Record
 from models.migrate import migrate
 from models.notifications import Notifications, PostgresNotifications
 from models.repositories.accounts import accounts
 from models.repositories.installation import installations
 from models.repositories.runners import registration_tokens
 from models.repositories.runners.registration_tokens import RunnerScope
+from models.rows.installation import InstallationRow
 from models.session import Database
 from pods.restore_marker import refuse_half_restored
 from settings import Settings
@@ -114,7 +114,7 @@ async def _first_start(services: Services) -> None:
         await registration_tokens.replace(connection, RunnerScope(), digest(known["registration_token"]))
 
 
-async def _check_sealer(connection: AsyncConnection, sealer: Sealer, installation: Record) -> None:
+async def _check_sealer(connection: AsyncConnection, sealer: Sealer, installation: InstallationRow) -> None:
     """Refuse to start with a key that does not open the secrets of this database. Raises `Invalid`."""
     if installation.sealed_check:
         sealer.open(installation.sealed_check, _CHECK)

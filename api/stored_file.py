@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import Response
 
 from api.v4.streaming import download
-from models.columns import Record
+from models.rows.artifacts import ArtifactRow
 from storage.objects import ObjectStore, verified
 
 _RANGE: Final = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,15})\s*)?-\s*(?:(\d{1,15})\s*)?", re.ASCII)
@@ -17,8 +17,8 @@ class Unsatisfiable(Exception):
     """A range that begins behind the last byte."""
 
 
-async def stored_file(store: ObjectStore, row: Record, media_type: str, asked: str = "") -> Response:
-    """The file of an artifact's row; `asked` is the header `Range`.
+async def stored_file(store: ObjectStore, row: ArtifactRow, media_type: str, asked: str = "") -> Response:
+    """The file of an artifact; `asked` is the header `Range`.
 
     A whole file is compared with its SHA-256: a damaged one is an error, or breaks off before its end, so that nobody
     takes it for whole. A range is not compared; whoever puts ranges together finds the SHA-256 of the whole file in

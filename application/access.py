@@ -1,7 +1,7 @@
 """What a caller may do with a project, for whoever acts in their name: doors, and what runs by itself."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from application.services import Services
 from auth.permissions import Action, Caller, level_of, require
@@ -13,6 +13,9 @@ from models.repositories.installation.audit import Entity
 from models.repositories.namespaces import job_token_access
 from models.repositories.projects import projects, protected_refs
 from models.repositories.projects.projects import Viewer
+from models.rows.accounts import UserRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
 
 _ENDING: Final = frozenset({"cancel_pipeline", "cancel_job"})
 """Operations that run nothing."""
@@ -20,9 +23,9 @@ _CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
 """What nobody does with an archived project."""
 
 
-def caller_from(row: Any, **more: Any) -> Caller:
-    """The caller that a person's row makes."""
-    return Caller(row.id, row.username, row.is_admin, row.external, **more)
+def caller_from(row: UserRow, *, token_id: int = 0, scopes: tuple[str, ...] | None = None, address: str = "") -> Caller:
+    """The caller that a person is; with the token that they have shown, if any, and where they call from."""
+    return Caller(row.id, row.username, row.is_admin, row.external, token_id, scopes, address)
 
 
 def viewer_of(caller: Caller) -> Viewer:
@@ -32,12 +35,12 @@ def viewer_of(caller: Caller) -> Viewer:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAccess:
-    """A project as one caller may use it. `row` has the columns of `models.tables.projects.Project`.
+    """A project as one caller may use it.
 
     `member_level` is what they are there as a member: whoever may see an open project has a `level` without being one.
     """
 
-    row: Any
+    row: ProjectRow
     caller: Caller
     level: int
     protection: Protection
@@ -47,7 +50,7 @@ class ProjectAccess:
         """Raise unless the caller may do it."""
         require(self.caller, action, self.level, self.row.visibility)
         if self.row.archived and action in _CHANGING:
-            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+            raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
 
     @property
     def entity(self) -> Entity:
@@ -59,25 +62,23 @@ class ProjectAccess:
         self.require(Action.RUN)
         if not self.protection.may_run(ref, self.level, tag=tag):
             kind = "tag" if tag else "branch"
-            raise Forbidden(
-                f"403 Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it."
-            )
+            raise Forbidden(f"Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it.")
 
-    def require_operation(self, name: str, pipeline: Any) -> None:
+    def require_operation(self, name: str, pipeline: PipelineRow) -> None:
         """Raise unless the caller may ask a pipeline for an operation: whatever runs something needs the right to."""
         if name in _ENDING:
             self.require(Action.RUN)
         else:
             self.require_run_of(pipeline)
 
-    def require_run_of(self, pipeline: Any) -> None:
+    def require_run_of(self, pipeline: PipelineRow) -> None:
         """Raise unless the caller may run jobs of a pipeline; one that is protected asks for both of its branches."""
         facts = pipeline.merge_request
         self.require_run(own_branch_of(pipeline.ref, facts), tag=pipeline.tag)
         if facts and pipeline.ref_protected:
             self.require_run(facts["target_branch"], tag=False)
 
-    def may_run(self, pipeline: Any) -> bool:
+    def may_run(self, pipeline: PipelineRow) -> bool:
         """Whether the caller may run jobs of a pipeline."""
         try:
             self.require_run_of(pipeline)
@@ -100,7 +101,7 @@ async def access_to(
         if caller.job_id and not await job_token_access.allows(connection, row, caller.job_project_id):
             caller, member = replace(caller, is_admin=False), 0
         if row is None:
-            raise NotFound("404 Project Not Found")
+            raise NotFound("Project Not Found")
         level = level_of(caller, member, row.visibility)
         require(caller, Action.SEE, level, row.visibility)
         protection = await protected_refs.of_project(connection, row.id)

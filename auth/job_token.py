@@ -79,7 +79,7 @@ class JobClaims:
     def require(self, scope: str) -> None:
         """Raise `Forbidden` unless the token is for `scope`."""
         if scope not in self.scopes:
-            raise Forbidden(f"403 Forbidden: this job token is not for {scope}.")
+            raise Forbidden(f"Forbidden: this job token is not for {scope}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class JobTokens:
             return known.claims
         document = signed_token.read(self._ring, _JOB, token.removeprefix(PREFIX)) if token.startswith(PREFIX) else None
         if document is None:
-            raise Forbidden("403 Forbidden")
+            raise Forbidden("Forbidden")
         claims = _claims(document)
         self._remember(token, claims, document["exp"])
         return claims
@@ -146,11 +146,11 @@ def _claims(document: dict[str, Any]) -> JobClaims:
     scopes, job = document.get("scopes"), document["sub"]
     whole = all(type(document.get(name)) is int for name in _NUMBERS) and job.isascii() and job.isdecimal()
     if not whole or not isinstance(scopes, list) or not isinstance(document.get("pod"), str):
-        raise Forbidden("403 Forbidden")
+        raise Forbidden("Forbidden")
     try:
         archives = unpack(document.get("archives", ""))
     except (Invalid, TypeError) as error:
-        raise Forbidden("403 Forbidden") from error
+        raise Forbidden("Forbidden") from error
     return JobClaims(
         pod=document["pod"],
         organisation_id=document["organisation"],

@@ -110,10 +110,10 @@ def require(caller: Caller, action: Action, member_level: int, visibility: str) 
     if level >= LEVEL_FOR[action]:
         return
     if level < LEVEL_FOR[Action.SEE]:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
-    raise Forbidden("403 Forbidden")
+        raise Unauthenticated("Unauthorized")
+    raise Forbidden("Forbidden")
 
 
 def require_in_group(caller: Caller, action: GroupAction, member_level: int, visibility: str) -> None:
@@ -122,24 +122,24 @@ def require_in_group(caller: Caller, action: GroupAction, member_level: int, vis
     if level >= LEVEL_FOR_GROUP[action]:
         return
     if level < LEVEL_FOR_GROUP[GroupAction.SEE]:
-        raise NotFound("404 Group Not Found")
+        raise NotFound("Group Not Found")
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
-    raise Forbidden("403 Forbidden")
+        raise Unauthenticated("Unauthorized")
+    raise Forbidden("Forbidden")
 
 
 def require_known(caller: Caller) -> None:
     """Raise unless the caller has shown who they are."""
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
 
 
 def require_admin(caller: Caller) -> None:
     """Raise unless the caller administers the installation."""
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if not caller.is_admin:
-        raise Forbidden("403 Forbidden: only an administrator may do this.")
+        raise Forbidden("Forbidden: only an administrator may do this.")
 
 
 class RunnerAction(StrEnum):
@@ -186,8 +186,8 @@ def require_runner(caller: Caller, action: RunnerAction, runner_type: RunnerType
     if _may(caller, RUNNER_BASIS[runner_type, action], lowest, highest):
         return
     if not _may(caller, RUNNER_BASIS[runner_type, RunnerAction.READ], lowest, highest):
-        raise NotFound("404 Runner Not Found")
-    raise Forbidden(f"403 Forbidden: {_WHO_MAY_CHANGE[runner_type]}")
+        raise NotFound("Runner Not Found")
+    raise Forbidden(f"Forbidden: {_WHO_MAY_CHANGE[runner_type]}")
 
 
 def _may(caller: Caller, basis: Basis, lowest: int, highest: int) -> bool:
@@ -231,8 +231,8 @@ def require_schedule(caller: Caller, action: ScheduleAction, level: int, *, is_o
     if may_schedule(caller, action, level, is_owner=is_owner):
         return
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
-    raise Forbidden("403 Forbidden")
+        raise Unauthenticated("Unauthorized")
+    raise Forbidden("Forbidden")
 
 
 class NoteAction(StrEnum):
@@ -264,17 +264,17 @@ def may_note(caller: Caller, action: NoteAction, level: int, member_level: int, 
 def require_note(caller: Caller, action: NoteAction, level: int, member_level: int, *, is_author: bool = False) -> None:
     """Raise unless the caller, who may read the merge request, may do it."""
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if not may_note(caller, action, level, member_level, is_author=is_author):
-        raise Forbidden("403 Forbidden")
+        raise Forbidden("Forbidden")
 
 
 def require_planning(caller: Caller, member_level: int) -> None:
     """Raise unless the caller may write labels and milestones: reporters who are members, as in GitLab."""
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if not may_plan(caller, member_level):
-        raise Forbidden("403 Forbidden")
+        raise Forbidden("Forbidden")
 
 
 def may_plan(caller: Caller, member_level: int) -> bool:

@@ -1,9 +1,13 @@
 """Points in time and spans, as GitLab writes them."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 
+@overload
+def moment(value: datetime) -> str: ...
+@overload
+def moment(value: datetime | None) -> str | None: ...
 def moment(value: datetime | None) -> str | None:
     """ISO 8601 in UTC with milliseconds and `Z`."""
     if value is None:

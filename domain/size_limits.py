@@ -21,7 +21,7 @@ class SizeLimit:
         """The words for `what` that is larger; `size` is how many bytes it has where that is known."""
         has = f"has {in_words(size)}, and" if size is not None else "is too large:"
         limit = f"The limit is {self.set_by}."
-        text = f"413 Request Entity Too Large: {what} {has} at most {in_words(self.size)} are taken. {limit}"
+        text = f"Request Entity Too Large: {what} {has} at most {in_words(self.size)} are taken. {limit}"
         return f"{text} {self.remedy}" if self.remedy else text
 
 

@@ -13,9 +13,9 @@ import structlog
 from domain.errors import PerdureError
 from domain.object_keys import trace_key
 from loops.coverage import coverage_of
-from models.columns import Record
 from models.notifications import TRACES, Notifications
 from models.repositories.logs import coverage, traces
+from models.repositories.logs.traces import EndedTrace
 from models.session import Database
 from storage.objects import ObjectStore
 
@@ -74,7 +74,7 @@ class Archiver:
             await self._drop(ready)
         return len(ready)
 
-    async def _drop(self, rows: Sequence[Record]) -> None:
+    async def _drop(self, rows: Sequence[EndedTrace]) -> None:
         """Send readers to the store, then delete what the database holds, in portions: others write in between."""
         ids, is_over = [row.job_id for row in rows], False
         found = {row.job_id: await coverage_of(self._database, row) for row in rows if not row.copied}
@@ -87,14 +87,14 @@ class Archiver:
             async with self._database.write() as connection:
                 is_over = await traces.drop(connection, ids, PORTION)
 
-    async def _is_copied(self, row: Record) -> bool:
+    async def _is_copied(self, row: EndedTrace) -> bool:
         try:
             return await self._copy(row)
         except PerdureError as error:
             log.warning("a log stays in the database for now", job=row.job_id, error=str(error))
             return False
 
-    async def _copy(self, row: Record) -> bool:
+    async def _copy(self, row: EndedTrace) -> bool:
         """Write the object and read it back; whether it is right."""
         key = trace_key(row.project_id, row.job_id, row.generation)
         await self._store.put(key, self._chunks(row))
@@ -106,7 +106,7 @@ class Archiver:
             return False
         return True
 
-    async def _chunks(self, row: Record) -> AsyncIterator[bytes]:
+    async def _chunks(self, row: EndedTrace) -> AsyncIterator[bytes]:
         start = 0
         while start < row.size:
             async with self._database.read() as connection:

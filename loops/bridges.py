@@ -19,10 +19,10 @@ from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.bridges import CREATION_FAILED, TEXT_OF
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.notifications import BRIDGES, OUTBOX, pipeline_topic
 from models.repositories.pipelines import bridges, outbox, pipelines
 from models.repositories.pipelines.bridges import Bridge
+from models.rows.outbox import UnsentRow
 
 MAX_CONCURRENT: Final = 16
 """So many rows are carried out side by side: a configuration with remote files may take half a minute."""
@@ -73,7 +73,7 @@ class BridgeLoop:
         await asyncio.gather(*(self.carry_out(row) for row in rows))
         return len(rows)
 
-    async def carry_out(self, row: Record) -> None:
+    async def carry_out(self, row: UnsentRow) -> None:
         """Do what a row asks for, or have it come again later."""
         try:
             if row.kind == outbox.BRIDGE:
@@ -124,7 +124,7 @@ class BridgeLoop:
     def _ended(self, row_id: int, _task: "asyncio.Task[None]") -> None:
         self._under_way.pop(row_id, None)
 
-    async def _take(self) -> Sequence[Record]:
+    async def _take(self) -> Sequence[UnsentRow]:
         now, busy = self._services.clock(), len(self._under_way)
         if busy >= MAX_CONCURRENT:
             return ()
@@ -138,11 +138,11 @@ class BridgeLoop:
                 await outbox.hold(connection, [row.id for row in rows], now + HELD)
         return [row for row in rows if row.id not in self._under_way][: MAX_CONCURRENT - busy]
 
-    async def _make(self, row: Record) -> None:
+    async def _make(self, row: UnsentRow) -> None:
         """A bridge has become pending."""
         async with self._database.read() as connection:
-            bridge = await bridges.read(connection, row.job_id)
-            made = await bridges.made_by(connection, row.job_id)
+            bridge = await bridges.read(connection, row.named_job)
+            made = await bridges.made_by(connection, row.named_job)
         if bridge.job.status != Status.PENDING:
             await self._done(row)
             return
@@ -150,7 +150,7 @@ class BridgeLoop:
         wish: Wish = Existing(known) if known is not None else await wish_of(self._services, bridge)
         await self._carry_out_wish(row, bridge, wish)
 
-    async def _carry_out_wish(self, row: Record, bridge: Bridge, wish: Wish) -> None:
+    async def _carry_out_wish(self, row: UnsentRow, bridge: Bridge, wish: Wish) -> None:
         now, made = self._services.clock(), None
         async with self._database.write() as connection:
             if await bridges.is_pending(connection, bridge.job.id):
@@ -180,7 +180,7 @@ class BridgeLoop:
             await bridges.begin(connection, bridge, made, now)
         return made
 
-    async def _follow(self, row: Record) -> None:
+    async def _follow(self, row: UnsentRow) -> None:
         """The status of a pipeline has changed that a bridge follows."""
         now = self._services.clock()
         async with self._database.write() as connection:
@@ -198,18 +198,18 @@ class BridgeLoop:
         for pipeline_id in pipeline_ids:
             await self._services.notifications.notify(pipeline_topic(pipeline_id), count=_WATCHERS)
 
-    async def _done(self, row: Record) -> None:
+    async def _done(self, row: UnsentRow) -> None:
         async with self._database.write() as connection:
             await outbox.mark_sent(connection, [row], self._services.clock())
 
-    async def _back_off(self, row: Record, error: str) -> None:
+    async def _back_off(self, row: UnsentRow, error: str) -> None:
         try:
             async with self._database.write() as connection:
                 await outbox.back_off(connection, row.id, row.attempts, error, self._services.clock())
         except (Unavailable, StorageFull):
             log.warning("a bridge waits for the database", row=row.id)  # it is due again by itself
 
-    async def _give_up(self, row: Record, error: Exception) -> None:
+    async def _give_up(self, row: UnsentRow, error: Exception) -> None:
         """A fault that nobody expected: perhaps it passes, if not the bridge must not wait for ever."""
         if row.kind != outbox.BRIDGE or row.attempts < MAX_ATTEMPTS:
             await self._back_off(row, repr(error))
@@ -217,7 +217,7 @@ class BridgeLoop:
         text = f"{TEXT_OF[CREATION_FAILED]}: the server met a fault of its own; see its log."
         try:
             async with self._database.read() as connection:
-                bridge: Any = await bridges.read(connection, row.job_id)
+                bridge = await bridges.read(connection, row.named_job)
             await self._carry_out_wish(row, bridge, Denied(CREATION_FAILED, text))
         except (Unavailable, StorageFull):
             await self._back_off(row, repr(error))

@@ -9,8 +9,8 @@ import structlog
 
 from domain.errors import Invalid
 from domain.pipelines.coverage import CoverageSearch
-from models.columns import Record
 from models.repositories.logs import traces
+from models.repositories.logs.traces import EndedTrace
 from models.session import Database
 
 PART: Final = 1024 * 1024
@@ -20,7 +20,7 @@ _THREAD: Final = ThreadPoolExecutor(1, thread_name_prefix="coverage")
 log = structlog.get_logger()
 
 
-async def coverage_of(database: Database, row: Record) -> float | None:
+async def coverage_of(database: Database, row: EndedTrace) -> float | None:
     """The coverage of a job, by its frozen log (`traces.to_store`); None if it has no pattern or nothing matches."""
     if not row.coverage_pattern:
         return None

@@ -7,18 +7,18 @@ next attempt is due: a workflow that was lost with Temporal's store, or terminat
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from types import ModuleType
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.service import RPCError
 
 from domain.errors import Unavailable
 from loops.rounds import when_told
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import HOOKS, Notifications
 from models.repositories.hooks import commit_reports, hook_deliveries
+from models.rows.hooks import DueRow
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines
@@ -35,6 +35,18 @@ CLEAN_EVERY: Final = timedelta(minutes=10)
 Start = Callable[[int], Awaitable[None]]
 
 log = structlog.get_logger()
+
+
+class DueRows(Protocol):
+    """What a module has to offer whose rows are due at some time."""
+
+    async def due(self, connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
+        """Those that are to be looked at now."""
+
+    async def look_again(
+        self, connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime
+    ) -> None:
+        """Look at these later."""
 
 
 class Telling:
@@ -70,10 +82,10 @@ class Telling:
         told = await self._start(hook_deliveries, self._workflows.deliver)
         return told + await self._start(commit_reports, self._workflows.report)
 
-    async def _start(self, rows: ModuleType, start: Start) -> int:
+    async def _start(self, rows: DueRows, start: Start) -> int:
         now = self._clock()
         async with self._database.read() as connection:
-            found: Sequence[Record] = await rows.due(connection, now, BATCH)
+            found = await rows.due(connection, now, BATCH)
         if not found:
             return 0
         results = await asyncio.gather(*(self._is_started(start, row.id) for row in found))

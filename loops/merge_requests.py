@@ -22,6 +22,7 @@ from domain.merge_requests.notes import of_auto_merge_given_up
 from loops.rounds import when_told
 from models.notifications import MERGES
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
+from models.repositories.merge_requests.merge_requests import WaitingRow
 
 EVERY: Final = 1.0
 """Seconds between two looks when nobody says that something has changed; a look without work is a few reads."""
@@ -89,50 +90,50 @@ class MergeLoop:
         services = self._services
         async with services.database.read() as connection:
             rows = await merge_requests.that_wait(connection)
-            waiting = [await around(services, connection, row) for row in rows]
+            waiting = [(row, await around(services, connection, row)) for row in rows]
         done = 0
-        for here in waiting:
+        for row, here in waiting:
             try:
-                done += await self._take_turn(here)
+                done += await self._take_turn(row, here)
             except PerdureError as error:
                 log.warning("a merge request cannot be merged by itself yet", of=here.reference, error=str(error))
         return done
 
-    async def _take_turn(self, here: MergeContext) -> bool:
+    async def _take_turn(self, row: WaitingRow, here: MergeContext) -> bool:
         found = await assess(self._services, here)
         turn = auto_merge_turn(found.standing)
         if turn is Turn.WAIT:
             return False
         if turn is Turn.GIVE_UP or found.target_head is None:
-            return await self._give_up(here, "it cannot be merged any more")
+            return await self._give_up(row, here, "it cannot be merged any more")
         try:
-            access = await merger(self._services, here, here.row.auto_merge_user_id)
-            options = MergeOptions(**here.row.merge_options)
-            if here.row.auto_merge == AutoMerge.TRAIN:
-                return await self._put_on(here)
+            access = await merger(self._services, here, row.auto_merge_user_id)
+            options = MergeOptions(**row.merge_options)
+            if row.auto_merge == AutoMerge.TRAIN:
+                return await self._put_on(row)
             await merge_now(self._services, here, access, found.target_head, options)
         except (Forbidden, NotFound, Unauthenticated):
-            return await self._give_up(here, "whoever asked for it may not merge any more")
+            return await self._give_up(row, here, "whoever asked for it may not merge any more")
         except Refused as error:
             # A target that has moved meanwhile is no reason: the next look sees where it is.
             log.info("a merge is tried again", merge_request=here.reference, why=str(error))
             return False
         return True
 
-    async def _put_on(self, here: MergeContext) -> bool:
-        now, row = self._services.clock(), here.row
+    async def _put_on(self, row: WaitingRow) -> bool:
+        now = self._services.clock()
         async with self._services.database.write() as connection:
             values: dict[str, Any] = {"auto_merge": AutoMerge.NONE}
             if await merge_requests.move_state(connection, row.id, State.OPENED, now, **values):
                 await trains.put_on(connection, row, row.auto_merge_user_id, row.merge_options, now)
         return True
 
-    async def _give_up(self, here: MergeContext, why: str) -> bool:
+    async def _give_up(self, row: WaitingRow, here: MergeContext, why: str) -> bool:
         now = self._services.clock()
         values: dict[str, Any] = {"auto_merge": AutoMerge.NONE, "merge_error": f"Auto-merge was canceled: {why}."}
         async with self._services.database.write() as connection:
-            if await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **values):
+            if await merge_requests.move_state(connection, row.id, State.OPENED, now, **values):
                 said = of_auto_merge_given_up(why)
-                await merge_request_notes.add_system(connection, here.row.id, here.row.auto_merge_user_id, said, now)
+                await merge_request_notes.add_system(connection, row.id, row.auto_merge_user_id, said, now)
         log.info("an automatic merge was given up", merge_request=here.reference, why=why)
         return True

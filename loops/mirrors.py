@@ -11,8 +11,8 @@ import structlog
 from application.mirrors.pull import pull
 from application.services import Services
 from domain.errors import PerdureError, Unavailable
-from models.columns import Record
 from models.repositories.projects import mirrors
+from models.rows.mirrors import MirrorRow
 from outbound.addresses import Permission, public_or_within
 
 RESCAN: Final = 2.0
@@ -95,7 +95,7 @@ class MirrorLoop:
     def _ended(self, mirror_id: int, _task: "asyncio.Task[None]") -> None:
         self._under_way.pop(mirror_id, None)
 
-    async def _pull(self, row: Record, lease: _Lease) -> None:
+    async def _pull(self, row: MirrorRow, lease: _Lease) -> None:
         renewing = asyncio.create_task(self._renew(row.id, lease))
         error = ""
         try:

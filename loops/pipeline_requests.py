@@ -3,17 +3,17 @@
 import asyncio
 from abc import ABC, abstractmethod
 from datetime import timedelta
-from typing import Final
+from typing import Final, Generic
 
 import structlog
 
 from application.pipelines.prepared import Prepared
 from application.services import Services
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, StorageFull, Unauthenticated, Unavailable
-from models.columns import Record
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
-from models.repositories.pipelines.pipeline_requests import OwedPipelines
+from models.repositories.pipelines.pipeline_requests import Owed, OwedPipelines
+from models.rows.accounts import UserRow
 
 RESCAN: Final = 2.0
 """Seconds between two looks: nobody waits for these pipelines at a screen."""
@@ -28,10 +28,10 @@ class NotYet(Exception):  # nothing is wrong
     """A row that is due, but what it needs is not here yet."""
 
 
-class OwedPipelineLoop(ABC):
+class OwedPipelineLoop(ABC, Generic[Owed]):
     """Makes the pipelines of one kind of rows until it is cancelled."""
 
-    def __init__(self, services: Services, rows: OwedPipelines, name: str) -> None:
+    def __init__(self, services: Services, rows: OwedPipelines[Owed], name: str) -> None:
         """`name` says in the log whose pipelines they are."""
         self._services = services
         self._database = services.database
@@ -39,7 +39,7 @@ class OwedPipelineLoop(ABC):
         self._name = name
 
     @abstractmethod
-    async def wish(self, row: Record) -> Prepared:
+    async def wish(self, row: Owed) -> Prepared:
         """The pipeline that a row owes.
 
         Raises an error of ours for a row that is never to have one, `NotYet` or `Unavailable` for one that must wait.
@@ -66,7 +66,7 @@ class OwedPipelineLoop(ABC):
         await asyncio.gather(*(self.carry_out(row) for row in rows))
         return len(rows)
 
-    async def carry_out(self, row: Record) -> None:
+    async def carry_out(self, row: Owed) -> None:
         """Make the pipeline of a row, or write down why there is none, or look again later."""
         try:
             await self._finish(row, await self.wish(row))
@@ -78,15 +78,15 @@ class OwedPipelineLoop(ABC):
             log.exception("an owed pipeline could not be made", of=self._name, row=row.id)
             await self._back_off(row, repr(error))
 
-    async def person(self, user_id: int, what: str) -> Record:
+    async def person(self, user_id: int, what: str) -> UserRow:
         """Who it is for. Raises `Forbidden` for somebody who is blocked by now; `what` is what that person did."""
         async with self._database.read() as connection:
-            user = await accounts.get(connection, user_id)
+            user: UserRow = await accounts.get(connection, user_id)
         if user.state != accounts.ACTIVE:
             raise Forbidden(f"{user.username}, who {what}, is blocked.")
         return user
 
-    async def _finish(self, row: Record, wish: Prepared) -> None:
+    async def _finish(self, row: Owed, wish: Prepared) -> None:
         async with self._database.write() as connection:
             if not await self._rows.finish(connection, row.id, self._services.clock()):
                 return
@@ -96,13 +96,13 @@ class OwedPipelineLoop(ABC):
             await self._services.notifications.notify(OUTBOX)
             await wish.repository.keep(made, wish.request.sha)
 
-    async def _give_up(self, row: Record, error: str) -> None:
+    async def _give_up(self, row: Owed, error: str) -> None:
         log.warning("no pipeline is made", of=self._name, row=row.id, project=row.project_id, reason=error)
         async with self._database.write() as connection:
             if await self._rows.finish(connection, row.id, self._services.clock()):
                 await self._rows.tell(connection, row.id, error=error)
 
-    async def _back_off(self, row: Record, error: str) -> None:
+    async def _back_off(self, row: Owed, error: str) -> None:
         try:
             async with self._database.write() as connection:
                 await self._rows.back_off(connection, row, error, self._services.clock())

@@ -9,8 +9,8 @@ from application.services import Services
 from domain.errors import Invalid, NotFound
 from git.repository import Repository
 from loops.pipeline_requests import NotYet, OwedPipelineLoop
-from models.columns import Record
 from models.repositories.hooks import incoming_hooks
+from models.repositories.hooks.incoming_hooks import OwedDelivery
 from models.repositories.pipelines.pipelines import PipelineRequest
 
 SOURCE: Final = "external_pull_request_event"
@@ -18,14 +18,14 @@ PATIENCE: Final = timedelta(hours=6)
 """How long a commit may take to come."""
 
 
-class PullRequestLoop(OwedPipelineLoop):
+class PullRequestLoop(OwedPipelineLoop[OwedDelivery]):
     """Makes the pipelines of pull requests until it is cancelled."""
 
     def __init__(self, services: Services) -> None:
         """Take what the composition root made."""
         super().__init__(services, incoming_hooks.OWED, "pull requests")
 
-    async def wish(self, row: Record) -> Prepared:
+    async def wish(self, row: OwedDelivery) -> Prepared:
         """What a call wants, once its commit is here; whoever set up the hook must still be allowed to run it."""
         user = await self.person(row.user_id, "set up the hook")
         access = await access_to(self._services, caller_from(user), row.project_id)
@@ -42,7 +42,7 @@ class PullRequestLoop(OwedPipelineLoop):
         )
         return await prepared(self._services, request, repository)
 
-    async def _with_commit(self, row: Record, sha: str) -> Repository:
+    async def _with_commit(self, row: OwedDelivery, sha: str) -> Repository:
         """The repository, with the commit. Raises `NotYet`, in the end `Invalid`."""
         try:
             repository = self._services.repositories.get(row.project_id)

@@ -17,10 +17,10 @@ from domain.errors import Unavailable
 from domain.messages import Operation, PipelineFacts
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import OUTBOX, Notifications
 from models.repositories.pipelines import outbox, pipelines
 from models.repositories.pipelines.verdicts import Outcome, outcomes
+from models.rows.outbox import UnsentRow
 from models.session import Database
 from settings import Settings
 from workflows.handles import Pipelines
@@ -83,7 +83,7 @@ class Relay:
                 flight.cancel()
             await asyncio.gather(*flights, return_exceptions=True)
 
-    async def _found(self) -> Sequence[Record]:
+    async def _found(self) -> Sequence[UnsentRow]:
         try:
             return await self._take()
         except Exception:
@@ -103,7 +103,7 @@ class Relay:
         """Send every row that is due; give back how many Temporal took."""
         return await self._deliver(await self._take())
 
-    async def _deliver(self, rows: Sequence[Record]) -> int:
+    async def _deliver(self, rows: Sequence[UnsentRow]) -> int:
         """Send these rows; what happens to one of them happens to no other."""
         try:
             return await self._send_all(rows) if rows else 0
@@ -113,7 +113,7 @@ class Relay:
         finally:
             self._flying.difference_update(row.id for row in rows)
 
-    async def _send_all(self, rows: Sequence[Record]) -> int:
+    async def _send_all(self, rows: Sequence[UnsentRow]) -> int:
         facts = await self._facts(rows)
         verdicts = await self._verdicts(rows)
         looks = self._looks(rows)
@@ -125,25 +125,25 @@ class Relay:
                 await outbox.mark_sent(connection, done, self._clock())
         return len(done)
 
-    def _count(self, rows: Sequence[Record], taken: Sequence[bool]) -> None:
+    def _count(self, rows: Sequence[UnsentRow], taken: Sequence[bool]) -> None:
         now = self._clock()
         for row, is_taken in zip(rows, taken, strict=True):
             age = (now - row.created_at).total_seconds()
             self._metrics.sent(row.kind, "sent" if is_taken else "later", age)
 
-    async def _take(self) -> Sequence[Record]:
+    async def _take(self) -> Sequence[UnsentRow]:
         """Rows that nobody sends now; they fly from here on."""
         rows = await (self._alone() if self._database.is_sqlite else self._among_others())
         taken = [row for row in rows if row.id not in self._flying][:BATCH]
         self._flying.update(row.id for row in taken)
         return taken
 
-    async def _alone(self) -> Sequence[Record]:
+    async def _alone(self) -> Sequence[UnsentRow]:
         """SQLite has one relay: it remembers itself what it sends."""
         async with self._database.read() as connection:
             return await outbox.unsent(connection, self._clock(), BATCH + len(self._flying))
 
-    async def _among_others(self) -> Sequence[Record]:
+    async def _among_others(self) -> Sequence[UnsentRow]:
         now = self._clock()
         async with self._database.read() as connection:
             if not await outbox.unsent(connection, now, 1):
@@ -153,32 +153,32 @@ class Relay:
             await outbox.hold(connection, [row.id for row in rows], now)
             return rows
 
-    async def _facts(self, rows: Sequence[Record]) -> dict[int, PipelineFacts]:
+    async def _facts(self, rows: Sequence[UnsentRow]) -> dict[int, PipelineFacts]:
         wanted = {row.pipeline_id for row in rows if row.kind != outbox.OUTCOME}
         if not wanted:
             return {}
         async with self._database.read() as connection:
             return await pipelines.facts_of(connection, wanted)
 
-    async def _verdicts(self, rows: Sequence[Record]) -> Verdicts:
-        wanted = [row.job_id for row in rows if row.kind == outbox.OUTCOME]
+    async def _verdicts(self, rows: Sequence[UnsentRow]) -> Verdicts:
+        wanted = [row.job_id for row in rows if row.kind == outbox.OUTCOME and row.job_id is not None]
         if not wanted:
             return {}
         async with self._database.read() as connection:
             return await outcomes(connection, wanted)
 
-    def _looks(self, rows: Sequence[Record]) -> Looks:
+    def _looks(self, rows: Sequence[UnsentRow]) -> Looks:
         """Each resource group of these rows is told once, however many of its jobs began to wait or ended."""
         groups = {row.payload["group"] for row in rows if row.kind == outbox.GROUP}
         return {group: asyncio.ensure_future(self._workflows.look(group)) for group in groups}
 
-    async def _send(self, row: Record, facts: dict[int, PipelineFacts], verdicts: Verdicts, looks: Looks) -> bool:
+    async def _send(self, row: UnsentRow, facts: dict[int, PipelineFacts], verdicts: Verdicts, looks: Looks) -> bool:
         """Whether Temporal took the row."""
         try:
             if row.kind == outbox.START:
                 await self._workflows.start(facts[row.pipeline_id])
             elif row.kind == outbox.OUTCOME:
-                outcome = verdicts[row.job_id]
+                outcome = verdicts[row.named_job]
                 if not outcome.folded:
                     await self._workflows.complete(row.pipeline_id, outcome.verdict, outcome.room)
             elif row.kind == outbox.GROUP:
@@ -197,7 +197,7 @@ class Relay:
             return await self._back_off(row, error)
         return True
 
-    async def _refused(self, row: Record, error: RPCError) -> bool:
+    async def _refused(self, row: UnsentRow, error: RPCError) -> bool:
         now = self._clock()
         is_bell = row.kind == outbox.OUTCOME
         if error.status is RPCStatusCode.NOT_FOUND and is_bell and self._is_old(row, now):
@@ -213,10 +213,10 @@ class Relay:
             log.warning("Temporal refused an outbox row", row=row.id, kind=row.kind, error=str(error))
         return await self._back_off(row, error)
 
-    async def _back_off(self, row: Record, error: Exception) -> bool:
+    async def _back_off(self, row: UnsentRow, error: Exception) -> bool:
         async with self._database.write() as connection:
             await outbox.back_off(connection, row.id, row.attempts, str(error) or repr(error), self._clock())
         return False
 
-    def _is_old(self, row: Record, now: datetime) -> bool:
-        return bool(now - row.created_at > self._patience)
+    def _is_old(self, row: UnsentRow, now: datetime) -> bool:
+        return now - row.created_at > self._patience

@@ -8,7 +8,6 @@ import structlog
 from git.repository import Repositories
 from loops.rounds import every
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import OUTBOX, RUNNERS, Notifications
 from models.repositories.namespaces import group_removal
 from models.repositories.projects import project_removal
@@ -47,7 +46,7 @@ class RemovalLoop:
         async with self._database.read() as connection:
             projects = await project_removal.marked(connection)
             groups = await group_removal.marked(connection)
-        gone = [row for row in projects if await self._removed(row)]
+        gone = [row for row in projects if await self._removed(row.id, row.full_path)]
         if gone:
             await self._notifications.tell(RUNNERS)
         if not gone and not groups:
@@ -55,17 +54,17 @@ class RemovalLoop:
         async with self._database.write() as connection:
             return len(gone) + await group_removal.remove_empty(connection)
 
-    async def _removed(self, row: Record) -> bool:
+    async def _removed(self, project_id: int, full_path: str) -> bool:
         async with self._database.read() as connection:
-            running = await project_removal.unfinished(connection, row.id)
+            running = await project_removal.unfinished(connection, project_id)
         if running:
             await self._cancel(running)
             return False
         async with self._database.write() as connection:
-            if not await project_removal.remove_ended(connection, row.id):
+            if not await project_removal.remove_ended(connection, project_id):
                 return False
-        await self._repositories.remove(row.id)
-        log.info("a project was removed after its pipelines had ended", project=row.full_path)
+        await self._repositories.remove(project_id)
+        log.info("a project was removed after its pipelines had ended", project=full_path)
         return True
 
     async def _cancel(self, pipeline_ids: list[int]) -> None:

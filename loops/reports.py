@@ -16,9 +16,9 @@ import structlog
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from loops.rounds import when_told
-from models.columns import Record
 from models.notifications import REPORTS, Notifications
 from models.repositories.artifacts import reports
+from models.repositories.artifacts.reports import UnreadReportRow
 from models.session import Database
 from storage.objects import ObjectStore
 from storage.reports.content import UNPACKED_LIMIT
@@ -65,7 +65,7 @@ class ReportLoop:
                     log.warning("a report waits for the store", job=row.job_id, kind=row.file_type, error=str(error))
                     away.add(row.project_id)
 
-    async def _parse_one(self, row: Record) -> bool:
+    async def _parse_one(self, row: UnreadReportRow) -> bool:
         values = await self._read(row)
         if values.get("error"):
             log.warning("a report cannot be read", job=row.job_id, kind=row.file_type, error=values["error"])
@@ -79,7 +79,7 @@ class ReportLoop:
                 await reports.put(connection, **known, **values)
         return True
 
-    async def _read(self, row: Record) -> dict[str, Any]:
+    async def _read(self, row: UnreadReportRow) -> dict[str, Any]:
         """What a report says, as columns of its table. Raises `Unavailable` while the store is away."""
         nothing: Mapping[str, Any] = _NO_TESTS if row.file_type == JUNIT else {}
         if row.size > UNPACKED_LIMIT:

@@ -16,9 +16,9 @@ from git.repository import Repositories, Repository
 from git.transport.snapshot import KEPT, forget_pipelines
 from loops.rounds import every
 from models.clock import Clock
-from models.columns import Record
 from models.repositories.installation import dead_rows
 from models.repositories.pipelines import pipeline_removal
+from models.repositories.pipelines.pipeline_removal import DuePipeline, Policy
 from models.repositories.projects import projects
 from models.session import Database
 from settings import Retention
@@ -65,7 +65,7 @@ class RetentionLoop:
             log.info("old pipelines were removed", count=total)
         return total
 
-    async def _remove_of(self, of: Record) -> int:
+    async def _remove_of(self, of: Policy) -> int:
         count = after = 0
         repository = self._repository(of.id)
         while True:
@@ -89,7 +89,7 @@ class RetentionLoop:
         except NotFound:
             return None
 
-    async def _not_needed(self, repository: Repository | None, rows: Sequence[Record]) -> list[int]:
+    async def _not_needed(self, repository: Repository | None, rows: Sequence[DuePipeline]) -> list[int]:
         """All but the latest of a ref that is there."""
         if repository is None or not any(row.is_latest for row in rows):
             return [row.id for row in rows]

@@ -19,9 +19,9 @@ from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
 from domain.schedules.ticks import Outcome
-from models.columns import Record
 from models.notifications import OUTBOX, TICKS, schedule_topic
 from models.repositories.pipelines import pipelines, schedule_ticks
+from models.rows.schedules import ScheduleTickRow
 
 MAX_CONCURRENT: Final = 8
 """So many pipelines are made side by side: many schedules tick at the full hour."""
@@ -75,7 +75,7 @@ class TickLoop:
         await asyncio.gather(*(self.carry_out(row) for row in rows))
         return len(rows)
 
-    async def carry_out(self, tick: Record) -> None:
+    async def carry_out(self, tick: ScheduleTickRow) -> None:
         """Give a tick its last word, or have it come again later."""
         try:
             await self._make(tick)
@@ -96,7 +96,7 @@ class TickLoop:
     def _ended(self, tick_id: int, _task: "asyncio.Task[None]") -> None:
         self._under_way.pop(tick_id, None)
 
-    async def _take(self) -> Sequence[Record]:
+    async def _take(self) -> Sequence[ScheduleTickRow]:
         now, busy = self._services.clock(), len(self._under_way)
         if busy >= MAX_CONCURRENT:
             return ()
@@ -119,13 +119,13 @@ class TickLoop:
         async with self._database.write() as connection:
             await schedule_ticks.release(connection, self._services.clock())
 
-    async def _make(self, tick: Record) -> None:
+    async def _make(self, tick: ScheduleTickRow) -> None:
         async with self._database.read() as connection:
             schedule = await schedule_ticks.schedule_of(connection, tick.schedule_id)
         if schedule is not None:  # its ticks have gone with it
             await self._settle(tick, await wish_of(self._services, tick, schedule))
 
-    async def _settle(self, tick: Record, wish: Wish) -> None:
+    async def _settle(self, tick: ScheduleTickRow, wish: Wish) -> None:
         """Write pipeline and last word together, if nobody else had it."""
         made = None
         async with self._database.write() as connection:
@@ -136,7 +136,7 @@ class TickLoop:
         if isinstance(wish, Prepared) and made is not None:
             await wish.repository.keep(made, wish.request.sha)
 
-    async def _record(self, connection: AsyncConnection, tick: Record, wish: Wish) -> int | None:
+    async def _record(self, connection: AsyncConnection, tick: ScheduleTickRow, wish: Wish) -> int | None:
         now = self._services.clock()
         if isinstance(wish, Prepared):
             made = await wish.save(self._services, connection)
@@ -151,14 +151,14 @@ class TickLoop:
         await schedule_ticks.settle(connection, tick.id, Outcome.FAILED, now, reason=wish.reason, pipeline_id=shown)
         return None
 
-    async def _back_off(self, tick: Record, reason: str) -> None:
+    async def _back_off(self, tick: ScheduleTickRow, reason: str) -> None:
         try:
             async with self._database.write() as connection:
                 await schedule_ticks.back_off(connection, tick, reason, self._services.clock())
         except (Unavailable, StorageFull):
             log.warning("a tick waits for the database", tick=tick.id)  # it is due again by itself
 
-    async def _give_up(self, tick: Record, error: Exception) -> None:
+    async def _give_up(self, tick: ScheduleTickRow, error: Exception) -> None:
         """A fault that nobody expected: perhaps it passes, if not the tick must not wait for ever."""
         if tick.attempts < MAX_ATTEMPTS:
             await self._back_off(tick, repr(error))

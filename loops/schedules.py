@@ -19,9 +19,9 @@ from domain.schedules.ticks import ScheduleFacts
 from domain.schedules.time_zones import iana_name
 from loops.rounds import when_told
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import OUTBOX, SCHEDULES, TICKS, Notifications
 from models.repositories.pipelines import schedule_ticks, schedules
+from models.repositories.pipelines.schedules import MirroredSchedule
 from models.session import Database
 from settings import TimeLimits
 from workflows.schedules import Schedules, expected
@@ -97,7 +97,7 @@ class ScheduleKeeper:
             log.info("schedules are reconciled with SQL", put=[row.id for row in wrong], deleted=strangers)
         return [row.id for row, done in zip(wrong, copied, strict=True) if done] + strangers
 
-    async def _is_wrong(self, row: Record) -> bool:
+    async def _is_wrong(self, row: MirroredSchedule) -> bool:
         """Visibility is only a hint: it may be some seconds behind."""
         return await self._temporal.state(row.id) != expected(row.revision, active=row.active)
 
@@ -125,13 +125,13 @@ class ScheduleKeeper:
             if not done.more:
                 return total
 
-    async def _copy_all(self, rows: Sequence[Record]) -> list[bool]:
+    async def _copy_all(self, rows: Sequence[MirroredSchedule]) -> list[bool]:
         done: list[bool] = []
         for start in range(0, len(rows), MAX_CONCURRENT):
             done += await asyncio.gather(*(self._copy(row) for row in rows[start : start + MAX_CONCURRENT]))
         return done
 
-    async def _copy(self, row: Record) -> bool:
+    async def _copy(self, row: MirroredSchedule) -> bool:
         """Whether Temporal has this revision now."""
         try:
             if row.deleted_at is None:
@@ -149,7 +149,7 @@ class ScheduleKeeper:
         return True
 
 
-def _facts(row: Record) -> ScheduleFacts:
+def _facts(row: MirroredSchedule) -> ScheduleFacts:
     line = f"{row.full_path[:120]} · {row.ref.removeprefix('refs/')[:80]} · {row.description}"
     return ScheduleFacts(
         schedule_id=row.id,

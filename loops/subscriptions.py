@@ -10,20 +10,20 @@ from application.pipelines.refs import find_ref
 from application.services import Services
 from domain.pipelines.bridges import DOWNSTREAM
 from loops.pipeline_requests import OwedPipelineLoop
-from models.columns import Record
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import subscriptions
+from models.rows.subscriptions import SubscribedRunRow
 
 
-class SubscriptionLoop(OwedPipelineLoop):
+class SubscriptionLoop(OwedPipelineLoop[SubscribedRunRow]):
     """Makes the pipelines of subscriptions until it is cancelled."""
 
     def __init__(self, services: Services) -> None:
         """Take what the composition root made."""
         super().__init__(services, subscriptions.OWED, "subscriptions")
 
-    async def wish(self, row: Record) -> Prepared:
+    async def wish(self, row: SubscribedRunRow) -> Prepared:
         """What a run wants: a pipeline of the default branch, if who subscribed may still run it."""
         user = await self.person(row.user_id, "subscribed")
         async with self._database.read() as connection:

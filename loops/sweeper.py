@@ -6,7 +6,7 @@ that wait for one; then it stops and raises an alarm (docs/reference/reliability
 
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,7 +17,6 @@ from loops.rounds import every
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import OUTBOX, Notifications
 from models.repositories.pipelines import verdicts
 from models.repositories.pipelines.job_rows import stuck_canceling
@@ -28,6 +27,18 @@ from settings import TimeLimits
 log = structlog.get_logger()
 
 Item = TypeVar("Item")
+
+
+class HandedOut(Protocol):
+    """A hand-out of a job."""
+
+    @property
+    def job_id(self) -> int:
+        """Which job."""
+
+    @property
+    def hand_out(self) -> int:
+        """Which one of its hand-outs."""
 
 
 class Rule(StrEnum):
@@ -181,7 +192,7 @@ class Sweeper:
             log.warning("a job waited in vain", job=row.job_id, reason=row.reason or "every runner that fits was busy")
         await self._tell(ended, Rule.WAITED_IN_VAIN, "these jobs waited for too long")
 
-    async def _fail(self, connection: AsyncConnection, rows: Sequence[Record], reason: str) -> list[int]:
+    async def _fail(self, connection: AsyncConnection, rows: Sequence[HandedOut], reason: str) -> list[int]:
         """End each job, unless it was handed out anew since it was looked at."""
         ended: list[int] = []
         for row in sorted(rows, key=lambda row: row.job_id):

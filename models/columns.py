@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, Table
 from sqlalchemy.dialects.postgresql import JSONB
@@ -21,10 +21,6 @@ DOCUMENT_OR_NULL: TypeEngine[Any] = JSON(none_as_null=True).with_variant(JSONB(n
 
 COUNTING: dict[str, Any] = {"sqlite_autoincrement": True}
 """No id is ever used again."""
-
-
-Record: TypeAlias = Any
-"""A row of a result, read by column name; SQLAlchemy's own type of it lists the columns one by one."""
 
 
 Value = TypeVar("Value")

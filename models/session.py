@@ -26,7 +26,7 @@ _PATIENCE = 15.0
 """Seconds in which a transaction waits for that of another process on SQLite."""
 _DATA_EXCEPTION = "22"
 """The class of PostgreSQL's error codes for values that a column cannot hold (its documentation, Appendix A)."""
-_NOT_KEPT = "400 Bad request: a number is too large to be kept, or a text has a character that no database keeps (NUL)."
+_NOT_KEPT = "Bad request: a number is too large to be kept, or a text has a character that no database keeps (NUL)."
 _LOOK_AGAIN = 0.002
 """Seconds between two tries of that."""
 

@@ -11,10 +11,10 @@ from activities.hooks.pipeline_body import pipeline_body
 from activities.hooks.push_body import push_body, repository_body
 from activities.hooks.release_body import release_body
 from domain.hooks.webhooks import Event, HookScope
-from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
+from models.rows.hooks import EventDeliveryRow
 
-Builder: TypeAlias = Callable[[Record, Around, str], dict[str, Any]]
+Builder: TypeAlias = Callable[[EventDeliveryRow, Around, str], dict[str, Any]]
 
 BUILDERS: Final[Mapping[Event, Builder]] = {
     Event.PUSH: push_body,
@@ -26,10 +26,10 @@ BUILDERS: Final[Mapping[Event, Builder]] = {
     Event.RELEASE: release_body,
     Event.REPOSITORY_UPDATE: repository_body,
 }
-"""Each takes the event (`models.repositories.hooks.hook_deliveries.find`), what is around it, and our address."""
+"""Each takes the event, what is around it, and our address."""
 
 
-def body_of(row: Record, around: Around | None, url: str, scope: str = HookScope.PROJECT) -> bytes:
+def body_of(row: EventDeliveryRow, around: Around | None, url: str, scope: str = HookScope.PROJECT) -> bytes:
     """The body for an event, as a hook of this scope gets it; one of the installation has nothing around it.
 
     System hooks are never told of commits, as in GitLab.

@@ -18,10 +18,10 @@ from domain.hooks.webhooks import OFF, Event, Health, Outcome, outcome_of, pause
 from domain.messages import DeliverHook
 from domain.sealed_for import HOOK, HOOK_BODY
 from models.clock import Clock
-from models.columns import Record
 from models.notifications import Notifications, delivery_topic
 from models.repositories.hooks import hook_deliveries, hook_facts, hooks
 from models.repositories.hooks.hook_deliveries import Attempt
+from models.rows.hooks import EventDeliveryRow, HookRow
 from models.session import Database
 from outbound.post import Poster, Reply
 from settings import Settings
@@ -39,7 +39,7 @@ class NotYet(ApplicationError):
         super().__init__(why, type="NotYet", next_retry_delay=pause, category=ApplicationErrorCategory.BENIGN)
 
 
-def secrets_of(row: Record, sealer: Sealer) -> Secrets:
+def secrets_of(row: HookRow, sealer: Sealer) -> Secrets:
     """What a hook keeps secret. Raises `Invalid` when it cannot be opened."""
 
     def opened(sealed: str) -> str:
@@ -81,7 +81,7 @@ class HookActivities(HookPort):
             row = await hook_deliveries.find(connection, order.delivery_id)
             hook = None if row is None else await hooks.find(connection, row.hook_id)
         if row is None or row.state != hook_deliveries.OPEN:
-            return "gone" if row is None else str(row.state)
+            return "gone" if row is None else row.state
         if hook is None:
             async with self._database.write() as connection:
                 await hook_deliveries.remove(connection, row.id)
@@ -91,7 +91,7 @@ class HookActivities(HookPort):
         async with beating():
             return await self._attempt(row, hook)
 
-    async def _held_back(self, row: Record, hook: Record) -> str:
+    async def _held_back(self, row: EventDeliveryRow, hook: HookRow) -> str:
         """A hook that is switched off gets nothing now: the state of a delivery that ends so. Raises `NotYet`."""
         now = self._clock()
         alert = Health(hook.failures, hook.disabled_until).alert(now)
@@ -107,11 +107,10 @@ class HookActivities(HookPort):
             await hook_deliveries.wait(connection, row.id, until + MISSED_AFTER)
         raise NotYet(f"The hook is disabled until {until}.", until - now + timedelta(seconds=1))
 
-    def _last_moment(self, row: Record) -> datetime:
-        moment: datetime = row.created_at + timedelta(seconds=self._times.hook_patience)
-        return moment
+    def _last_moment(self, row: EventDeliveryRow) -> datetime:
+        return row.created_at + timedelta(seconds=self._times.hook_patience)
 
-    async def _attempt(self, row: Record, hook: Record) -> str:
+    async def _attempt(self, row: EventDeliveryRow, hook: HookRow) -> str:
         now = self._clock()
         sealed, headers = row.body, {}
         try:
@@ -148,7 +147,7 @@ class HookActivities(HookPort):
             raise NotYet(reply.error or f"The receiver answered {reply.status}.", pause)
         return state
 
-    async def _record(self, row: Record, hook: Record, attempt: Attempt, outcome: Outcome) -> None:
+    async def _record(self, row: EventDeliveryRow, hook: HookRow, attempt: Attempt, outcome: Outcome) -> None:
         async with self._database.write() as connection:
             await hook_deliveries.record(connection, row, attempt, MISSED_AFTER)
             if outcome is Outcome.DELIVERED:
@@ -157,7 +156,7 @@ class HookActivities(HookPort):
                 await hooks.mend(connection, hook.id, lambda health: health.failed(self._clock()))
         await self._notifications.notify(delivery_topic(row.id), count=100)
 
-    async def _body(self, row: Record, hook: Record) -> tuple[bytes, str]:
+    async def _body(self, row: EventDeliveryRow, hook: HookRow) -> tuple[bytes, str]:
         """What is sent, and the same sealed: made before the first attempt, and kept."""
         if row.body:
             return zlib.decompress(base64.b64decode(self._sealer.open(row.body, HOOK_BODY))), row.body

@@ -1,5 +1,6 @@
 """Bodies of Job Hooks and Deployment Hooks: the job as it was when the event was noted."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from activities.hooks import parts
@@ -7,11 +8,12 @@ from activities.hooks.moments import exact, iso, read, seconds
 from activities.hooks.pipeline_body import environment_of
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import public_reason
-from models.columns import Record
-from models.repositories.hooks.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around, ToldJobRow
+from models.rows.hooks import EventDeliveryRow
+from models.rows.pipelines import PipelineRow
 
 
-def job_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def job_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for an event of a job. `commit.id` is that of the pipeline, as in GitLab."""
     facts, pipeline, (job,) = row.facts, around.pipeline, around.jobs
     assert pipeline is not None
@@ -39,10 +41,10 @@ def job_body(row: Record, around: Around, url: str) -> dict[str, Any]:
         "build_allow_failure": facts["allow_failure"],
         "build_failure_reason": public_reason(facts["failure_reason"]) if failed else "unknown_failure",
         "pipeline_id": pipeline.id,
-        "runner": parts.runner(around.runners.get(facts["runner_id"])),
+        "runner": parts.runner(around.runner(facts["runner_id"])),
         "project_id": around.project.id,
         "project_name": f"{around.project.namespace} / {around.project.name}",
-        "user": parts.person(around.users.get(row.user_id)),
+        "user": parts.person(around.user(row.user_id)),
         "commit": _commit(facts, pipeline),
         "repository": parts.repository(around.project, url),
         "project": parts.project(around.project, url),
@@ -51,7 +53,7 @@ def job_body(row: Record, around: Around, url: str) -> dict[str, Any]:
     }
 
 
-def _commit(facts: dict[str, Any], pipeline: Record) -> dict[str, Any]:
+def _commit(facts: Mapping[str, Any], pipeline: PipelineRow) -> dict[str, Any]:
     started, finished = read(facts["pipeline_started_at"]), read(facts["pipeline_finished_at"])
     lasted = seconds(started, finished)
     author = pipeline.commit
@@ -72,9 +74,9 @@ def _commit(facts: dict[str, Any], pipeline: Record) -> dict[str, Any]:
     }
 
 
-def deployment_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def deployment_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for an event of a deployment; the job is what deploys, if one does."""
-    facts, user = row.facts, around.users.get(row.user_id)
+    facts, user = row.facts, around.user(row.user_id)
     page = f"{url}/{around.project.full_path}"
     told = _reported(facts) if around.pipeline is None else _deployed(around.pipeline, around.jobs[0], page)
     sha = told.pop("sha")
@@ -92,7 +94,7 @@ def deployment_body(row: Record, around: Around, url: str) -> dict[str, Any]:
     }
 
 
-def _deployed(pipeline: Record, job: Record, page: str) -> dict[str, Any]:
+def _deployed(pipeline: PipelineRow, job: ToldJobRow, page: str) -> dict[str, Any]:
     """What the job that deploys has of it."""
     return {
         "sha": pipeline.sha,
@@ -107,7 +109,7 @@ def _deployed(pipeline: Record, job: Record, page: str) -> dict[str, Any]:
     }
 
 
-def _reported(facts: dict[str, Any]) -> dict[str, Any]:
+def _reported(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The same of a deployment that no job made: all of it was noted."""
     names = ("sha", "ref", "commit_title", "environment", "environment_tier", "environment_slug")
     told = {name: facts[name] for name in names}

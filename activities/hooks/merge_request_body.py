@@ -1,26 +1,27 @@
 """Bodies of Merge Request Hooks: the merge request as it was when the event was noted, and what was changed."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from activities.hooks import parts
 from activities.hooks.moments import iso, plain, read
 from domain.merge_requests.merge_request import State, is_draft
 from domain.merge_requests.news import STATE_IDS
-from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
+from models.rows.hooks import EventDeliveryRow
 
 _LISTS: Final = {"assignee_ids": "assignees", "reviewer_ids": "reviewers"}
 """Lists of people, and what their changes are called."""
 
 
-def merge_request_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def merge_request_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for an event of a merge request."""
     facts = row.facts
     mine = facts["merge_request"]
     return {
         "object_kind": "merge_request",
         "event_type": "merge_request",
-        "user": parts.person(around.users.get(row.user_id)),
+        "user": parts.person(around.user(row.user_id)),
         "project": parts.project(around.project, url),
         "object_attributes": {
             **_attributes(mine, around, url),
@@ -37,7 +38,7 @@ def merge_request_body(row: Record, around: Around, url: str) -> dict[str, Any]:
     }
 
 
-def _action(facts: dict[str, Any]) -> dict[str, Any]:
+def _action(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What happened; a test has no action."""
     found: dict[str, Any] = {"action": facts["action"]} if facts["action"] else {}
     if facts["oldrev"]:
@@ -121,7 +122,7 @@ def _labels(titles: list[str], around: Around) -> list[dict[str, Any]]:
 
 def _people(keys: list[int], around: Around) -> list[dict[str, Any]]:
     """Those of these people that are there."""
-    found = (parts.person(around.users.get(key)) for key in keys)
+    found = (parts.person(around.user(key)) for key in keys)
     return [person for person in found if person is not None]
 
 

@@ -3,13 +3,16 @@
 from typing import Any, Final
 
 from domain.hooks.requests import REDACTED
-from models.columns import Record
-from models.repositories.hooks.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around, NamedProjectRow
+from models.rows.accounts import UserRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
+from models.rows.runners import RunnerRow
 
 _VISIBILITY: Final = {"private": 0, "internal": 10, "public": 20}
 
 
-def project(row: Record, url: str) -> dict[str, Any]:
+def project(row: NamedProjectRow, url: str) -> dict[str, Any]:
     """A project; with the older names of its addresses, which GitLab sends with most kinds of events."""
     page = f"{url}/{row.full_path}"
     return {
@@ -32,7 +35,7 @@ def project(row: Record, url: str) -> dict[str, Any]:
     }
 
 
-def repository(row: Record, url: str) -> dict[str, Any]:
+def repository(row: ProjectRow, url: str) -> dict[str, Any]:
     """A project as GitLab once called it."""
     page = f"{url}/{row.full_path}"
     return {
@@ -46,14 +49,14 @@ def repository(row: Record, url: str) -> dict[str, Any]:
     }
 
 
-def person(row: Record | None) -> dict[str, Any] | None:
+def person(row: UserRow | None) -> dict[str, Any] | None:
     """Somebody; addresses of mail are not for everybody."""
     if row is None:
         return None
     return {"id": row.id, "name": row.name, "username": row.username, "avatar_url": None, "email": REDACTED}
 
 
-def runner(row: Record | None) -> dict[str, Any] | None:
+def runner(row: RunnerRow | None) -> dict[str, Any] | None:
     """The runner that holds or held a job."""
     if row is None:
         return None
@@ -67,7 +70,7 @@ def runner(row: Record | None) -> dict[str, Any] | None:
     }
 
 
-def commit(row: Record, page: str) -> dict[str, Any]:
+def commit(row: PipelineRow, page: str) -> dict[str, Any]:
     """The commit of a pipeline."""
     facts = row.commit
     return {

@@ -6,11 +6,11 @@ from activities.hooks import parts
 from activities.hooks.moments import plain, read, seconds
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
 from domain.pipelines.verdict import public_reason
-from models.columns import Record
-from models.repositories.hooks.hook_facts import Around
+from models.repositories.hooks.hook_facts import Around, ToldJobRow
+from models.rows.hooks import EventDeliveryRow
 
 
-def pipeline_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def pipeline_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for an event of a pipeline; a status and what belongs to it is never mixed with what came later."""
     facts, pipeline, page = row.facts, around.pipeline, f"{url}/{around.project.full_path}"
     assert pipeline is not None
@@ -40,7 +40,7 @@ def pipeline_body(row: Record, around: Around, url: str) -> dict[str, Any]:
             "url": f"{page}/-/pipelines/{pipeline.id}",
         },
         "merge_request": None,
-        "user": parts.person(around.users.get(row.user_id)),
+        "user": parts.person(around.user(row.user_id)),
         "project": parts.project(around.project, url),
         "commit": parts.commit(pipeline, page),
         **parts.source_pipeline(around, url),
@@ -57,7 +57,7 @@ DETAILED = {
 """GitLab's labels, where they are not the status itself."""
 
 
-def _build(job: Record, status: Status, around: Around) -> dict[str, Any]:
+def _build(job: ToldJobRow, status: Status, around: Around) -> dict[str, Any]:
     has_ended = status in COMPLETE
     started = job.started_at if has_ended or status in HELD_BY_RUNNER else None
     finished = job.finished_at if has_ended else None
@@ -75,8 +75,8 @@ def _build(job: Record, status: Status, around: Around) -> dict[str, Any]:
         "when": job.when,
         "manual": job.when == "manual",
         "allow_failure": job.allow_failure,
-        "user": parts.person(around.users.get(job.user_id)),
-        "runner": parts.runner(around.runners.get(job.runner_id)) if started is not None else None,
+        "user": parts.person(around.user(job.user_id)),
+        "runner": parts.runner(around.runner(job.runner_id)) if started is not None else None,
         "artifacts_file": {
             "filename": job.filename if has_ended else None,
             "size": job.size if has_ended else None,
@@ -85,7 +85,7 @@ def _build(job: Record, status: Status, around: Around) -> dict[str, Any]:
     }
 
 
-def environment_of(job: Record) -> dict[str, Any] | None:
+def environment_of(job: ToldJobRow) -> dict[str, Any] | None:
     """The environment that a job names."""
     if not job.environment_action:
         return None

@@ -4,15 +4,15 @@ from typing import Any, Final
 
 from activities.hooks import parts
 from domain.hooks.webhooks import Event
-from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
+from models.rows.hooks import EventDeliveryRow
 
 _NOTHING: Final = "0"
 
 
-def push_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def push_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for a ref that was pushed; commits were noted when it was (`application.pushes.push_events`)."""
-    facts, user = row.facts, around.users.get(row.user_id)
+    facts, user = row.facts, around.user(row.user_id)
     page = f"{url}/{around.project.full_path}"
     kind = "push" if row.kind == Event.PUSH else "tag_push"
     is_gone = not facts["after"].strip(_NOTHING)
@@ -39,9 +39,9 @@ def push_body(row: Record, around: Around, url: str) -> dict[str, Any]:
     }
 
 
-def repository_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def repository_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for a push as a whole: every ref that it moved. Only administrators get it, so it names the address."""
-    user, changes = around.users.get(row.user_id), row.facts["changes"]
+    user, changes = around.user(row.user_id), row.facts["changes"]
     return {
         "event_name": "repository_update",
         "user_id": row.user_id,

@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 from activities.hooks import parts
 from activities.hooks.moments import plain, read
-from models.columns import Record
 from models.repositories.hooks.hook_facts import Around
+from models.rows.hooks import EventDeliveryRow
 
 
-def release_body(row: Record, around: Around, url: str) -> dict[str, Any]:
+def release_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
     """The body for an event of a release."""
     facts, page = row.facts, f"{url}/{around.project.full_path}"
     links = facts["links"]

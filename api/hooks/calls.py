@@ -44,7 +44,7 @@ async def called(
     secret = "" if row is None else services.sealer.open(row.secret, incoming_hooks.purpose(row.project_id))
     genuine = is_genuine(forge, secret, headers, body, now)
     if row is None or not genuine:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     event = event_of(forge, headers, _document(body))
     is_request = event.wish is Wish.PIPELINE
     values: dict[str, Any] = {
@@ -72,7 +72,7 @@ async def _body(request: Request, limit: int) -> bytes:
                 raise TooLarge(of_installation("PERDURE_HOOK_BYTES", limit).exceeded("the call"))
             parts.append(part)
     except ClientDisconnect as error:
-        raise Invalid("400 Bad request: the body is cut.") from error
+        raise Invalid("Bad request: the body is cut.") from error
     return b"".join(parts)
 
 
@@ -80,7 +80,7 @@ def _document(body: bytes) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Invalid("400 Bad request: the body is not JSON; let the forge send application/json.") from error
+        raise Invalid("Bad request: the body is not JSON; let the forge send application/json.") from error
     if not isinstance(document, dict):
-        raise Invalid("400 Bad request: the body must be a JSON object.")
+        raise Invalid("Bad request: the body must be a JSON object.")
     return document

@@ -1,8 +1,8 @@
 """What the OpenAPI document tells beside what FastAPI reads from signatures: bodies, errors, tokens, tags, examples."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
@@ -43,14 +43,18 @@ _ABOUT: Final = (
 
 def described(document: Schema, routes: Iterable[BaseRoute]) -> Schema:
     """The document with all that; `document` itself is changed. `routes` are those of the application."""
-    models = dict(_models(routes))
+    contexts = tuple(_contexts(routes))
+    models = dict(_models(contexts))
     names, definitions = models_json_schema(
         [(model, "validation") for model in dict.fromkeys(models.values())], ref_template=_SCHEMAS
     )
     document["info"]["description"] = _ABOUT
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
-    schemas.update(definitions.get("$defs", {}))
+    _add(schemas, definitions.get("$defs", {}))
+    typed = {
+        call: str(context.status_code or 200) for call, context in _calls(contexts) if has_type(context.response_model)
+    }
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     parts.setdefault("responses", {}).update(_responses())
@@ -60,16 +64,46 @@ def described(document: Schema, routes: Iterable[BaseRoute]) -> Schema:
             model = models.get((method.upper(), path))
             body = None if model is None else names[model, "validation"]
             _describe(operation, method.upper(), path, body)
+            if (example := examples().get((method.upper(), path))) is not None and path.startswith(PREFIX):
+                _show(operation, example, typed.get((method.upper(), path)))
     return document
 
 
-def _models(routes: Iterable[BaseRoute]) -> Iterator[tuple[tuple[str, str], type[BaseModel]]]:
-    """The model of the parameters of each call that has one, by method and path."""
+def has_type(model: Any) -> bool:
+    """Whether a response model says more than that there is a document, or a list of them."""
+    if model is None or model is Any:
+        return False
+    origin, arguments = get_origin(model), get_args(model)
+    if isinstance(origin, type) and issubclass(origin, Mapping | Sequence):
+        return has_type(arguments[-1])
+    return True
+
+
+def _add(schemas: Schema, bodies: Schema) -> None:
+    """Put the schemas of bodies beside those that FastAPI made. Raises `ValueError` where two share a name."""
+    for name, schema in bodies.items():
+        if schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"{name} is the name of two different schemas; call one otherwise.")
+
+
+def _contexts(routes: Iterable[BaseRoute]) -> Iterator[Any]:
+    """What FastAPI knows of each route, with that of the routers around it."""
     for route in routes:
-        for context in getattr(route, "effective_route_contexts", tuple)():
-            model = None if context.dependant is None else _model_of(context.dependant)
-            if model is not None:
-                yield from (((method, context.path_format), model) for method in context.methods or ())
+        yield from getattr(route, "effective_route_contexts", tuple)()
+
+
+def _calls(contexts: Iterable[Any]) -> Iterator[tuple[tuple[str, str], Any]]:
+    """The same by method and path."""
+    for context in contexts:
+        yield from (((method, context.path_format), context) for method in context.methods or ())
+
+
+def _models(contexts: Iterable[Any]) -> Iterator[tuple[tuple[str, str], type[BaseModel]]]:
+    """The model of the parameters of each call that has one, by method and path."""
+    for call, context in _calls(contexts):
+        model = None if context.dependant is None else _model_of(context.dependant)
+        if model is not None:
+            yield call, model
 
 
 def _model_of(dependant: Dependant) -> type[BaseModel] | None:
@@ -102,8 +136,6 @@ def _describe(operation: Schema, method: str, path: str, body: Schema | None) ->
     operation["security"] = [{"PrivateToken": []}, {"Bearer": []}, {}]
     if scope_for(method, _PARAMETER.sub("1", path)) is not None:
         operation["security"].insert(2, {"JobToken": []})
-    if (example := examples().get((method, path))) is not None:
-        _show(operation, example)
 
 
 def tag_of(path: str) -> str:
@@ -114,7 +146,12 @@ def tag_of(path: str) -> str:
     return words[0].replace("_", " ")
 
 
-def _show(operation: Schema, example: Example) -> None:
+def _show(operation: Schema, example: Example, declared: str | None) -> None:
+    """Put an example into an operation.
+
+    `declared` is the status under which FastAPI tells the type of the answer; None where there is no type, so that the
+    example has to say what the answer is like.
+    """
     for parameter in operation.get("parameters", ()):
         values = {"path": example.path, "query": example.query}.get(parameter["in"], {})
         if parameter["name"] in values:
@@ -122,12 +159,20 @@ def _show(operation: Schema, example: Example) -> None:
     if example.body is not None:
         content = operation.setdefault("requestBody", {"content": {"application/json": {"schema": {}}}})["content"]
         content["application/json"]["example"] = example.body
+    responses = operation["responses"]
     answer: Schema = {"description": "What the example gets."}
-    if isinstance(example.answer, str):
+    if declared is not None:
+        answer["content"] = {
+            "application/json": {"schema": responses[declared]["content"]["application/json"]["schema"]}
+        }
+        if example.answer is not None:
+            answer["content"]["application/json"]["example"] = example.answer
+    elif isinstance(example.answer, str):
         answer["content"] = {"text/plain": {"schema": {"type": "string"}, "example": example.answer}}
     elif example.answer is not None:
         shape = schema_of(example.answer)
         answer["content"] = {"application/json": {"schema": shape, "example": example.answer}}
-    for status in [status for status in operation["responses"] if status.startswith("2")]:
-        del operation["responses"][status]
-    operation["responses"] = {str(example.status): answer, **operation["responses"]}
+    for status in [status for status in responses if status.startswith("2")]:
+        if declared is None or status == declared:
+            del responses[status]
+    operation["responses"] = {str(example.status): answer, **responses}

@@ -31,7 +31,7 @@ def asset_path(name: str) -> str:
 async def asset(version: str, name: str) -> FileResponse:
     """An asset; one that is asked for under an older version is not kept for long."""
     if name not in TYPES:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     fresh = asset_path(name) == f"/-/assets/{version}/{name}"
     headers = {"Cache-Control": _FOREVER if fresh else "no-cache", "X-Content-Type-Options": "nosniff"}
     return FileResponse(_FOLDER / name, media_type=TYPES[name], headers=headers)

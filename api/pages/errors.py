@@ -110,7 +110,7 @@ def error_page(
 ) -> Response:
     """An error in words, below who is signed in."""
     title, text = WORDS.get(status, WORDS[500 if status >= 500 else 400])
-    detail = "" if detail in {title, f"{status} Not Found", f"{status} Unauthorized"} else detail
+    detail = "" if detail in {title, "Not Found", "Unauthorized"} else detail
     answer = page("error.html", caller, status, title=title, text=text, detail=detail, code=status)
     answer.headers.update(headers or {})
     return answer

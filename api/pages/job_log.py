@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -19,6 +19,7 @@ from api.v4.access import Id
 from api.v4.jobs.log import Log, log_of, read_log
 from api.v4.jobs.traces import Offset, plain_log
 from models.repositories.pipelines import jobs
+from models.rows.pipelines import JobFacts
 
 WINDOW: Final = 512 * 1024
 """Bytes of a log that come with the page or with one answer."""
@@ -63,7 +64,7 @@ async def window(services: Services, log: Log, start: int, state: State) -> Wind
     )
 
 
-async def first_window(services: Services, job: Any) -> Window:
+async def first_window(services: Services, job: JobFacts) -> Window:
     """The end of a log, from a line's beginning on; of a short one all."""
     log = await log_of(services, job)
     if log.size <= WINDOW:

@@ -31,7 +31,6 @@ from domain.pipelines.refusals import standing
 from domain.pipelines.status import COMPLETE, Status
 from domain.pipelines.stuck import awaits_permission
 from domain.pipelines.verdict import reason_words
-from models.columns import Record
 from models.notifications import RUNNERS, pipeline_topic, trace_topic
 from models.repositories.artifacts.artifacts import ARCHIVE
 from models.repositories.environments import deploy_permissions
@@ -39,6 +38,7 @@ from models.repositories.installation.audit import Happened
 from models.repositories.pipelines import jobs, left_out, loading, pipelines
 from models.repositories.projects import projects, relations
 from models.repositories.queue import wait_reasons
+from models.rows.pipelines import JobFacts
 
 router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
@@ -67,7 +67,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         pipeline=pipeline,
         pipeline_path=page_of(pipeline, project.row.full_path),
         user=around.users[row.user_id],
-        runner=around.runners.get(row.runner_id),
+        runner=None if row.runner_id is None else around.runners.get(row.runner_id),
         artifacts=[
             item
             for item in around.artifacts.get(row.id, ())
@@ -90,7 +90,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
     )
 
 
-async def _waits_before_play(connection: AsyncConnection, row: Record) -> str:
+async def _waits_before_play(connection: AsyncConnection, row: JobFacts) -> str:
     """What a manual job waits for whose turn has not come; empty for any other job."""
     if row.status != Status.CREATED or row.when != When.MANUAL or row.retried:
         return ""

@@ -1,6 +1,6 @@
 """The form that starts a pipeline by hand, prefilled from the configuration at a ref."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final
@@ -27,6 +27,7 @@ from auth.permissions import Action
 from domain.config.form import FormField, input_fields, variable_fields
 from domain.errors import ConfigInvalid, Forbidden, Invalid, NotFound, PipelineFiltered
 from domain.variables.ci_variables import KEY
+from git.repository import Ref
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.pipelines import PipelineRequest
 
@@ -158,7 +159,7 @@ async def _page(
     errors: Sequence[str] = (),
     status: int = 200,
 ) -> Response:
-    refs: Iterable[Any] = ()
+    refs: Sequence[Ref] = ()
     try:
         repository = services.repositories.get(project.row.id)
         refs = (*await repository.branches(), *await repository.tags())[:MAX_BRANCHES]

@@ -16,7 +16,7 @@ from auth.oidc.login_attempt import COOKIE, LIFETIME, LoginAttempt, issue_attemp
 from auth.oidc.profile import profile_of
 from auth.oidc.provider import CALLBACK, Provider
 from domain.errors import NotFound, PerdureError, Unauthenticated
-from models.columns import Record
+from models.rows.accounts import UserRow
 
 PATH: Final = "/users/auth/oidc"
 
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 def provider_of(services: Services) -> Provider:
     """The provider. Raises `NotFound` where none is set up."""
     if services.oidc is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return services.oidc
 
 
@@ -71,7 +71,7 @@ async def back(request: Request, services: ServicesDep) -> Response:
     return answer
 
 
-async def _signed_in(request: Request, services: Services, provider: Provider, attempt: LoginAttempt) -> Record:
+async def _signed_in(request: Request, services: Services, provider: Provider, attempt: LoginAttempt) -> UserRow:
     query = request.query_params
     attempt.require_state(query.get("state", ""))
     await provider.require_issuer(query.get("iss"))

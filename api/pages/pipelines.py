@@ -124,7 +124,7 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         columns=columns,
         standing=standing,
         downstream=downstream,
-        upstream=upstream.get(row.upstream_id),
+        upstream=None if row.upstream_id is None else upstream.get(row.upstream_id),
         warned=any(job.allow_failure and job.status == Status.FAILED for job in latest),
         can_cancel=may_cancel(project) and bool(states & CANCELABLE),
         can_retry=project.may_run(row) and bool(states & {Status.FAILED, Status.CANCELED}),

@@ -4,11 +4,11 @@ from fastapi.responses import Response
 
 from api.services import Services
 from auth.session_token import COOKIE, LIFETIME, issue_session
-from models.columns import Record
 from models.repositories.accounts import accounts
+from models.rows.accounts import UserRow
 
 
-def begin_session(answer: Response, services: Services, row: Record, *, token_id: int = 0) -> None:
+def begin_session(answer: Response, services: Services, row: UserRow, *, token_id: int = 0) -> None:
     """Let an answer carry a session of a person, who may have signed in with an access token."""
     session = issue_session(services.key, row.id, services.clock(), epoch=row.session_epoch, token_id=token_id)
     answer.set_cookie(
@@ -21,7 +21,7 @@ def begin_session(answer: Response, services: Services, row: Record, *, token_id
     )
 
 
-async def sign_in_as(answer: Response, services: Services, row: Record, *, token_id: int = 0) -> None:
+async def sign_in_as(answer: Response, services: Services, row: UserRow, *, token_id: int = 0) -> None:
     """The same for somebody who has just signed in, which is remembered."""
     async with services.database.write() as connection:
         await accounts.note_sign_in(connection, row.id, services.clock())

@@ -45,10 +45,10 @@ def artifact_type(kind: str, file_format: str) -> tuple[str, str]:
     """Type and format of an upload, an archive in zip by default. Raises `Invalid` unless they go together."""
     kind, file_format = kind or ARCHIVE, file_format or "zip"
     if kind not in FORMATS:
-        raise Invalid(f"400 Bad request: artifact_type {kind[:50]!r} is not known.")
+        raise Invalid(f"Bad request: artifact_type {kind[:50]!r} is not known.")
     if file_format not in FORMATS[kind]:
         permitted = " or ".join(sorted(FORMATS[kind]))
-        raise Invalid(f"400 Bad request: Invalid file format with specified file type: {kind} comes as {permitted}.")
+        raise Invalid(f"Bad request: Invalid file format with specified file type: {kind} comes as {permitted}.")
     return kind, file_format
 
 

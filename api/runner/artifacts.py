@@ -22,10 +22,10 @@ from auth.job_token import JobClaims, Scope
 from domain.config.reading.durations import parse_expiry
 from domain.errors import Forbidden, Invalid, NotFound, TooLarge, Unavailable
 from domain.size_limits import SizeLimit
-from models.columns import Record
 from models.notifications import REPORTS
 from models.repositories import database_time
 from models.repositories.artifacts import artifacts, reports, unused_objects
+from models.repositories.queue.held_jobs import HeldJob
 from storage.objects import Stored
 from storage.reports.content import Content
 from storage.reports.parsers import DOTENV, PARSERS, READ
@@ -133,7 +133,7 @@ async def _keep(services: Services, claims: JobClaims, arrived: _Arrived) -> Non
         require_running(row)  # it may have been given up meanwhile
         earlier = await artifacts.find(connection, row.id, arrived.kind)
         if earlier is not None and earlier.sha256 != arrived.stored.sha256:
-            raise Invalid("400 Bad request: another artifact of the same type already exists")
+            raise Invalid("Bad request: another artifact of the same type already exists")
         if earlier is not None:
             await unused_objects.doom_announced(connection, arrived.key)
             return
@@ -142,7 +142,7 @@ async def _keep(services: Services, claims: JobClaims, arrived: _Arrived) -> Non
         await _add(connection, services, row, arrived)
 
 
-async def _add(connection: AsyncConnection, services: Services, row: Record, arrived: _Arrived) -> None:
+async def _add(connection: AsyncConnection, services: Services, row: HeldJob, arrived: _Arrived) -> None:
     now = await database_time.moment(connection)
     wish = (await artifacts.wish_of(connection, row.id)).wish or {}
     seconds = _seconds(arrived.expire_in or wish.get("expire_in", ""), services)
@@ -178,12 +178,12 @@ async def download(job_id: int, request: Request, services: Services) -> Respons
     """The archive of a job, for the running job whose token names it."""
     claims = claims_for(services, job_token(request), Scope.ARTIFACTS_DOWNLOAD)
     if job_id not in claims.archives:
-        raise Forbidden("403 Forbidden: this job does not depend on that one.")
+        raise Forbidden("Forbidden: this job does not depend on that one.")
     async with services.database.write() as connection:
         await held(connection, claims)
         known = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
     if known is None:
-        raise NotFound("404 Not Found: this job has no archive.")
+        raise NotFound("Not Found: this job has no archive.")
     if services.settings.direct_download and flag(dict(request.query_params), "direct_download", default=False):
         address = await services.store.address(known.object_key)
         if address:

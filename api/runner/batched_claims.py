@@ -17,10 +17,10 @@ from api.runner.payloads.hand_out_document import document_of, make_ready
 from api.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.notifications import JOBS
 from models.repositories.pipelines import verdicts
 from models.repositories.queue import claims, hand_outs
+from models.repositories.queue.candidates import PollingRunner
 from models.repositories.queue.claims import Claim
 from models.repositories.queue.hand_outs import HandOut
 
@@ -40,7 +40,7 @@ class Asking:
 
     services: Services
     request: Request
-    runner: Record
+    runner: PollingRunner
     claim: Claim
 
 

@@ -33,9 +33,9 @@ async def json_object(request: Request, limit: SizeLimit) -> dict[str, Any]:
     try:
         document = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise Invalid(f"400 Bad request: the body is not JSON ({error}).") from error
+        raise Invalid(f"Bad request: the body is not JSON ({error}).") from error
     if not isinstance(document, dict):
-        raise Invalid("400 Bad request: the body must be a JSON object.")
+        raise Invalid("Bad request: the body must be a JSON object.")
     return document
 
 
@@ -44,7 +44,7 @@ def _form(raw: bytes) -> dict[str, Any]:
     try:
         pairs = parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError as error:
-        raise Invalid(f"400 Bad request: the body is not a form ({error}).") from error
+        raise Invalid(f"Bad request: the body is not a form ({error}).") from error
     fields: dict[str, Any] = {}
     for name, value in pairs:
         if name.endswith("[]"):

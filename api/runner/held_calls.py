@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from api.runner.batching import AskedTogether
-from models.columns import Record
 from models.repositories.queue import held_jobs
+from models.repositories.queue.held_jobs import HeldJob
 from models.session import Database
 
 _MAX_CONCURRENT = 64
@@ -19,15 +19,15 @@ class HeldCalls:
         self._looks = AskedTogether(self._look, _MAX_CONCURRENT)
         self._renewals = AskedTogether(self._renew, _MAX_CONCURRENT)
 
-    async def look(self, job_id: int) -> Record | None:
-        """A job as `held_jobs.look` has it."""
+    async def look(self, job_id: int) -> HeldJob | None:
+        """A job, held or not."""
         return await self._looks.ask(job_id)
 
-    async def renew(self, row: Record) -> bool:
+    async def renew(self, row: HeldJob) -> bool:
         """Note a call, once a tick; false when that hand-out does not hold its job any more."""
         return held_jobs.is_renewed(row) or bool(await self._renewals.ask((row.id, row.hand_out)))
 
-    async def _look(self, job_ids: Collection[int]) -> Mapping[int, Record]:
+    async def _look(self, job_ids: Collection[int]) -> Mapping[int, HeldJob]:
         async with self._database.read() as connection:
             return await held_jobs.look_at(connection, job_ids)
 

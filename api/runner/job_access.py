@@ -5,7 +5,7 @@ from fastapi import Request
 from api.services import Services
 from application.jobs.job_access import named
 from auth.job_token import JobClaims
-from models.columns import Record
+from models.repositories.queue.held_jobs import HeldJob
 
 
 def job_token(request: Request, body_token: str = "") -> str:
@@ -13,6 +13,6 @@ def job_token(request: Request, body_token: str = "") -> str:
     return body_token or request.headers.get("job-token", "") or request.query_params.get("token", "")
 
 
-async def holder_now(services: Services, claims: JobClaims) -> Record:
+async def holder_now(services: Services, claims: JobClaims) -> HeldJob:
     """The job whose hand-out a token names, without a transaction; calls that come together are one look."""
     return named(await services.calls.look(claims.job_id), claims)

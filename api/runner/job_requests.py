@@ -17,9 +17,8 @@ from api.runner.queue_position import Place
 from api.runner.runner_access import note_contact, polling_runner
 from api.services import Services
 from domain.runners.features import named_features
-from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic
-from models.repositories.queue.candidates import KnownRunner
+from models.repositories.queue.candidates import KnownRunner, PollingRunner
 from models.repositories.queue.claims import Claim
 from models.repositories.queue.hand_outs import HandOut
 
@@ -31,7 +30,7 @@ async def request_job(request: Request, services: Services) -> Response:
     """Hand out a job (201) or say that there is none (204)."""
     body = await json_object(request, SMALL)
     runner = await polling_runner(services, request, body)
-    await note_contact(services, request, runner.row, body)
+    await note_contact(services, request, runner.row.id, body)
     try:
         return await _wait_for_job(services, request, runner, _claim(request, runner, body), text(body, "last_update"))
     except ClientGone:
@@ -125,7 +124,7 @@ async def _tell_of_failure(services: Services, rows: HandOut | None) -> None:
         await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
 
 
-async def _announce(services: Services, runner: Record, rows: HandOut) -> None:
+async def _announce(services: Services, runner: PollingRunner, rows: HandOut) -> None:
     """Tell watchers of the pipeline, and let the Temporal Web UI show who holds the job; both may fail."""
     await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
     holder = runner.description or f"runner {runner.id}"

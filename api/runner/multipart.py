@@ -19,7 +19,7 @@ _NAME_LIMIT: Final = 255
 _FIELD_LIMIT: Final = 255
 """Bytes of a field beside the file; what is longer is nothing that we know."""
 _MAX_FIELDS: Final = 10
-_CUT: Final = "400 Bad request: the body ended before the file did."
+_CUT: Final = "Bad request: the body ended before the file did."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _Reader:
         try:
             self._parser.write(data)
         except MultipartParseError as error:
-            raise Invalid(f"400 Bad request: the body is no multipart/form-data ({error}).") from error
+            raise Invalid(f"Bad request: the body is no multipart/form-data ({error}).") from error
 
     def _part_begin(self) -> None:
         self._is_file = False
@@ -84,7 +84,7 @@ class _Reader:
 
     def _check_header(self) -> None:
         if len(self._field) + len(self._value) > _HEADER_LIMIT:
-            raise Invalid(f"400 Bad request: a header of the body has more than {_HEADER_LIMIT} bytes.")
+            raise Invalid(f"Bad request: a header of the body has more than {_HEADER_LIMIT} bytes.")
 
     def _header_end(self) -> None:
         if self._field.lower() == b"content-disposition":
@@ -113,13 +113,13 @@ async def file_part(request: Request) -> FilePart:
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
-        raise Invalid("400 Bad request: the file must come as multipart/form-data in a part named file.")
+        raise Invalid("Bad request: the file must come as multipart/form-data in a part named file.")
     reader = _Reader(boundary)
     stream = request.stream()
     while reader.filename is None:
         chunk = await _next(stream)
         if chunk is None or reader.ended:
-            raise Invalid("400 Bad request: the body has no part named file.")
+            raise Invalid("Bad request: the body has no part named file.")
         reader.write(chunk)
     return FilePart(reader.filename, _content(reader, stream), reader.fields)
 

@@ -31,7 +31,7 @@ async def register(request: Request, services: Services) -> JSONResponse:
     async with services.database.read() as connection:
         scope = await registration_tokens.scope_of(connection, digest(text(body, "token")))
     if scope is None:
-        raise Forbidden("403 Forbidden: the registration token is not valid.")
+        raise Forbidden("Forbidden: the registration token is not valid.")
     if not services.settings.registration_tokens:
         return JSONResponse({"message": _GONE}, 410)
     runner_id, issued = await add_runner(services, scope, _wishes(body).columns(), by_registration=True)
@@ -66,7 +66,7 @@ async def verify(request: Request, services: Services) -> JSONResponse:
     """Tell a runner that its token is good; it is the first sight of its process and its features."""
     body = await _body(request, services)
     runner = await authenticated_runner(services, request, body)
-    await note_contact(services, request, runner, body, always=True)
+    await note_contact(services, request, runner.id, body, always=True)
     return _registered(runner.id, IssuedToken(shown_token(request, body), runner.token_expires_at), 200)
 
 
@@ -96,12 +96,12 @@ async def unregister_manager(request: Request, services: Services) -> Response:
     runner = await authenticated_runner(services, request, body)
     system_id = text(body, "system_id")
     if not system_id:
-        raise Invalid("400 Bad request: system_id is missing")
+        raise Invalid("Bad request: system_id is missing")
     await services.contacts.flush()  # one that called a moment ago is forgotten for good
     async with services.database.write() as connection:
         known = await runners.remove_manager(connection, runner.id, system_id)
     if not known:
-        raise NotFound("404 Runner manager Not Found")
+        raise NotFound("Runner manager Not Found")
     return Response(status_code=204)
 
 

@@ -94,4 +94,4 @@ def routes() -> list[Route]:
 
 
 async def _refuse(_request: Request) -> Response:
-    raise Forbidden("403 Forbidden: no job has such an id.")
+    raise Forbidden("Forbidden: no job has such an id.")

@@ -9,13 +9,13 @@ from api.services import Services
 from auth.secret_token import digest
 from domain.errors import Forbidden
 from domain.runners.info import LEGACY_SYSTEM_ID, kept_info
-from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories.queue.candidates import KnownRunner
 from models.repositories.queue.contacts import Contact
 from models.repositories.runners import runners
+from models.rows.runners import RunnerRow
 
-_UNKNOWN: Final = "403 Forbidden: no runner has this token; register it again."
+_UNKNOWN: Final = "Forbidden: no runner has this token; register it again."
 
 
 async def polling_runner(services: Services, request: Request, body: dict[str, Any]) -> KnownRunner:
@@ -26,11 +26,11 @@ async def polling_runner(services: Services, request: Request, body: dict[str, A
     return known
 
 
-async def authenticated_runner(services: Services, request: Request, body: dict[str, Any]) -> Record:
+async def authenticated_runner(services: Services, request: Request, body: dict[str, Any]) -> RunnerRow:
     """The runner of a call as the database has it now. Raises `Forbidden`."""
     shown = digest(shown_token(request, body))
     async with services.database.read() as connection:
-        row = await runners.by_token(connection, shown)
+        row: RunnerRow | None = await runners.by_token(connection, shown)
     if row is None:
         raise Forbidden(_UNKNOWN)
     if row.previous_token_hash is not None and row.token_hash == shown:
@@ -46,16 +46,16 @@ def shown_token(request: Request, body: dict[str, Any]) -> str:
 
 
 async def note_contact(
-    services: Services, request: Request, runner: Record, body: dict[str, Any], *, always: bool = False
+    services: Services, request: Request, runner_id: int, body: dict[str, Any], *, always: bool = False
 ) -> None:
     """Remember which process of the runner called, from where, and what it can; seldom enough to be cheap.
 
     The first one is written at once; `always` is for calls that are rare themselves: theirs are, too.
     """
     system_id = text(body, "system_id") or LEGACY_SYSTEM_ID
-    if not always and not services.contacts.is_due(runner.id, system_id):
+    if not always and not services.contacts.is_due(runner_id, system_id):
         return
     address = request.client.host if request.client else ""
-    await services.contacts.note(Contact(runner.id, system_id, kept_info(body.get("info")), address))
+    await services.contacts.note(Contact(runner_id, system_id, kept_info(body.get("info")), address))
     if always:
         await services.contacts.flush()

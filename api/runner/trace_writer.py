@@ -8,9 +8,9 @@ from api.runner.batching import AskedTogether
 from application.jobs.job_access import named, require_running
 from auth.job_token import JobClaims
 from domain.errors import OutOfOrder, PerdureError, Unavailable
-from models.columns import Record
 from models.repositories.logs import trace_chunks
 from models.repositories.queue import held_jobs
+from models.repositories.queue.held_jobs import HeldJob
 from models.session import Database
 
 _MAX_CONCURRENT: Final = 16
@@ -26,7 +26,7 @@ class Chunk:
     start: int
     content: bytes
 
-    def behind(self, row: Record | None) -> Record:
+    def behind(self, row: HeldJob | None) -> HeldJob:
         """The job as it was looked at, if this chunk follows its log.
 
         Raises `Forbidden`, `JobNotRunning`, `OutOfOrder`.
@@ -39,7 +39,7 @@ class Chunk:
         return row
 
 
-_Answer: TypeAlias = Record | PerdureError
+_Answer: TypeAlias = HeldJob | PerdureError
 
 
 class TraceWriter:
@@ -50,7 +50,7 @@ class TraceWriter:
         self._database = database
         self._chunks: AskedTogether[Chunk, _Answer] = AskedTogether(self._write, _MAX_CONCURRENT)
 
-    async def append(self, chunk: Chunk) -> Record:
+    async def append(self, chunk: Chunk) -> HeldJob:
         """Add a chunk, of one byte at least, and commit; the job as it was before. Raises as `Chunk.behind` does."""
         for _ in range(_MAX_ATTEMPTS):
             answer = await self._chunks.ask(chunk)
@@ -72,7 +72,7 @@ class TraceWriter:
         return {chunk: answer for chunk, answer in answers.items() if isinstance(answer, PerdureError) or chunk in kept}
 
 
-def _looked_at(chunk: Chunk, row: Record | None) -> _Answer:
+def _looked_at(chunk: Chunk, row: HeldJob | None) -> _Answer:
     try:
         return chunk.behind(row)
     except PerdureError as error:

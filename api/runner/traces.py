@@ -16,10 +16,10 @@ from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.pipelines.status import Status
 from domain.size_limits import of_installation
-from models.columns import Record
 from models.notifications import OUTBOX, trace_topic
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
+from models.repositories.queue.held_jobs import HeldJob
 
 _RANGE: Final = re.compile(r"(\d{1,15})-(\d{1,15})")
 
@@ -47,7 +47,7 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
     return Response(b"0", 202, headers, media_type="text/plain", background=_news(services, row))
 
 
-def _news(services: Services, row: Record) -> BackgroundTask | None:
+def _news(services: Services, row: HeldJob) -> BackgroundTask | None:
     """Readers hear of a chunk when its runner has the answer."""
     if not traces.is_watched(row):
         return None
@@ -58,11 +58,11 @@ def _start(content_range: str) -> int:
     """Where a chunk begins. Its end is not believed: older runners send one byte too many."""
     found = _RANGE.fullmatch(content_range.removeprefix("bytes ").split("/")[0].strip())
     if found is None:
-        raise Invalid("400 Bad request: Content-Range must be <first byte>-<last byte>.")
+        raise Invalid("Bad request: Content-Range must be <first byte>-<last byte>.")
     return int(found[1])
 
 
-async def _note(services: Services, chunk: Chunk) -> Record:
+async def _note(services: Services, chunk: Chunk) -> HeldJob:
     """Some runners flush an empty buffer: a chunk of nothing would stand in the way of the next."""
     async with services.database.write() as connection:
         return chunk.behind(await held(connection, chunk.claims))
@@ -71,11 +71,11 @@ async def _note(services: Services, chunk: Chunk) -> Record:
 async def _drop(services: Services, claims: JobClaims) -> NoReturn:
     """A log beyond the limit ends its job, and says so at its end. Raises `JobNotRunning`."""
     most = of_installation("PERDURE_TRACE_BYTES", services.settings.sizes.trace_bytes, "; or let the job print less")
-    words = most.exceeded("The log").removeprefix("413 Request Entity Too Large: ")
+    words = most.exceeded("The log").removeprefix("Request Entity Too Large: ")
     async with services.database.write() as connection:
         row = await held(connection, claims)
         reason, now = "trace_size_exceeded", services.clock()
         await traces.add_words(connection, row.id, f"This log is cut here, and the job has failed. {words}")
         await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason, hand_out=row.hand_out)
     await services.notifications.notify(OUTBOX)
-    raise JobNotRunning(f"403 Forbidden: {words}", Status.FAILED)
+    raise JobNotRunning(f"Forbidden: {words}", Status.FAILED)

@@ -19,11 +19,11 @@ from auth.job_token import MAKES_RELEASE, JobClaims, Scope
 from domain.errors import Invalid, Refused, TraceMismatch
 from domain.pipelines.status import COMPLETE, Status
 from domain.pipelines.verdict import SCRIPT_FAILURE, known_reason
-from models.columns import Record
 from models.notifications import OUTBOX, TRACES, pipeline_topic, trace_topic
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
 from models.repositories.queue import held_jobs
+from models.repositories.queue.held_jobs import HeldJob
 
 _FINAL: Final = {"success": Status.SUCCESS, "failed": Status.FAILED}
 _MAX_GENERATIONS: Final = 3
@@ -67,7 +67,7 @@ async def update_job(job_id: int, request: Request, services: Services) -> Respo
     if state == "pending":
         return await _prepares(services, claims)
     if state not in _FINAL:
-        raise Invalid(f"400 Bad request: state {state!r} is none of pending, running, success, failed.")
+        raise Invalid(f"Bad request: state {state!r} is none of pending, running, success, failed.")
     return await _end(services, claims, Report.read(body))
 
 
@@ -86,11 +86,11 @@ async def _prepares(services: Services, claims: JobClaims) -> Response:
         row = await holder(connection, claims, writes=True)
         require_running(row)
         if not await held_jobs.prolong(connection, row):
-            raise Refused(f"409 Conflict: job {row.id} was taken up already; go on with state running.")
+            raise Refused(f"Conflict: job {row.id} was taken up already; go on with state running.")
     return _answer(services, row)
 
 
-def _answer(services: Services, row: Record) -> Response:
+def _answer(services: Services, row: HeldJob) -> Response:
     headers = {"Job-Status": row.status, TRACE_INTERVAL: str(trace_interval(services, row))}
     return Response(b"200", 200, headers, media_type="application/json")
 
@@ -108,7 +108,7 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
             await _record(connection, row, report, services, log_incomplete=not complete)
     if complete is None:
         await _wake_readers(services, row)
-        raise TraceMismatch(f"412 Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
+        raise TraceMismatch(f"Precondition Failed: the log of job {row.id} differs; send it again from byte 0.")
     services.metrics.reported(report.status)
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)
@@ -117,13 +117,13 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
     return Response(b"200", 200, media_type="application/json")
 
 
-async def _wake_readers(services: Services, row: Record) -> None:
+async def _wake_readers(services: Services, row: HeldJob) -> None:
     """Let those who follow the log look: it ended, or begins anew."""
     if traces.is_watched(row):
         await services.notifications.notify(trace_topic(row.id), count=1_000)
 
 
-def _repeats(row: Record, report: Report, claims: JobClaims) -> bool:
+def _repeats(row: HeldJob, report: Report, claims: JobClaims) -> bool:
     """A verdict that is already recorded: the answer to it was lost. A success may have failed by its release."""
     known = {report.status, Status.CANCELED}
     if MAKES_RELEASE in claims.scopes and row.failure_reason == SCRIPT_FAILURE:
@@ -132,7 +132,7 @@ def _repeats(row: Record, report: Report, claims: JobClaims) -> bool:
 
 
 async def _with_release(
-    connection: AsyncConnection, row: Record, report: Report, release: JobRelease | None, services: Services
+    connection: AsyncConnection, row: HeldJob, report: Report, release: JobRelease | None, services: Services
 ) -> Report:
     """The verdict, which is a failure if the job cannot make its release. One that is being canceled makes none."""
     if release is None or row.status != Status.RUNNING:
@@ -142,7 +142,7 @@ async def _with_release(
     return replace(report, status=Status.FAILED, reason=SCRIPT_FAILURE, exit_code=EXIT_CODE)
 
 
-async def _log_is_right(connection: AsyncConnection, row: Record, report: Report) -> bool | None:
+async def _log_is_right(connection: AsyncConnection, row: HeldJob, report: Report) -> bool | None:
     """True: the log is what the runner sent. False: it is not, even after a second try. None: ask for it again."""
     same_size = report.size is None or report.size == row.size
     same_crc = not report.checksum or report.checksum == f"crc32:{row.crc:08x}"
@@ -157,7 +157,7 @@ async def _log_is_right(connection: AsyncConnection, row: Record, report: Report
 
 
 async def _record(
-    connection: AsyncConnection, row: Record, report: Report, services: Services, *, log_incomplete: bool
+    connection: AsyncConnection, row: HeldJob, report: Report, services: Services, *, log_incomplete: bool
 ) -> None:
     if log_incomplete:
         await verdicts.note_incomplete_log(connection, row.id)

@@ -1,7 +1,7 @@
 """What the routes of the REST API name in their paths: projects, pipelines, jobs."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path
 
@@ -12,6 +12,7 @@ from auth.permissions import Action, Caller
 from domain.decimal_number import decimal_number
 from domain.errors import NotFound, Unauthenticated
 from models.repositories.pipelines import jobs, pipelines
+from models.rows.pipelines import ListedJobRow, PipelineRow
 
 _MAX_ID: Final = 2**53
 
@@ -31,7 +32,7 @@ async def seen_project_of(project: str, services: ServicesDep, caller: CallerDep
 async def _project(project: str, services: ServicesDep, caller: CallerDep, least: Action) -> ProjectAccess:
     reference = decoded(project)
     if reference.isdigit() and decimal_number(reference) is None:
-        raise NotFound("404 Project Not Found")
+        raise NotFound("Project Not Found")
     return await access_to(services, caller, reference, least)
 
 
@@ -41,9 +42,9 @@ SeenProjectDep = Annotated[ProjectAccess, Depends(seen_project_of)]
 
 @dataclass(frozen=True, slots=True)
 class PipelineAccess:
-    """A pipeline of a project that the caller may read. `row` has the columns of `models.tables.pipelines.Pipeline`."""
+    """A pipeline of a project that the caller may read."""
 
-    row: Any
+    row: PipelineRow
     project: ProjectAccess
 
 
@@ -58,9 +59,9 @@ PipelineDep = Annotated[PipelineAccess, Depends(pipeline_of)]
 
 @dataclass(frozen=True, slots=True)
 class JobAccess:
-    """A job of a project that the caller may read. `row` has the columns `jobs.LISTED`."""
+    """A job of a project that the caller may read."""
 
-    row: Any
+    row: ListedJobRow
     project: ProjectAccess
 
 
@@ -76,7 +77,7 @@ JobDep = Annotated[JobAccess, Depends(job_of)]
 async def known_caller(caller: CallerDep) -> Caller:
     """The caller, who must have shown who they are. Raises `Unauthenticated`."""
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     return caller
 
 

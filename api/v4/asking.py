@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.services import Services
 from application.pipelines.operations import Asked, ask
@@ -21,6 +22,17 @@ REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
     "play_job": (400, "400 Bad request - Unplayable Job"),
 }
 """Status and message of a refused operation; the workflow's own reason goes beside it."""
+
+
+class KeptRequestResponse(TypedDict):
+    """A request that will be carried out; `key` is that of its operation."""
+
+    key: str
+    message: str
+
+
+KEPT: Final[dict[int | str, dict[str, Any]]] = {202: {"model": KeptRequestResponse, "description": "Kept for later."}}
+"""What an operation may answer besides what it became."""
 
 NEVER_REFUSED: Final = frozenset({"cancel_pipeline", "cancel_job", "retry_pipeline"})
 """Where nothing is left to do, GitLab's API answers these as if it had been done, with the resource as it is."""
@@ -61,7 +73,7 @@ async def answer_with(
     name: str,
     operation: Operation,
     caller_id: int,
-    present: Callable[[Answer], Awaitable[dict[str, Any]]],
+    present: Callable[[Answer], Awaitable[Mapping[str, Any]]],
     status: int = 201,
 ) -> JSONResponse:
     """Ask, then show by `present` what it became; 202 when the answer is still to come.
@@ -75,6 +87,7 @@ async def answer_with(
         return JSONResponse({"message": message, "reason": str(refused)}, code)
     if asked.answer is None:
         text = "202 Accepted: the request is kept and will be carried out; look at the pipeline again in a moment."
-        return JSONResponse({"key": asked.key, "message": text}, 202)
+        kept: KeptRequestResponse = {"key": asked.key, "message": text}
+        return JSONResponse(kept, 202)
     shown = await present(asked.answer)
-    return JSONResponse(shown | {"notice": asked.notice} if asked.notice else shown, status)
+    return JSONResponse({**shown, "notice": asked.notice} if asked.notice else shown, status)

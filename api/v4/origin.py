@@ -39,7 +39,7 @@ def comes_from_our_pages(request: Request, url: str) -> bool:
 async def require_our_pages(request: Request, services: ServicesDep) -> None:
     """Raise `Forbidden` for a form that another site sent."""
     if request.method not in _SAFE and not comes_from_our_pages(request, services.settings.url):
-        raise Forbidden("403 Forbidden: this form was not sent by a page of this server; open the page again.")
+        raise Forbidden("Forbidden: this form was not sent by a page of this server; open the page again.")
 
 
 async def require_token_or_our_pages(request: Request, services: ServicesDep) -> None:

@@ -49,6 +49,8 @@ def mounted(routes: APIRouter, prefix: str, dependencies: Mapping[Dependency, De
             _bound(route.endpoint, dependencies),
             methods=sorted(route.methods or ()),
             status_code=route.status_code,
+            response_model=route.response_model,
+            responses=route.responses,
             route_class_override=type(route),
         )
     return router

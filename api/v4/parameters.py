@@ -106,9 +106,9 @@ def _document(body: bytes) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Invalid(f"400 Bad request: the body is not JSON: {error}") from error
+        raise Invalid(f"Bad request: the body is not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise Invalid("400 Bad request: the body must be a JSON object.")
+        raise Invalid("Bad request: the body must be a JSON object.")
     return document
 
 
@@ -116,7 +116,7 @@ def _urlencoded(body: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MANY)
     except ValueError as error:
-        raise Invalid(f"400 Bad request: the body is not a form of at most {_MANY} fields: {error}") from error
+        raise Invalid(f"Bad request: the body is not a form of at most {_MANY} fields: {error}") from error
 
 
 async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
@@ -126,7 +126,7 @@ async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
     try:
         form = await MultiPartParser(request.headers, once(), max_files=0, max_fields=_MANY).parse()
     except (MultiPartException, KeyError) as error:
-        raise Invalid(f"400 Bad request: the body is not a form: {error}") from error
+        raise Invalid(f"Bad request: the body is not a form: {error}") from error
     return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
 
 
@@ -141,7 +141,7 @@ def nested(fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
         if (entry := _ENTRY.fullmatch(name)) is not None:
             entries = values.setdefault(entry["head"], {})
             if not isinstance(entries, dict):
-                raise Invalid(f"400 Bad request: {entry['head']} is given both as a value and as a map.")
+                raise Invalid(f"Bad request: {entry['head']} is given both as a value and as a map.")
             entries[entry["key"]] = value
             continue
         head, bracket, rest = name.partition("[]")
@@ -150,7 +150,7 @@ def nested(fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
             continue
         items = values.setdefault(head, [])
         if not isinstance(items, list):
-            raise Invalid(f"400 Bad request: {head} is given both as a value and as a list.")
+            raise Invalid(f"Bad request: {head} is given both as a value and as a list.")
         if not rest:
             items.append(value)
             continue

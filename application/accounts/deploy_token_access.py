@@ -6,8 +6,8 @@ from typing import Final
 from application.services import Services
 from auth.secret_token import DEPLOY, digest
 from domain.errors import Unauthenticated
-from models.columns import Record
 from models.repositories.namespaces import deploy_tokens
+from models.rows.deploy_tokens import DeployTokenRow
 
 OF_JOBS: Final = "gitlab-deploy-token"
 """The name of the one that jobs of a project are given (GitLab: "Deploy tokens", "GitLab deploy token")."""
@@ -26,13 +26,13 @@ def is_deploy_token(password: str) -> bool:
     return password.startswith(DEPLOY)
 
 
-async def deploy_token_of(services: Services, username: str, password: str) -> Record:
+async def deploy_token_of(services: Services, username: str, password: str) -> DeployTokenRow:
     """The deploy token behind a user name and a password. Raises `Unauthenticated` for one that is not good now."""
     now = services.clock()
     async with services.database.read() as connection:
         row = await deploy_tokens.by_token(connection, username, digest(password), now)
     if row is None:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if row.last_used_at is None or now - row.last_used_at > _NOTED_EVERY:
         async with services.database.write() as connection:
             await deploy_tokens.note_use(connection, row.id, now)

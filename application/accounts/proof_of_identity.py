@@ -7,8 +7,8 @@ from application.services import Services
 from auth.scopes import Scope
 from auth.secret_token import digest
 from git.turns import Places, turn_of
-from models.columns import Record
 from models.repositories.accounts import accounts
+from models.rows.accounts import UserRow
 
 SIGN_INS: Final = Places(at_once=2, of_caller=1, of_repository=2, what="sign-ins")
 """Passwords that are compared: each takes a thread of two, and long on purpose. One address never has both."""
@@ -18,7 +18,7 @@ SIGN_INS: Final = Places(at_once=2, of_caller=1, of_repository=2, what="sign-ins
 class Proven:
     """A person who has shown who they are; `token_id` is that of the access token they showed, 0 for a password."""
 
-    row: Record
+    row: UserRow
     token_id: int = 0
 
 
@@ -45,7 +45,7 @@ async def proven(services: Services, key: str, login: str, secret: str) -> Prove
     return None
 
 
-async def _keep_up(services: Services, row: Record, password: str) -> None:
+async def _keep_up(services: Services, row: UserRow, password: str) -> None:
     if services.passwords.is_outdated(row.password_hash):
         fresh = await services.passwords.hashed(password)
         async with services.database.write() as connection:

@@ -9,19 +9,19 @@ from application.services import Services
 from auth.oidc.profile import Profile
 from domain.errors import Forbidden
 from domain.projects.path_names import is_path, is_reserved, path_from
-from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, identities
 from models.repositories.installation import audit
 from models.repositories.installation.audit import Author, Entity, Happened
 from models.repositories.namespaces import namespaces
+from models.rows.accounts import UserRow
 from settings import OidcSettings
 
 _NAMES: Final = 100
 """So many names are tried for a new person: `ada`, `ada1`, `ada2`."""
 
 
-async def account_of(services: Services, profile: Profile, address: str) -> Record:
+async def account_of(services: Services, profile: Profile, address: str) -> UserRow:
     """The account that somebody signs in to. Raises `Forbidden` with what an administrator can do about it."""
     settings, now = services.settings.oidc, services.clock()
     async with services.database.write() as connection:
@@ -47,7 +47,7 @@ async def account_of(services: Services, profile: Profile, address: str) -> Reco
     return row
 
 
-async def _to_link(connection: AsyncConnection, settings: OidcSettings, profile: Profile) -> Record | None:
+async def _to_link(connection: AsyncConnection, settings: OidcSettings, profile: Profile) -> UserRow | None:
     """The account that has the verified address, if accounts may be linked by it. Raises `Forbidden` if not."""
     found = await accounts.by_email(connection, profile.email) if profile.email else ()
     if not found:
@@ -57,7 +57,7 @@ async def _to_link(connection: AsyncConnection, settings: OidcSettings, profile:
     return found[0]
 
 
-async def _made(connection: AsyncConnection, settings: OidcSettings, profile: Profile, now: datetime) -> Record:
+async def _made(connection: AsyncConnection, settings: OidcSettings, profile: Profile, now: datetime) -> UserRow:
     if not settings.create_accounts:
         raise Forbidden("You have no account here; an administrator can make one for you.")
     if not profile.email:
@@ -76,6 +76,6 @@ async def _free_name(connection: AsyncConnection, wanted: str) -> str:
     raise Forbidden("The provider gives you no name that can be a user name here.")
 
 
-async def _note(connection: AsyncConnection, row: Record, happened: Happened, address: str, now: datetime) -> None:
+async def _note(connection: AsyncConnection, row: UserRow, happened: Happened, address: str, now: datetime) -> None:
     author, entity = Author(row.id, row.username, address), Entity("user", row.id, row.username)
     await audit.add(connection, author, entity, happened, now)

@@ -183,7 +183,7 @@ async def _project(services: Services, bridge: Bridge, path: str) -> ProjectAcce
 
 
 def _root(bridge: Bridge) -> int:
-    return int(bridge.pipeline.root_id or bridge.pipeline.id)
+    return bridge.pipeline.root_id or bridge.pipeline.id
 
 
 def _denied(reason: str, detail: str = "") -> Denied:

@@ -2,28 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from application.access import access_to
 from application.services import Services
 from auth.permissions import Caller
 from domain.errors import Forbidden, NotFound
-from models.columns import Record
 from models.repositories.pipelines import pipelines
+from models.rows.pipelines import JobFacts, PipelineRow
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
     """A pipeline, and the full path of its project."""
 
-    row: Any
+    row: PipelineRow
     full_path: str
 
 
-async def downstream_of(services: Services, caller: Caller, jobs: Sequence[Record]) -> dict[int, Related]:
+async def downstream_of(services: Services, caller: Caller, jobs: Sequence[JobFacts]) -> dict[int, Related]:
     """The pipelines that these jobs have triggered or follow, by job id, as far as the caller may see them."""
-    seen = await visible(services, caller, {job.downstream_id for job in jobs if job.downstream_id is not None})
-    return {job.id: seen[job.downstream_id] for job in jobs if job.downstream_id in seen}
+    followed = {job.id: job.downstream_id for job in jobs if job.downstream_id is not None}
+    seen = await visible(services, caller, set(followed.values()))
+    return {job_id: seen[downstream_id] for job_id, downstream_id in followed.items() if downstream_id in seen}
 
 
 async def visible(services: Services, caller: Caller, pipeline_ids: set[int]) -> dict[int, Related]:

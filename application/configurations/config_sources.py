@@ -6,7 +6,7 @@ Everything is read with the permissions of the user whose event it is. Source: d
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from application.access import caller_from
@@ -40,6 +40,8 @@ from includes import templates
 from includes.components import read_address
 from includes.remote_file import fetch
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.rows.accounts import UserRow
+from models.rows.projects import ProjectRow
 
 _Near: TypeAlias = LocalFile | ProjectFile | TemplateFile | ComponentFile | ArtifactFile | Tree | ChangedPaths
 """What is answered from this server's own disk."""
@@ -94,12 +96,12 @@ class ConfigSources:
         cls,
         services: Services,
         request: PipelineRequest,
-        project: Any,
-        user: Any,
+        project: ProjectRow,
+        user: UserRow,
         repository: Repository,
         parent_pipeline_id: int | None = None,
     ) -> "ConfigSources":
-        """For the event that asks for a pipeline; `project` and `user` (who acts) are rows.
+        """For the event that asks for a pipeline; `user` is who acts.
 
         Only a push to a branch that was there before has a commit to compare with, and a merge request: where its
         branch began, or what it was merged upon. For a child pipeline

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from domain.config.plan import Plan
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.rows.projects import ProjectRow
 
 Known: TypeAlias = tuple[dict[str, str], Plan, str]
 """Facts of a commit, what its configuration compiles to, and where that came from."""
@@ -60,9 +61,9 @@ class Event:
 
     @classmethod
     def of(
-        cls, request: PipelineRequest, project: Any, config: str = "", owners: tuple[tuple[int, str], ...] = ()
+        cls, request: PipelineRequest, project: ProjectRow, config: str = "", owners: tuple[tuple[int, str], ...] = ()
     ) -> "Event":
-        """The event of a request; `project` is the row, `owners` the edition of all variables that reach it."""
+        """The event of a request; `owners` the edition of all variables that reach it."""
         return cls(
             project=(*(getattr(project, name) for name in _OF_PROJECT), *project.languages),
             user_id=request.user_id,

@@ -10,6 +10,7 @@ from application.services import Services
 from domain.errors import ConfigMissing, Invalid
 from domain.projects.config_place import AUTO_DEVOPS, ConfigSource, Elsewhere, auto_devops, config_place
 from git.repository import Repository
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,11 @@ class Configuration:
 
 
 async def configuration_of(
-    services: Services, project: Any, sha: str, repository: Repository, inputs: Mapping[str, Any]
+    services: Services, project: ProjectRow, sha: str, repository: Repository, inputs: Mapping[str, Any]
 ) -> Configuration:
     """What `ci_config_path` of the project names, or Auto DevOps where it is on and the commit has no such file.
 
-    `project` is the row. Raises `ConfigMissing`, `Invalid`, `TooLarge`.
+    Raises `ConfigMissing`, `Invalid`, `TooLarge`.
     """
     place = config_place(project.config_path)
     if isinstance(place, Elsewhere):
@@ -43,10 +44,10 @@ async def configuration_of(
         raise Invalid(f"{place.path} is not UTF-8 text (byte {error.start}).") from error
 
 
-def has_auto_devops(services: Services, project: Any) -> bool:
+def has_auto_devops(services: Services, project: ProjectRow) -> bool:
     """Whether commits without configuration get ours: as the project says, else as the installation does."""
     mine = project.auto_devops_enabled
-    return services.settings.auto_devops if mine is None else bool(mine)
+    return services.settings.auto_devops if mine is None else mine
 
 
 def _elsewhere(place: Elsewhere, name: str, inputs: Mapping[str, Any]) -> Configuration:

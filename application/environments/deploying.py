@@ -1,16 +1,15 @@
 """Asking, before something is done, whether the caller may deploy to its environment."""
 
-from typing import Any
-
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import ProjectAccess
 from domain.errors import Forbidden
 from models.repositories.environments import deploy_permissions
+from models.rows.environments import EnvironmentRow
 
 
-async def require_deploy(connection: AsyncConnection, project: ProjectAccess, environment: Any) -> None:
-    """Raise `Forbidden` if an environment (its row) is protected from the caller."""
+async def require_deploy(connection: AsyncConnection, project: ProjectAccess, environment: EnvironmentRow) -> None:
+    """Raise `Forbidden` if an environment is protected from the caller."""
     caller_id = project.caller.user_id
     _raise(await deploy_permissions.refusal_of_environment(connection, environment, caller_id))
 
@@ -22,4 +21,4 @@ async def require_deploying_job(connection: AsyncConnection, project: ProjectAcc
 
 def _raise(refusal: str) -> None:
     if refusal:
-        raise Forbidden(f"403 Forbidden: {refusal}")
+        raise Forbidden(f"Forbidden: {refusal}")

@@ -1,7 +1,7 @@
 """Trying a webhook out: with the newest thing of its kind that the project has, and once only."""
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,7 +13,6 @@ from domain.errors import Invalid, NotFound
 from domain.hooks.system_events import TEST
 from domain.hooks.webhooks import Event
 from git.transport.push import RefUpdate
-from models.columns import Record
 from models.notifications import HOOKS, delivery_topic
 from models.repositories.artifacts import releases
 from models.repositories.environments import reported_deployments
@@ -24,6 +23,8 @@ from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.paging import first_of
 from models.repositories.projects import projects
+from models.rows.hooks import EventDeliveryRow
+from models.rows.projects import ProjectRow
 
 _MISSING: Final = {
     Event.PUSH: "Ensure the project has at least one commit.",
@@ -41,7 +42,7 @@ _LOOK_AGAIN: Final = 1.0
 """Seconds after which one looks although nobody was told."""
 
 
-async def sample(services: Services, project: Any, user_id: int, event: Event) -> Happening:
+async def sample(services: Services, project: ProjectRow, user_id: int, event: Event) -> Happening:
     """Something that a hook of the project may be told of. Raises `Invalid` where there is nothing of the kind."""
     if event in {Event.PUSH, Event.TAG_PUSH, Event.REPOSITORY_UPDATE}:
         found = await _pushed(services, project, user_id, event)
@@ -65,8 +66,8 @@ _MAX_LOOKED_AT: Final = 20
 """Projects in which something to tell of is looked for, the newest first."""
 
 
-async def sample_of_many(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
-    """The same for a hook of many projects: of the newest one that has anything of the kind. Raises `Invalid`."""
+async def sample_of_owner(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
+    """The same for a hook of perhaps many projects: of the newest that has anything of the kind. Raises `Invalid`."""
     async with services.database.read() as connection:
         rows = await projects.newest(connection, owner.projects, _MAX_LOOKED_AT)
     fault = Invalid("Ensure there is a project with commits.")
@@ -102,7 +103,7 @@ async def _deployment(services: Services, connection: AsyncConnection, project_i
     return reported_deployments.happening_of(row, await services.repositories.title_of(project_id, row.sha))
 
 
-async def _pushed(services: Services, project: Any, user_id: int, event: Event) -> Happening | None:
+async def _pushed(services: Services, project: ProjectRow, user_id: int, event: Event) -> Happening | None:
     """The newest commit of the default branch, or a tag, as if it had just been pushed."""
     try:
         repository = services.repositories.get(project.id)
@@ -124,7 +125,7 @@ async def _pushed(services: Services, project: Any, user_id: int, event: Event) 
 
 async def send(
     services: Services, hook_id: int, happened: Happening | int, *, body: str = "", uuid: str = ""
-) -> Record:
+) -> EventDeliveryRow:
     """Have an event (or one that is on record, by its id) delivered once; the delivery when that was tried.
 
     Where it takes too long the delivery is still open, and goes on.
@@ -137,7 +138,7 @@ async def send(
     return await _tried(services, hook_id, delivery_id)
 
 
-async def _tried(services: Services, hook_id: int, delivery_id: int) -> Record:
+async def _tried(services: Services, hook_id: int, delivery_id: int) -> EventDeliveryRow:
     times = services.settings.times
     clock = asyncio.get_running_loop().time
     deadline = clock() + times.hook_timeout + min(times.hook_timeout, times.command_answer)

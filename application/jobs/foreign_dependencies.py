@@ -18,12 +18,24 @@ from domain.config.plan import ForeignNeed
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, NotFound
 from domain.variables.job_variables import JobVariable
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.artifacts import foreign_archives
+from models.repositories.artifacts.foreign_archives import ForeignJobRow
 from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
 from models.repositories.queue.hand_outs import HandOut
+from models.rows.accounts import UserRow
+from models.rows.projects import ProjectRow
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignArchive:
+    """The archive of a job of another pipeline: `id` and `name` are those of the job."""
+
+    id: int
+    name: str
+    filename: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,7 @@ class Found:
     `dotenv` holds the variables that the jobs of the needs have reported (`key` and `value` of each).
     """
 
-    archives: tuple[Record, ...] = ()
+    archives: tuple[ForeignArchive, ...] = ()
     dotenv: tuple[Mapping[str, str], ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -53,18 +65,18 @@ async def foreign_dependencies(
     connection: AsyncConnection, services: Services, hand_out: HandOut, variables: Iterable[JobVariable]
 ) -> Found:
     """What `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded."""
-    archives: list[Record] = []
+    archives: list[ForeignArchive] = []
     dotenv: list[Mapping[str, str]] = []
     missing: list[str] = []
     variables = tuple(variables)
     for need in _needs(hand_out.job.plan, variables):
         found = await _find(connection, hand_out, need)
         fault = _fault(need, found)
-        if not fault and found is not None and found.filename:
+        if not fault and found is not None and found.filename and found.size is not None:
             if await foreign_archives.gone(connection, found.pipeline_id, [found], services.clock()):
                 fault = f"the artifacts of {_words(need)} have expired; run that job again"
             else:
-                archives.append(found)
+                archives.append(ForeignArchive(found.id, found.name, found.filename, found.size))
         if not fault and found is not None:
             dotenv.extend(found.dotenv or ())
         if fault and not need.optional:
@@ -87,7 +99,7 @@ def _needs(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Itera
             yield replace(need, job=job, pipeline=pipeline, project=project, ref=ref)
 
 
-async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNeed) -> Record | None:
+async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNeed) -> ForeignJobRow | None:
     if need.project:
         project_id = await _readable(connection, hand_out.user, need.project)
         if project_id is None:
@@ -99,10 +111,10 @@ async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNee
     return await foreign_archives.in_family(connection, hand_out.pipeline.id, pipeline_id, need.job)
 
 
-async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | None:
+async def _readable(connection: AsyncConnection, user: UserRow, path: str) -> int | None:
     """The project of that path, if the user may read it. What is forbidden looks like what is not there."""
     written = await written_path(connection, path)
-    row = await projects.find(connection, written or "")
+    row: ProjectRow | None = await projects.find(connection, written or "")
     member = await members.level_in_project(connection, 0 if row is None else row.id, user.id)
     if row is None:
         return None
@@ -111,10 +123,10 @@ async def _readable(connection: AsyncConnection, user: Any, path: str) -> int | 
         require(caller, Action.READ, level_of(caller, member, row.visibility), row.visibility)
     except (NotFound, Forbidden):
         return None
-    return int(row.id)
+    return row.id
 
 
-def _fault(need: ForeignNeed, found: Record | None) -> str:
+def _fault(need: ForeignNeed, found: ForeignJobRow | None) -> str:
     """Why the job cannot have what it needs; a job that announces no archive is needed for nothing, and no fault."""
     if found is None and need.project:
         return (

@@ -28,7 +28,7 @@ async def user_of(services: Services, claims: JobClaims, address: str = "") -> C
         job = await job_row(connection, claims.job_id, claims.project_id)
         row = await accounts.get(connection, job.user_id)
     if row.state != accounts.ACTIVE:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     return Caller(
         row.id,
         row.username,

@@ -3,8 +3,8 @@
 Source: docs/reference/ci-yaml.md, "Variables"; docs/reference/runner-protocol.md, "Job variables".
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from application.jobs.registry import registry_variables
@@ -12,7 +12,6 @@ from application.pipelines.event_context import event_facts
 from domain.variables.ci_variables import as_job_variable, chosen
 from domain.variables.environment_variables import environment_variables
 from domain.variables.job_variables import JobFacts, JobVariable, expand, predefined
-from models.columns import Record
 from models.repositories.queue.hand_outs import HandOut
 from settings import Settings
 
@@ -20,8 +19,28 @@ _NAMELESS: Final = " "
 """A name that no text can refer to."""
 
 
+class JobRunner(Protocol):
+    """The runner that has a job, as the job and its payload see it."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+    @property
+    def description(self) -> str:
+        """Its description."""
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """Its tags."""
+
+    @property
+    def maximum_timeout(self) -> int | None:
+        """The longest that it runs a job, in seconds; None without a limit."""
+
+
 def job_variables(
-    hand_out: HandOut, runner: Record, token: str, settings: Settings, issued: tuple[JobVariable, ...] = ()
+    hand_out: HandOut, runner: JobRunner, token: str, settings: Settings, issued: tuple[JobVariable, ...] = ()
 ) -> tuple[JobVariable, ...]:
     """Every variable of a job, the later ones over the earlier, expanded once. Those of its environment win.
 
@@ -102,7 +121,7 @@ def _of_environment(
     return (*variables, JobVariable("CI_ENVIRONMENT_URL", hand_out.environment_url, raw=True))
 
 
-def _facts(hand_out: HandOut, runner: Record, token: str, settings: Settings) -> JobFacts:
+def _facts(hand_out: HandOut, runner: JobRunner, token: str, settings: Settings) -> JobFacts:
     job, pipeline, project = hand_out.job, hand_out.pipeline, hand_out.project
     home = f"{settings.url}/{project.full_path}"
     event = event_facts(

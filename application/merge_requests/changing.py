@@ -20,6 +20,7 @@ from domain.merge_requests.notes import of_auto_merge_given_up
 from git.reading.revision import commit_named
 from models.notifications import MERGES, OUTBOX
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
+from models.rows.merge_requests import MergeRequestRow
 
 _NOWHERE = Heads("", "", "")
 
@@ -30,7 +31,7 @@ async def change(services: Services, here: MergeContext, values: Mapping[str, An
     target = values.get("target_branch", here.row.target_branch)
     if target != here.row.target_branch:
         if here.row.state != State.OPENED:
-            raise NotAllowed("405 Method Not Allowed: only an open merge request can lead elsewhere.")
+            raise NotAllowed("Method Not Allowed: only an open merge request can lead elsewhere.")
         if here.same_project and target == here.row.source_branch:
             raise Unmergeable("You can't use same project/branch for source and target")
         if await commit_named(here.repository, f"refs/heads/{target}") is None:
@@ -40,7 +41,7 @@ async def change(services: Services, here: MergeContext, values: Mapping[str, An
     async with services.database.write() as connection:
         row = await merge_requests.lock(connection, here.row.id)
         if row is None:
-            raise NotFound("404 Merge Request Not Found")
+            raise NotFound("Merge Request Not Found")
         if heads is not _NOWHERE:
             await merge_requests.require_free(connection, row, target)
         await merge_requests.change(connection, row.id, now, **values)
@@ -62,7 +63,7 @@ async def close(services: Services, here: MergeContext, user_id: int) -> None:
     closed = {"state": State.CLOSED, "closed_at": now, "closed_by_id": user_id}
     async with services.database.write() as connection:
         if not await merge_requests.move_state(connection, here.row.id, State.OPENED, now, **closed):
-            raise NotAllowed("405 Method Not Allowed: only an open merge request can be closed.")
+            raise NotAllowed("Method Not Allowed: only an open merge request can be closed.")
         await _stop_waiting(connection, here.row, now, "the merge request is closed", user_id)
         await news.note(services, connection, here.row, News.CLOSE, Cause(user_id), now)
     await _tell(services)
@@ -86,7 +87,7 @@ async def reopen(services: Services, here: MergeContext, user_id: int) -> None:
     async with services.database.write() as connection:
         await merge_requests.require_free(connection, row, row.target_branch)
         if not await merge_requests.move_state(connection, row.id, State.CLOSED, now, **opened, **asdict(heads)):
-            raise NotAllowed("405 Method Not Allowed: only a closed merge request can be reopened.")
+            raise NotAllowed("Method Not Allowed: only a closed merge request can be reopened.")
         await merge_requests.keep_version(connection, row.id, now)
         await here.repository.place(here.ref(EventType.DETACHED), head)
         if head != row.head_sha:
@@ -100,7 +101,9 @@ async def reopen(services: Services, here: MergeContext, user_id: int) -> None:
     await _tell(services)
 
 
-async def _stop_waiting(connection: AsyncConnection, row: Any, now: datetime, why: str, user_id: int) -> None:
+async def _stop_waiting(
+    connection: AsyncConnection, row: MergeRequestRow, now: datetime, why: str, user_id: int
+) -> None:
     if row.auto_merge:
         await merge_request_notes.add_system(connection, row.id, user_id, of_auto_merge_given_up(why), now)
     await merge_requests.change(connection, row.id, now, auto_merge=AutoMerge.NONE)
@@ -118,7 +121,7 @@ async def delete(services: Services, here: MergeContext) -> None:
     async with services.database.write() as connection:
         row = await merge_requests.lock(connection, here.row.id)
         if row is None or row.state == State.LOCKED:
-            raise NotAllowed("405 Method Not Allowed: it is being merged at this moment.")
+            raise NotAllowed("Method Not Allowed: it is being merged at this moment.")
         await trains.leave(connection, row.id, now, "the merge request is deleted")
         await trains.forget(connection, row.id)
         await merge_request_events.forget(connection, row.id)

@@ -1,7 +1,6 @@
 """A merge request with what it lies between: its two projects and their repositories."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,21 +13,23 @@ from git.repository import Repository
 from git.transport.fetching import fetch_commit
 from models.repositories.merge_requests import merge_requests
 from models.repositories.projects import projects
+from models.rows.merge_requests import MergeRequestRow
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
 class MergeContext:
     """`row` is the merge request; `source` is None when the fork that it came from is gone."""
 
-    row: Any
-    target: Any
-    source: Any | None
+    row: MergeRequestRow
+    target: ProjectRow
+    source: ProjectRow | None
     repository: Repository
 
     @property
     def same_project(self) -> bool:
         """Whether both branches are the target project's own."""
-        return bool(self.row.source_project_id == self.row.project_id)
+        return self.row.source_project_id == self.row.project_id
 
     @property
     def reference(self) -> str:
@@ -44,15 +45,16 @@ class MergeContext:
         return await commit_named(self.repository, f"refs/heads/{self.row.target_branch}")
 
 
-async def around(services: Services, connection: AsyncConnection, row: Any) -> MergeContext:
+async def around(services: Services, connection: AsyncConnection, row: MergeRequestRow) -> MergeContext:
     """What is around a merge request. Raises `NotFound` for one whose project is being removed."""
     target = await projects.find(connection, row.project_id)
     if target is None:
-        raise NotFound("404 Project Not Found")
-    source = target
-    if row.source_project_id != row.project_id:
-        known = row.source_project_id is not None
-        source = await projects.find(connection, row.source_project_id) if known else None
+        raise NotFound("Project Not Found")
+    source: ProjectRow | None = target
+    if row.source_project_id is None:
+        source = None
+    elif row.source_project_id != row.project_id:
+        source = await projects.find(connection, row.source_project_id)
     return MergeContext(row, target, source, services.repositories.get(target.id))
 
 

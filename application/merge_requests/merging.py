@@ -6,7 +6,7 @@ or the process that comes after us, writes that it is merged in the transaction 
 
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -28,6 +28,8 @@ from git.writing.rebasing import rebase
 from models.notifications import MERGES
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests, trains
+from models.rows.accounts import UserRow
+from models.rows.merge_requests import TrainCarRow
 
 CANNOT: Final = "Branch cannot be merged"
 STUCK: Final = timedelta(minutes=2)
@@ -51,7 +53,7 @@ async def merger(services: Services, here: MergeContext, user_id: int) -> Projec
     async with services.database.read() as connection:
         user = await accounts.get(connection, user_id)
     if user.state != accounts.ACTIVE:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     access = await access_to(services, caller_from(user), here.target.id)
     await require_merge(access, here.row.target_branch)
     return access
@@ -61,7 +63,7 @@ async def made_merge(
     services: Services,
     here: MergeContext,
     onto: str,
-    user: Any,
+    user: UserRow,
     options: MergeOptions,
     *,
     may_rebase: bool = False,
@@ -136,7 +138,7 @@ async def move_target(
     made: MadeMerge,
     options: MergeOptions,
     *,
-    car: Any | None = None,
+    car: TrainCarRow | None = None,
 ) -> None:
     """Let the target branch become a merge that is made, if both branches are where they were seen.
 

@@ -20,6 +20,7 @@ from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests
 from models.repositories.pipelines import contributions
+from models.rows.merge_requests import MergeRequestRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,12 @@ class Cause:
 
 
 async def note(
-    services: Services, connection: AsyncConnection, before: Any, news: News, cause: Cause, now: datetime
+    services: Services,
+    connection: AsyncConnection,
+    before: MergeRequestRow,
+    news: News,
+    cause: Cause,
+    now: datetime,
 ) -> None:
     """Note news of a merge request, which was `before`: on itself, as a contribution, and for webhooks."""
     after = await merge_requests.get(connection, before.id)
@@ -55,7 +61,7 @@ async def note(
 
 
 async def happening_of(
-    connection: AsyncConnection, here: MergeContext, before: Any, news: News | None, cause: Cause
+    connection: AsyncConnection, here: MergeContext, before: MergeRequestRow, news: News | None, cause: Cause
 ) -> Happening:
     """What is told of a merge request as it is now. `news` is None for a test, which has none."""
     row = here.row

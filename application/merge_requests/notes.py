@@ -1,6 +1,6 @@
 """Writing on merge requests: notes by themselves, threads and answers; changed, resolved and deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,10 +11,10 @@ from application.merge_requests.context import MergeContext
 from application.services import Services
 from domain.errors import Invalid, NotFound
 from domain.merge_requests.notes import MAX_NOTES, Kind
-from models.columns import Record
 from models.notifications import MERGES
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.merge_requests.merge_request_notes import NoteFilter
+from models.rows.merge_request_notes import MergeRequestNoteRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +25,25 @@ class NewNote:
     author_id: int
     internal: bool = False
     created_at: datetime | None = None
-    position: dict[str, Any] | None = None
+    position: Mapping[str, Any] | None = None
 
 
-async def write_note(services: Services, here: MergeContext, new: NewNote) -> Record:
+async def write_note(services: Services, here: MergeContext, new: NewNote) -> MergeRequestNoteRow:
     """Write a note that stands by itself; its row. Raises `Invalid` when there are too many."""
     async with services.database.write() as connection:
         return await _write(services, connection, here, new, Kind.INDIVIDUAL, merge_request_notes.new_discussion())
 
 
-async def begin_discussion(services: Services, here: MergeContext, new: NewNote) -> Record:
+async def begin_discussion(services: Services, here: MergeContext, new: NewNote) -> MergeRequestNoteRow:
     """Write the first note of a thread, of the lines that `position` names or of all; its row. Raises `Invalid`."""
     kind = Kind.THREAD if new.position is None else Kind.DIFF
     async with services.database.write() as connection:
         return await _write(services, connection, here, new, kind, merge_request_notes.new_discussion())
 
 
-async def answer(services: Services, here: MergeContext, seen: NoteFilter, discussion: str, new: NewNote) -> Record:
+async def answer(
+    services: Services, here: MergeContext, seen: NoteFilter, discussion: str, new: NewNote
+) -> MergeRequestNoteRow:
     """Write a further note of a thread, about what the first one is; its row. Raises `NotFound`, `Invalid`.
 
     A note that stood by itself becomes a thread with its first answer, as in GitLab.
@@ -49,7 +51,7 @@ async def answer(services: Services, here: MergeContext, seen: NoteFilter, discu
     async with services.database.write() as connection:
         first = (await merge_request_notes.of_discussion(connection, seen, discussion))[0]
         if first.system:
-            raise Invalid("400 Bad request: what the server noted cannot be answered.")
+            raise Invalid("Bad request: what the server noted cannot be answered.")
         await merge_request_notes.begin_thread(connection, first)
         kind = Kind.DIFF if first.kind == Kind.DIFF else Kind.THREAD
         mine = NewNote(new.body, new.author_id, first.internal, new.created_at, first.position)
@@ -63,12 +65,12 @@ async def _write(
     new: NewNote,
     kind: Kind,
     discussion: str,
-) -> Record:
+) -> MergeRequestNoteRow:
     now = services.clock()
     if await merge_requests.lock(connection, here.row.id) is None:
-        raise NotFound("404 Merge Request Not Found")
+        raise NotFound("Merge Request Not Found")
     if await merge_request_notes.count(connection, here.row.id) >= MAX_NOTES:
-        raise Invalid(f"400 Bad request: a merge request has at most {MAX_NOTES} notes; write on another one.")
+        raise Invalid(f"Bad request: a merge request has at most {MAX_NOTES} notes; write on another one.")
     await merge_requests.change(connection, here.row.id, now)
     written = new.created_at or now
     return await merge_request_notes.add(
@@ -88,22 +90,22 @@ async def _write(
     )
 
 
-async def change_body(services: Services, note: Record, body: str) -> Record:
+async def change_body(services: Services, note: MergeRequestNoteRow, body: str) -> MergeRequestNoteRow:
     """Write another text of a note; its row. Raises `NotFound`."""
     async with services.database.write() as connection:
         return await merge_request_notes.change(connection, note.id, body=body, updated_at=services.clock())
 
 
-async def resolve(services: Services, notes: Sequence[Record], user_id: int, *, resolved: bool) -> None:
+async def resolve(services: Services, notes: Sequence[MergeRequestNoteRow], user_id: int, *, resolved: bool) -> None:
     """Resolve notes, or take that back; what waits for it may be merged then. Raises `Invalid` when none can be."""
     if not any(note.resolvable for note in notes):
-        raise Invalid("400 Bad request: only threads can be resolved; this note stands by itself.")
+        raise Invalid("Bad request: only threads can be resolved; this note stands by itself.")
     async with services.database.write() as connection:
         await merge_request_notes.resolve(connection, notes, user_id, services.clock(), resolved=resolved)
     await services.notifications.notify(MERGES)
 
 
-async def delete_note(services: Services, note: Record) -> None:
+async def delete_note(services: Services, note: MergeRequestNoteRow) -> None:
     """Delete a note; the thread goes with its last one, and what waits for it may be merged then."""
     async with services.database.write() as connection:
         await merge_request_notes.remove(connection, note.id)

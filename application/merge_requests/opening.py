@@ -21,6 +21,7 @@ from git.repository import Repository
 from models.notifications import MERGES
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_request_events, merge_requests
+from models.rows.projects import ProjectRow
 
 log = structlog.get_logger()
 
@@ -61,7 +62,7 @@ async def open_merge_request(
     repository = services.repositories.get(target.row.id)
     async with services.database.write() as connection:
         iid = await merge_requests.next_iid(connection, target.row.id)
-        key = await merge_requests.create(
+        opened = await merge_requests.create(
             connection,
             now,
             iid=iid,
@@ -73,14 +74,13 @@ async def open_merge_request(
         )
         await repository.place(ref_of(iid, EventType.DETACHED), heads.head_sha)
         kind = merge_request_events.PIPELINE
-        event_id = await merge_request_events.put(connection, key, user_id, kind, heads.head_sha, now)
+        event_id = await merge_request_events.put(connection, opened.id, user_id, kind, heads.head_sha, now)
         happened = Happened("merge_request_opened", {"iid": iid, "source_branch": new.source_branch})
         await record(connection, source.caller, target.entity, happened, now)
-        opened = await merge_requests.get(connection, key)
         await news.note(services, connection, opened, News.OPEN, Cause(user_id), now)
     await make_pipeline(services, event_id)
     await services.notifications.notify(MERGES)
-    return key
+    return opened.id
 
 
 def _columns(new: NewMergeRequest) -> dict[str, Any]:
@@ -98,13 +98,13 @@ def _columns(new: NewMergeRequest) -> dict[str, Any]:
     }
 
 
-def _related(source: Any, target: Any) -> bool:
+def _related(source: ProjectRow, target: ProjectRow) -> bool:
     """The same project, a fork and what it is a fork of, or two forks of the same."""
     origins = {source.forked_from_id or source.id, target.forked_from_id or target.id}
     return source.id == target.id or len(origins) == 1
 
 
-async def _heads(services: Services, source: Any, target: Any, new: NewMergeRequest) -> Heads:
+async def _heads(services: Services, source: ProjectRow, target: ProjectRow, new: NewMergeRequest) -> Heads:
     head = await _head(services.repositories.get(source.id), new.source_branch, "source_branch")
     await _head(services.repositories.get(target.id), new.target_branch, "target_branch")
     return await bring_head(services, target.id, source.id, head, new.target_branch)

@@ -4,7 +4,6 @@ Source of the rules: GitLab's documentation of merge request pipelines, merged r
 """
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import structlog
 
@@ -34,6 +33,9 @@ from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_events, merge_requests
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import milestones, protected_refs
+from models.rows.accounts import UserRow
+from models.rows.merge_requests import MergeRequestEventRow
+from models.rows.projects import ProjectRow
 
 log = structlog.get_logger()
 
@@ -52,7 +54,7 @@ class Trial:
 class Actor:
     """In whose name a pipeline is made, and with which rights in the project that it runs in."""
 
-    user: Any
+    user: UserRow
     access: ProjectAccess
 
 
@@ -62,10 +64,10 @@ class PreparedPipeline:
 
     made: Prepared
     trial: Trial
-    project: Any
+    project: ProjectRow
 
 
-async def trial_of(services: Services, here: MergeContext, actor: Any, *, in_target: bool = True) -> Trial:
+async def trial_of(services: Services, here: MergeContext, actor: UserRow, *, in_target: bool = True) -> Trial:
     """The result of the merge, where the project wants that and the two go together; else the branch alone."""
     alone = Trial(EventType.DETACHED, here.row.head_sha)
     target = await here.target_head() if in_target and here.target.merge_pipelines_enabled else None
@@ -116,7 +118,7 @@ def _warned(plan: Plan, warning: str) -> Plan:
     return replace(plan, warnings=(*plan.warnings, ConfigIssue(warning))) if warning else plan
 
 
-async def _actor(services: Services, here: MergeContext, user_id: int, project: Any) -> Actor | None:
+async def _actor(services: Services, here: MergeContext, user_id: int, project: ProjectRow) -> Actor | None:
     """Who makes it; None for somebody who may not run pipelines of the source branch."""
     async with services.database.read() as connection:
         user = await accounts.get(connection, user_id)
@@ -195,7 +197,7 @@ def _uses_secrets(here: MergeContext, actor: Actor, protection: Protection) -> b
     )
 
 
-async def carry_out(services: Services, event: Any) -> list[str]:
+async def carry_out(services: Services, event: MergeRequestEventRow) -> list[str]:
     """Make the pipeline of an event, once; what the pusher shall read. Raises `Unavailable`: it is tried again."""
     here = await surroundings_of(services, event.merge_request_id)
     if here is None or here.row.state != State.OPENED or here.row.head_sha != event.sha:
@@ -239,6 +241,6 @@ async def save(
     return Saved(pipeline_id, ready.made.report(services, ready.project, pipeline_id, f"merge request !{row.iid}"))
 
 
-async def _drop(services: Services, event: Any) -> None:
+async def _drop(services: Services, event: MergeRequestEventRow) -> None:
     async with services.database.write() as connection:
         await merge_request_events.take(connection, event.id)

@@ -37,9 +37,11 @@ from domain.pipelines.push_options import MergeRequestOptions, lines_on_ignored,
 from git.reading.history import HistoryQuery, commits
 from git.reading.revision import commit_named
 from git.transport.push import RefUpdate
-from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests
+from models.rows.merge_requests import MergeRequestRow
+from models.rows.outbox import PushRow
+from models.rows.projects import ProjectRow
 
 MAX_BRANCHES: Final = 10
 """Branches of one push that its options may make merge requests of, as in GitLab."""
@@ -56,8 +58,8 @@ log = structlog.get_logger()
 class _SelfMerge:
     """A merge request that is to be merged by itself, if its source branch is still at `head` then."""
 
-    row: Record
-    target: Record
+    row: MergeRequestRow
+    target: ProjectRow
     head: str
 
 
@@ -82,7 +84,7 @@ class PushedOptions:
 
 
 async def carry_out_options(
-    services: Services, project: Record, push: Record, moved: Sequence[RefUpdate]
+    services: Services, project: ProjectRow, push: PushRow, moved: Sequence[RefUpdate]
 ) -> PushedOptions:
     """Open or change the merge requests of the branches that a push moved. Raises `Unavailable`, to be tried again."""
     done = PushedOptions(push.user_id, lines_on_ignored(push.options))
@@ -106,7 +108,7 @@ async def carry_out_options(
     return done
 
 
-async def _pusher(services: Services, project: Record, user_id: int, asked: MergeRequestOptions) -> "_Pusher":
+async def _pusher(services: Services, project: ProjectRow, user_id: int, asked: MergeRequestOptions) -> "_Pusher":
     async with services.database.read() as connection:
         user = await accounts.get(connection, user_id)
     if user.state != accounts.ACTIVE:
@@ -153,7 +155,7 @@ class _Pusher:
         if self.asked.auto_merge:
             await self._wish_merge(row, update, done)
 
-    async def _wish_merge(self, row: Record, update: RefUpdate, done: PushedOptions) -> None:
+    async def _wish_merge(self, row: MergeRequestRow, update: RefUpdate, done: PushedOptions) -> None:
         try:
             await require_merge(self.target, row.target_branch)
         except Unauthenticated:
@@ -168,7 +170,7 @@ class _Pusher:
         if len(self.asked.description or "") > MAX_DESCRIPTION:
             raise Invalid(f"the description has more than {MAX_DESCRIPTION} characters.")
 
-    async def _existing(self, branch: str) -> Record | None:
+    async def _existing(self, branch: str) -> MergeRequestRow | None:
         """The open merge request of a branch: the one that leads where it is asked to, else the newest."""
         async with self.services.database.read() as connection:
             rows = await merge_requests.of_source(connection, self.source.row.id, [branch])
@@ -176,7 +178,7 @@ class _Pusher:
         there = [row for row in rows if row.target_branch == self.asked.target]
         return next(reversed(there or rows), None)
 
-    async def _change(self, row: Record) -> None:
+    async def _change(self, row: MergeRequestRow) -> None:
         require_change(self.target, row)
         title = self.asked.title or row.title
         wanted = {
@@ -193,7 +195,7 @@ class _Pusher:
             here = await around(self.services, connection, row)
         await changing.change(self.services, here, values, self.source.caller.user_id)
 
-    async def _open(self, update: RefUpdate) -> Record:
+    async def _open(self, update: RefUpdate) -> MergeRequestRow:
         target = self.asked.target or self.target.row.default_branch
         title, description = await self._words(update, target)
         new = NewMergeRequest(
@@ -210,7 +212,7 @@ class _Pusher:
         async with self.services.database.read() as connection:
             row = await merge_requests.get(connection, key)
         if row is None:
-            raise NotFound("404 Merge Request Not Found")
+            raise NotFound("Merge Request Not Found")
         return row
 
     async def _words(self, update: RefUpdate, target_branch: str) -> tuple[str, str]:

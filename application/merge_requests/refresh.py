@@ -7,7 +7,6 @@ locked: of two pushes that are finished at the same time the one that is finishe
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -27,6 +26,9 @@ from git.reading.ref_listing import refs_within
 from git.repository import Repository
 from git.transport.push import RefUpdate
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests, trains
+from models.rows.merge_requests import MergeRequestRow
+from models.rows.outbox import PushRow
+from models.rows.projects import ProjectRow
 
 log = structlog.get_logger()
 
@@ -36,14 +38,14 @@ class Refresh:
     """What the refs of one push change."""
 
     services: Services
-    project: Any
+    project: ProjectRow
     repository: Repository
     user_id: int
     skip: bool
     no_pipeline: bool
-    heads: dict[int, tuple[Any, Heads]] = field(default_factory=dict)
-    gone: list[Any] = field(default_factory=list)
-    landed: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    heads: dict[int, tuple[MergeRequestRow, Heads]] = field(default_factory=dict)
+    gone: list[MergeRequestRow] = field(default_factory=list)
+    landed: dict[int, tuple[MergeRequestRow, str]] = field(default_factory=dict)
     events: list[int] = field(default_factory=list)
 
     async def record(self, connection: AsyncConnection, now: datetime) -> None:
@@ -55,7 +57,7 @@ class Refresh:
         for row, sha in self.landed.values():
             await self._land(connection, row, sha, now)
 
-    async def _move(self, connection: AsyncConnection, seen: Any, heads: Heads, now: datetime) -> None:
+    async def _move(self, connection: AsyncConnection, seen: MergeRequestRow, heads: Heads, now: datetime) -> None:
         row = await merge_requests.lock(connection, seen.id)
         if row is None or row.state != State.OPENED or row.head_sha == heads.head_sha:
             return
@@ -81,14 +83,14 @@ class Refresh:
                 )
             )
 
-    async def _reset_approvals(self, connection: AsyncConnection, row: Any, now: datetime) -> None:
+    async def _reset_approvals(self, connection: AsyncConnection, row: MergeRequestRow, now: datetime) -> None:
         """New commits take approvals away, where the project says so."""
         here = await around(self.services, connection, row)
         if here.target.reset_approvals:
             cause = Cause(self.user_id, system_action="approvals_reset_on_push")
             await withdraw_all(self.services, connection, here, cause, now, why=PUSHED)
 
-    async def _close(self, connection: AsyncConnection, seen: Any, now: datetime) -> None:
+    async def _close(self, connection: AsyncConnection, seen: MergeRequestRow, now: datetime) -> None:
         """The source branch is gone: nothing is left to merge."""
         row = await merge_requests.lock(connection, seen.id)
         if row is None or row.state != State.OPENED or row.id in self.landed:
@@ -100,7 +102,7 @@ class Refresh:
         await merge_requests.change(connection, row.id, now, **closed)
         await news.note(self.services, connection, row, News.CLOSE, Cause(self.user_id), now)
 
-    async def _land(self, connection: AsyncConnection, seen: Any, sha: str, now: datetime) -> None:
+    async def _land(self, connection: AsyncConnection, seen: MergeRequestRow, sha: str, now: datetime) -> None:
         """The target branch holds the commits of a merge request now, or has been moved for it."""
         row = await merge_requests.lock(connection, seen.id)
         if row is None or row.head_sha != seen.head_sha:
@@ -126,7 +128,7 @@ class Refresh:
 
 
 async def refresh_of(
-    services: Services, project: Any, repository: Repository, push: Any, moved: Sequence[RefUpdate]
+    services: Services, project: ProjectRow, repository: Repository, push: PushRow, moved: Sequence[RefUpdate]
 ) -> Refresh:
     """What the refs that a push has moved mean for merge requests. Raises `Unavailable`."""
     no_pipeline, skip = "ci.no_pipeline" in push.options, "ci.skip" in push.options
@@ -153,10 +155,10 @@ async def refresh_of(
 
 
 async def _landed(
-    repository: Repository, rows: Sequence[Any], branches: Mapping[str, RefUpdate]
-) -> dict[int, tuple[Any, str]]:
+    repository: Repository, rows: Sequence[MergeRequestRow], branches: Mapping[str, RefUpdate]
+) -> dict[int, tuple[MergeRequestRow, str]]:
     """Merge requests whose commits the new head of their target holds; those without commits never land."""
-    found: dict[int, tuple[Any, str]] = {}
+    found: dict[int, tuple[MergeRequestRow, str]] = {}
     within: dict[str, dict[str, str]] = {}
     for row in rows:
         sha = branches[row.target_branch].new

@@ -20,6 +20,7 @@ from domain.pipelines.report_comparison import (
 from git.reading.history import HistoryQuery, commits
 from models.repositories.artifacts import reports
 from models.repositories.merge_requests import merge_requests
+from models.rows.pipelines import PipelineRow
 from storage.reports.parsers import CODE_QUALITY, COVERAGE, SCANNERS
 
 MAX_BACK: Final = 100
@@ -30,15 +31,15 @@ MAX_BACK: Final = 100
 class Comparison:
     """Everything that the reports of two pipelines say; `base` is None when there is none to compare with."""
 
-    base: Any | None
-    head: Any
+    base: PipelineRow | None
+    head: PipelineRow
     tests: TestComparison
     coverage: CoverageComparison
     code_quality: FindingComparison
     security: Mapping[str, FindingComparison]
 
 
-async def compared(services: Services, here: MergeContext, head: Any) -> Comparison:
+async def compared(services: Services, here: MergeContext, head: PipelineRow) -> Comparison:
     """The reports of the pipeline `head` against those of the target branch where ours began. Raises `Unavailable`."""
     base = await _base(services, here, head)
     async with services.database.read() as connection:
@@ -56,7 +57,7 @@ async def compared(services: Services, here: MergeContext, head: Any) -> Compari
     )
 
 
-async def _base(services: Services, here: MergeContext, head: Any) -> Any | None:
+async def _base(services: Services, here: MergeContext, head: PipelineRow) -> PipelineRow | None:
     """The newest finished pipeline of the target branch at the commit that `head` builds upon, or the nearest before.
 
     For the result of a merge that is what was merged into, else where the branch began.
@@ -68,7 +69,7 @@ async def _base(services: Services, here: MergeContext, head: Any) -> Any | None
     shas = [commit.sha for commit in await commits(here.repository, query)]
     async with services.database.read() as connection:
         rows = await merge_requests.finished_pipelines(connection, here.target.id, here.row.target_branch, shas)
-    return nearest(shas, rows, lambda row: str(row.sha))
+    return nearest(shas, rows, lambda row: row.sha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class _Reports:
     findings: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
-async def _of(connection: AsyncConnection, pipeline: Any | None) -> _Reports:
+async def _of(connection: AsyncConnection, pipeline: PipelineRow | None) -> _Reports:
     if pipeline is None:
         return _Reports()
     tests = await reports.tests_of(connection, pipeline.id, cases=True)

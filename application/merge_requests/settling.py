@@ -1,7 +1,6 @@
 """What is written once a merge request is merged, by whomever."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,10 +14,16 @@ from models.repositories.installation import audit
 from models.repositories.installation.audit import Author, Entity, Happened
 from models.repositories.merge_requests import merge_request_events, merge_requests, trains
 from models.repositories.projects import projects
+from models.rows.merge_requests import MergeRequestRow
 
 
 async def settle_merged(
-    services: Services, connection: AsyncConnection, row: Any, now: datetime, *, merge_user_id: int | None = None
+    services: Services,
+    connection: AsyncConnection,
+    row: MergeRequestRow,
+    now: datetime,
+    *,
+    merge_user_id: int | None = None,
 ) -> None:
     """A merge request is merged; what follows is noted. `row` is locked; what is not given stays as it was planned."""
     user_id = merge_user_id or row.merge_user_id or row.author_id
@@ -41,7 +46,7 @@ async def settle_merged(
     await news.note(services, connection, row, News.MERGE, Cause(user_id), now)
 
 
-async def _audit(connection: AsyncConnection, row: Any, user_id: int, now: datetime) -> None:
+async def _audit(connection: AsyncConnection, row: MergeRequestRow, user_id: int, now: datetime) -> None:
     project, user = await projects.find(connection, row.project_id), await account(connection, user_id)
     if project is None:
         return

@@ -1,7 +1,5 @@
 """Source branches: removed once they are merged, rebased upon their target when somebody asks."""
 
-from typing import Any
-
 import structlog
 
 from application.access import ProjectAccess, access_to, caller_from
@@ -17,6 +15,8 @@ from git.writing.rebasing import rebase
 from git.writing.ref_transaction import NOTHING
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_events
+from models.rows.merge_requests import MergeRequestEventRow
+from models.rows.projects import ProjectRow
 
 log = structlog.get_logger()
 
@@ -32,7 +32,7 @@ async def clean_up(services: Services, merge_request_id: int) -> None:
             log.warning("a source branch is removed later", merge_request=merge_request_id, error=str(error))
 
 
-async def remove_source_branch(services: Services, event: Any) -> None:
+async def remove_source_branch(services: Services, event: MergeRequestEventRow) -> None:
     """Remove the source branch of what is merged, if nobody has moved it and whoever merged may.
 
     Raises `Unavailable`.
@@ -42,18 +42,21 @@ async def remove_source_branch(services: Services, event: Any) -> None:
         ref = f"refs/heads/{here.row.source_branch}"
         repository = services.repositories.get(here.source.id)
         if await commit_named(repository, ref) == event.sha:
-            await _remove(services, here, event, repository, ref)
+            await _remove(services, here, here.source, event, ref)
     async with services.database.write() as connection:
         await merge_request_events.take(connection, event.id)
 
 
-async def _remove(services: Services, here: MergeContext, event: Any, repository: Any, ref: str) -> None:
+async def _remove(
+    services: Services, here: MergeContext, source: ProjectRow, event: MergeRequestEventRow, ref: str
+) -> None:
     async with services.database.read() as connection:
         user = await accounts.get(connection, event.user_id)
     try:
-        access = await access_to(services, caller_from(user), here.source.id if here.source else 0)
+        access = await access_to(services, caller_from(user), source.id)
         if access.protection.protects(here.row.source_branch, tag=False):
             return
+        repository = services.repositories.get(source.id)
         await update_refs(services, access, repository, [RefUpdate(event.sha, NOTHING, ref)])
     except (Forbidden, NotFound, Refused) as error:
         log.info("a source branch stays", merge_request=here.reference, why=str(error))

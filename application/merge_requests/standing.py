@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,6 +12,8 @@ from domain.merge_requests.merge_request import MergeMethod, Standing, State, is
 from domain.pipelines.status import Status
 from git.writing.merging import is_ancestor, merged_tree
 from models.repositories.merge_requests import merge_request_events, merge_request_notes, merge_requests
+from models.repositories.merge_requests.merge_requests import ApproverRow
+from models.rows.pipelines import PipelineRow
 
 GOES, GOES_NOT, UNKNOWN = "can_be_merged", "cannot_be_merged", "unchecked"
 """Values of `merge_status`."""
@@ -24,8 +25,8 @@ class Assessment:
     """A merge request's standing, with its head pipeline, who approved it and its target's head."""
 
     standing: Standing
-    pipeline: Any | None
-    approvals: tuple[Any, ...]
+    pipeline: PipelineRow | None
+    approvals: tuple[ApproverRow, ...]
     target_head: str | None
 
 
@@ -68,22 +69,21 @@ async def _assessed(
     return Assessment(standing, pipeline, approvals, target)
 
 
-def _status(pipeline: Any | None, *, owed: bool) -> str:
+def _status(pipeline: PipelineRow | None, *, owed: bool) -> str:
     """One that is still to be made counts as one that has not begun."""
     if owed:
         return Status.CREATED
-    return "" if pipeline is None else str(pipeline.status)
+    return "" if pipeline is None else pipeline.status
 
 
-def counted(here: MergeContext, approvals: Iterable[Any]) -> list[Any]:
+def counted(here: MergeContext, approvals: Iterable[ApproverRow]) -> list[ApproverRow]:
     """The approvals that count: the author's only if the project says so."""
     return [person for person in approvals if here.target.author_approval or person.id != here.row.author_id]
 
 
-def missing(here: MergeContext, approvals: Iterable[Any]) -> int:
+def missing(here: MergeContext, approvals: Iterable[ApproverRow]) -> int:
     """How many approvals are still needed."""
-    required: int = here.target.approvals_required
-    return max(0, required - len(counted(here, approvals)))
+    return max(0, here.target.approvals_required - len(counted(here, approvals)))
 
 
 async def _by_git(services: Services, here: MergeContext, target: str | None) -> tuple[bool | None, bool]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,13 +13,14 @@ from domain.merge_requests.notes import MAX_COMMITS, of_assignees, of_commits, o
 from git.reading.history import HistoryQuery, commits
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.projects import relations
+from models.rows.merge_requests import MergeRequestRow
 
 
 async def write(
     services: Services,
     connection: AsyncConnection,
-    before: Any,
-    after: Any,
+    before: MergeRequestRow,
+    after: MergeRequestRow,
     news: News,
     user_id: int,
     now: datetime,
@@ -42,7 +42,7 @@ async def write(
             await merge_request_notes.add_system(connection, after.id, user_id, body, now)
 
 
-async def _of_people(connection: AsyncConnection, before: Any, after: Any) -> list[str]:
+async def _of_people(connection: AsyncConnection, before: MergeRequestRow, after: MergeRequestRow) -> list[str]:
     if before.assignee_ids == after.assignee_ids and before.reviewer_ids == after.reviewer_ids:
         return []
     sides = (before, after)
@@ -58,7 +58,7 @@ async def _of_people(connection: AsyncConnection, before: Any, after: Any) -> li
     ]
 
 
-async def _of_push(services: Services, after: Any, oldrev: str) -> str:
+async def _of_push(services: Services, after: MergeRequestRow, oldrev: str) -> str:
     """The commits that the source branch has now and had not; nothing for one that was only put back."""
     repository = services.repositories.get(after.project_id)
     query = HistoryQuery([after.head_sha, f"^{oldrev}"], limit=MAX_COMMITS + 1)

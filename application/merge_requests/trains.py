@@ -5,7 +5,7 @@ followed by one that goes on: a commit that no car names harms nobody, a car wit
 """
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -23,7 +23,10 @@ from git.reading.revision import commit_named
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests, trains
+from models.repositories.merge_requests.trains import WaitingCarRow
 from models.repositories.projects import projects
+from models.rows.merge_requests import TrainCarRow
+from models.rows.projects import ProjectRow
 
 _MAX_ROUNDS: Final = 100
 """Rounds without a pause: more than a train of full length needs."""
@@ -52,7 +55,7 @@ async def advance(services: Services, project_id: int, branch: str) -> int:
     return done
 
 
-async def _train(services: Services, project_id: int, branch: str) -> tuple[Train | None, dict[int, Any]]:
+async def _train(services: Services, project_id: int, branch: str) -> tuple[Train | None, dict[int, WaitingCarRow]]:
     """A train as it stands, with the rows of its cars by id; None while its branch does not exist."""
     async with services.database.read() as connection:
         rows = await trains.cars(connection, project_id, branch)
@@ -66,7 +69,7 @@ async def _train(services: Services, project_id: int, branch: str) -> tuple[Trai
     return Train(target, [_car(row, project) for row in rows]), {row.id: row for row in rows}
 
 
-def _car(row: Any, project: Any) -> Car:
+def _car(row: WaitingCarRow, project: ProjectRow) -> Car:
     return Car(
         id=row.id,
         base=row.base_sha,
@@ -77,7 +80,7 @@ def _car(row: Any, project: Any) -> Car:
     )
 
 
-def _refusal(row: Any, project: Any) -> str:
+def _refusal(row: WaitingCarRow, project: ProjectRow) -> str:
     if not project.merge_trains_enabled:
         return "the project has no merge trains any more"
     if row.request_state not in {State.OPENED, State.LOCKED}:
@@ -89,7 +92,7 @@ def _refusal(row: Any, project: Any) -> str:
     return "new commits were pushed to the source branch" if row.head_sha not in {"", row.request_head} else ""
 
 
-async def _carry_out(services: Services, step: Step, row: Any) -> bool:
+async def _carry_out(services: Services, step: Step, row: TrainCarRow) -> bool:
     """Whether the step was done; one that was not is decided anew."""
     here = await surroundings_of(services, row.merge_request_id)
     if here is None:
@@ -105,7 +108,7 @@ async def _carry_out(services: Services, step: Step, row: Any) -> bool:
             return await _merge(services, here, row, base, sha)
 
 
-async def drop(services: Services, here: MergeContext, row: Any, reason: str) -> bool:
+async def drop(services: Services, here: MergeContext, row: TrainCarRow, reason: str) -> bool:
     """Take a car off its train, as it was seen; its merge request tells why."""
     now = services.clock()
     async with services.database.write() as connection:
@@ -117,13 +120,13 @@ async def drop(services: Services, here: MergeContext, row: Any, reason: str) ->
     return True
 
 
-async def _take_off(connection: AsyncConnection, row: Any, now: datetime, reason: str) -> None:
+async def _take_off(connection: AsyncConnection, row: TrainCarRow, now: datetime, reason: str) -> None:
     await trains.leave(connection, row.merge_request_id, now, reason)
     error = f"Removed from the merge train: {reason}."
     await merge_requests.change(connection, row.merge_request_id, now, merge_error=error)
 
 
-async def _outdate(services: Services, row: Any) -> bool:
+async def _outdate(services: Services, row: TrainCarRow) -> bool:
     now = services.clock()
     values = {"status": CarStatus.STALE, "sha": "", "base_sha": "", "pipeline_id": None}
     async with services.database.write() as connection:
@@ -134,7 +137,7 @@ async def _outdate(services: Services, row: Any) -> bool:
     return True
 
 
-async def _build(services: Services, here: MergeContext, row: Any, base: str) -> bool:
+async def _build(services: Services, here: MergeContext, row: TrainCarRow, base: str) -> bool:
     """Merge a car upon `base`, and have that tested."""
     async with services.database.read() as connection:
         user = await accounts.get(connection, row.user_id)
@@ -159,7 +162,7 @@ async def _build(services: Services, here: MergeContext, row: Any, base: str) ->
 
 
 async def _save(
-    services: Services, here: MergeContext, row: Any, made: MadeMerge, base: str, ready: PreparedPipeline | None
+    services: Services, here: MergeContext, row: TrainCarRow, made: MadeMerge, base: str, ready: PreparedPipeline | None
 ) -> bool:
     """Write car and pipeline together, and cancel the earlier pipeline."""
     if ready is None:
@@ -187,7 +190,7 @@ async def _save(
     return True
 
 
-async def _merge(services: Services, here: MergeContext, row: Any, base: str, sha: str) -> bool:
+async def _merge(services: Services, here: MergeContext, row: TrainCarRow, base: str, sha: str) -> bool:
     """Let the target branch become the commit that was tested."""
     made = MadeMerge(sha, row.merge_commit_sha, row.squash_commit_sha)
     try:

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,6 +12,8 @@ from domain.merge_requests.merge_request import AutoMerge, State
 from domain.merge_requests.notes import of_auto_merge
 from domain.projects.protection import Movement
 from models.repositories.merge_requests import merge_request_notes, merge_requests
+from models.rows.merge_requests import MergeRequestRow
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class MergeOptions:
     squash_commit_message: str = ""
 
 
-def require_change(access: ProjectAccess, row: Any) -> None:
+def require_change(access: ProjectAccess, row: MergeRequestRow) -> None:
     """Raise unless the caller may change it: its author may, and whoever may push to the project that it leads into."""
     if access.caller.is_known and access.caller.user_id == row.author_id:
         access.require(Action.SEE)
@@ -39,12 +40,12 @@ async def require_merge(access: ProjectAccess, branch: str) -> None:
     try:
         access.require(Action.PUSH)
     except Forbidden as error:
-        raise Unauthenticated("401 Unauthorized") from error
+        raise Unauthenticated("Unauthorized") from error
     if access.protection.refusal(branch, Movement.MERGE, access.level, tag=False):
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
 
 
-def strategy_of(target: Any) -> AutoMerge:
+def strategy_of(target: ProjectRow) -> AutoMerge:
     """How a project merges by itself: over its merge train, if it has them."""
     return AutoMerge.TRAIN if target.merge_trains_enabled else AutoMerge.MERGE
 

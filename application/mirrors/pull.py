@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from application.access import access_to, caller_from
@@ -14,6 +14,7 @@ from git.transport.mirroring import Remote, fetch, follow, wanted_updates
 from git.transport.push import RefUpdate
 from models.repositories.accounts import accounts
 from models.repositories.projects import mirrors
+from models.rows.mirrors import MirrorRow
 from outbound.addresses import Permission, look_up, permitted_addresses
 
 PORTS: Final = {"http": 80, "https": 443}
@@ -38,7 +39,7 @@ def checked_url(url: str) -> tuple[str, str]:
     return parts._replace(netloc=host if port is None else f"{host}:{port}").geturl(), secret
 
 
-async def remote_of(services: Services, row: Any, permitted: Permission) -> Remote:
+async def remote_of(services: Services, row: MirrorRow, permitted: Permission) -> Remote:
     """Where a mirror fetches from; its name is looked up now. Raises `Invalid` for what leads inside."""
     parts = urlsplit(row.url)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
@@ -52,7 +53,7 @@ async def remote_of(services: Services, row: Any, permitted: Permission) -> Remo
     return Remote(row.url, [str(address) for address in found], secret)
 
 
-async def pull(services: Services, row: Any, permitted: Permission) -> int:
+async def pull(services: Services, row: MirrorRow, permitted: Permission) -> int:
     """Bring our branches and tags to where those of the remote are; how many moved.
 
     Who set the mirror up must still be allowed to. What moves is written down before git moves it, as with a push: a

@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.services import Services
 from auth.encryption import Sealer
 from domain.variables.ci_variables import CiVariable
-from models.columns import Record
 from models.repositories.projects import ci_variables
 from models.repositories.projects.ci_variables import owner_of
+from models.rows.variables import CiVariableRow
 
 
 async def reaching(services: Services, connection: AsyncConnection, project_id: int) -> tuple[CiVariable, ...]:
@@ -20,7 +20,7 @@ async def reaching(services: Services, connection: AsyncConnection, project_id: 
     return opened(services.sealer, await ci_variables.reaching(connection, project_id))
 
 
-def opened(sealer: Sealer, rows: Iterable[tuple[int, Record]]) -> tuple[CiVariable, ...]:
+def opened(sealer: Sealer, rows: Iterable[tuple[int, CiVariableRow]]) -> tuple[CiVariable, ...]:
     """Rows with their levels, their values in clear."""
     return tuple(
         CiVariable(
@@ -37,6 +37,6 @@ def opened(sealer: Sealer, rows: Iterable[tuple[int, Record]]) -> tuple[CiVariab
     )
 
 
-def edition(rows: Sequence[tuple[int, Record]]) -> tuple[tuple[int, str], ...]:
+def edition(rows: Sequence[tuple[int, CiVariableRow]]) -> tuple[tuple[int, str], ...]:
     """What differs when any of them was changed, added or removed."""
     return tuple((row.id, row.updated_at.isoformat()) for _, row in rows)

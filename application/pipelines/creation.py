@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from application.configurations.compiling import Compilation
 from application.configurations.config_sources import ConfigSources
@@ -29,6 +29,8 @@ from models.repositories.merge_requests import merge_requests
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import ci_variables, projects, protected_refs
+from models.rows.accounts import UserRow
+from models.rows.projects import ProjectRow
 
 TRIGGER: Final = "trigger:include"
 """What messages call the configuration of a child pipeline, which is no file."""
@@ -75,7 +77,7 @@ async def _prepared(
         branch = "" if request.tag else own_branch_of(request.ref, request.merge_request)
         of_branch = await merge_requests.open_of_branch(connection, request.project_id, branch)
     if project is None:
-        raise NotFound(f"404 Project {request.project_id} Not Found")
+        raise NotFound(f"Project {request.project_id} Not Found")
     if not request.merge_request:
         request = replace(request, ref_protected=protection.protects(request.ref, tag=request.tag))
     request = await with_tag_message(replace(request, open_merge_requests=tuple(of_branch)), repository)
@@ -93,8 +95,8 @@ async def _prepared(
 async def _compiled(
     services: Services,
     request: PipelineRequest,
-    project: Any,
-    user: Any,
+    project: ProjectRow,
+    user: UserRow,
     repository: Repository,
     child_config: str,
     ours: Iterable[CiVariable],

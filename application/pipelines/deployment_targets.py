@@ -29,7 +29,7 @@ async def places_for(services: Services, request: PipelineRequest, plan: Plan) -
         user = await accounts.get(connection, request.user_id)
         ours = await reaching(services, connection, request.project_id)
     if project is None:
-        raise NotFound(f"404 Project {request.project_id} Not Found")
+        raise NotFound(f"Project {request.project_id} Not Found")
     facts = event_facts(services.settings, request, project, user, services.clock(), iid=project.pipeline_count + 1)
     known = tuple(JobVariable(key, value, raw=True) for key, value in pipeline_variables(facts).items())
     asked = tuple(

@@ -17,18 +17,21 @@ from domain.projects.ref_names import full_ref
 from domain.variables.ci_variables import CiVariable, chosen
 from domain.variables.predefined import EventFacts, MergeRequestFacts, pipeline_variables
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.rows.accounts import UserRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
 from settings import Settings
 
 
 def event_context(
     settings: Settings,
     request: PipelineRequest,
-    project: Any,
-    user: Any,
+    project: ProjectRow,
+    user: UserRow,
     now: datetime,
     ours: Iterable[CiVariable] = (),
 ) -> Context:
-    """The event of a request whose commit is known; `project` and `user` are rows.
+    """The event of a request whose commit is known.
 
     `ours` are the variables of instance, groups and project; those for single environments do not count here.
     `CI_PIPELINE_IID` is the number that comes next: another pipeline may take it before this one is written.
@@ -51,9 +54,16 @@ def event_context(
 
 
 def event_facts(
-    settings: Settings, event: Any, project: Any, user: Any, created_at: datetime, *, iid: int, name: str = ""
+    settings: Settings,
+    event: PipelineRequest | PipelineRow,
+    project: ProjectRow,
+    user: UserRow,
+    created_at: datetime,
+    *,
+    iid: int,
+    name: str = "",
 ) -> EventFacts:
-    """What there is to know of an event: `event` is a `PipelineRequest` or the row of a pipeline, `name` that one's."""
+    """What there is to know of an event; `name` is that of the pipeline."""
     commit = event.commit
     return EventFacts(
         server_url=settings.url,

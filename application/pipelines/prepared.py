@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,6 +24,7 @@ from domain.pipelines.status import Status
 from git.repository import Repository
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Prepared:
         failed = {"reason": "config_error", "errors": self.fault}
         return await pipelines.create_ended(connection, self.request, Status.FAILED, now, **failed)
 
-    def report(self, services: Services, project: Any, pipeline_id: int | None, name: str = "") -> list[str]:
+    def report(self, services: Services, project: ProjectRow, pipeline_id: int | None, name: str = "") -> list[str]:
         """What the pusher shall read; `name` is what the pipeline is for, if not its ref."""
         name = name or self.request.ref
         if isinstance(self.error, ConfigMissing):

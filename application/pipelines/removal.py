@@ -1,7 +1,6 @@
 """Removing one pipeline: its rows, the ref that holds its commit, and, as time permits, its objects in the store."""
 
 from contextlib import suppress
-from typing import Any
 
 import structlog
 
@@ -12,15 +11,16 @@ from domain.errors import NotFound, Refused, Unavailable
 from git.transport.snapshot import forget_pipelines
 from models.repositories.installation.audit import Happened
 from models.repositories.pipelines import pipeline_removal
+from models.rows.pipelines import PipelineRow
 
 log = structlog.get_logger()
 
 
-async def remove(services: Services, project: ProjectAccess, row: Any) -> None:
+async def remove(services: Services, project: ProjectAccess, row: PipelineRow) -> None:
     """Remove a pipeline. Raises `Refused` while it has not ended."""
     async with services.database.write() as connection:
         if not await pipeline_removal.remove_ended(connection, row.id):
-            raise Refused(f"409 Conflict: pipeline {row.id} is {row.status}; cancel it first.")
+            raise Refused(f"Conflict: pipeline {row.id} is {row.status}; cancel it first.")
         happened = Happened("pipeline_removed", {"pipeline": row.id, "ref": row.ref, "sha": row.sha})
         await record(connection, project.caller, project.entity, happened, services.clock())
     with suppress(NotFound, Unavailable):  # what is left goes at the next start

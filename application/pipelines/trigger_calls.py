@@ -20,11 +20,13 @@ from auth.permissions import Action, Caller
 from auth.secret_token import digest
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from domain.pipelines.bridges import DOWNSTREAM, TEXT_OF, refusal
+from git.repository import Repository
 from models.repositories.accounts import accounts
 from models.repositories.pipelines import bridges, pipelines
 from models.repositories.pipelines.jobs import get as job_row
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects, triggers
+from models.rows.projects import ProjectRow
 
 TRIGGER: Final = "trigger"
 """Source of a pipeline that a trigger token has started."""
@@ -61,7 +63,7 @@ class Bearer:
     trigger_id: int | None = None
 
 
-async def start(services: Services, reference: str, call: TriggerCall) -> tuple[int, Any]:
+async def start(services: Services, reference: str, call: TriggerCall) -> tuple[int, ProjectRow]:
     """Make the pipeline; its id and the row of its project.
 
     Raises `NotFound` for a token that opens nothing here, `Forbidden` for what is no job token, `JobNotRunning`,
@@ -84,7 +86,7 @@ async def start(services: Services, reference: str, call: TriggerCall) -> tuple[
     return pipeline_id, bearer.access.row
 
 
-async def _request(services: Services, bearer: Bearer, call: TriggerCall) -> tuple[PipelineRequest, Any]:
+async def _request(services: Services, bearer: Bearer, call: TriggerCall) -> tuple[PipelineRequest, Repository]:
     try:
         repository = services.repositories.get(bearer.access.row.id)
     except NotFound as error:
@@ -115,7 +117,7 @@ async def _trigger(services: Services, project_id: int, token: str) -> Bearer:
         row = await triggers.by_token(connection, project_id, digest(token), services.clock())
         owner = None if row is None else await accounts.get(connection, row.owner_id)
     if row is None or owner is None or owner.state != accounts.ACTIVE:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     access = await _access(services, caller_from(owner), project_id)
     return Bearer(access, TRIGGER, {"origin": {"trigger_token": row.short_token}}, row.id)
 
@@ -131,12 +133,12 @@ async def _job(services: Services, project_id: int, token: str) -> Bearer:
         job = await job_row(connection, claims.job_id, claims.project_id)
         upstream = await pipelines.get(connection, job.pipeline_id)
         above = await bridges.above(connection, upstream.id)
-        root = int(upstream.root_id or upstream.id)
+        root = upstream.root_id or upstream.id
         size = await bridges.size_of_hierarchy(connection, root)
     try:
         caller = await user_of(services, claims)
     except Unauthenticated as error:
-        raise NotFound("404 Not Found") from error
+        raise NotFound("Not Found") from error
     access = await _access(services, caller, project_id)
     reason = refusal(child=False, depth=upstream.depth, pipelines=size, above=above)
     if reason:
@@ -155,4 +157,4 @@ async def _access(services: Services, caller: Caller, project_id: int) -> Projec
     try:
         return await access_to(services, caller, project_id)
     except (NotFound, Forbidden) as error:
-        raise NotFound("404 Not Found") from error
+        raise NotFound("Not Found") from error

@@ -13,11 +13,11 @@ from application.audit import record
 from application.services import Services
 from auth.permissions import Caller
 from domain.errors import Refused
-from models.columns import Record
 from models.notifications import OUTBOX, RUNNERS
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import group_removal
 from models.repositories.projects import project_removal
+from models.rows.namespaces import NamespaceRow
 
 log = structlog.get_logger()
 
@@ -36,10 +36,10 @@ async def remove(services: Services, project: ProjectAccess) -> None:
     log.info("a project is removed", project=project.row.full_path, by=project.caller.username, at_once=bool(gone))
 
 
-async def remove_group(services: Services, caller: Caller, row: Record) -> None:
+async def remove_group(services: Services, caller: Caller, row: NamespaceRow) -> None:
     """Remove a group with all that is in it, in the same way. Raises `Refused` for somebody's own namespace."""
     if row.kind == "user":
-        raise Refused(f"409 Conflict: {row.full_path} is somebody's own namespace; remove its projects instead.")
+        raise Refused(f"Conflict: {row.full_path} is somebody's own namespace; remove its projects instead.")
     now = services.clock()
     async with services.database.write() as connection:
         await record(connection, caller, Entity("group", row.id, row.full_path), Happened("group_removed"), now)

@@ -136,5 +136,5 @@ async def existing_head(repository: Repository, branch: str) -> str:
     except Invalid:
         head = None
     if head is None:
-        raise NotFound("404 Branch Not Found")
+        raise NotFound("Branch Not Found")
     return head

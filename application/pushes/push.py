@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -25,6 +25,8 @@ from git.turns import PUSHES, turn_of
 from git.writing.ref_transaction import move_refs
 from models.repositories.pipelines import pushes
 from models.repositories.projects import projects
+from models.rows.outbox import PushRow
+from models.rows.projects import ProjectRow
 
 _ABANDONED: Final = timedelta(minutes=2)
 
@@ -142,7 +144,7 @@ async def move_and_note(
 
 async def _carry_out(
     services: Services,
-    project: Any,
+    project: ProjectRow,
     repository: Repository,
     push_id: int,
     updates: Sequence[RefUpdate],
@@ -187,7 +189,7 @@ async def finish_abandoned(services: Services, *, all_of_them: bool = False) -> 
     return len(rows)
 
 
-async def _finish_one(services: Services, row: Any) -> None:
+async def _finish_one(services: Services, row: PushRow) -> None:
     async with services.database.read() as connection:
         project = await projects.find(connection, row.project_id)
     if project is None:

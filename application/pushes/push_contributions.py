@@ -9,9 +9,12 @@ from domain.projects.contributions import Action, Contribution, bulk_push_data, 
 from git.reading.changes import summary
 from git.repository import Repository
 from git.transport.push import RefUpdate
+from models.rows.projects import ProjectRow
 
 
-async def pushed(repository: Repository, project: Any, user_id: int, moved: Sequence[RefUpdate]) -> list[Contribution]:
+async def pushed(
+    repository: Repository, project: ProjectRow, user_id: int, moved: Sequence[RefUpdate]
+) -> list[Contribution]:
     """One for each ref that was moved; of many branches, or tags, one together, as in GitLab."""
     found: list[Contribution] = []
     for tag in (False, True):
@@ -24,7 +27,7 @@ async def pushed(repository: Repository, project: Any, user_id: int, moved: Sequ
     return found
 
 
-async def _one(repository: Repository, project: Any, update: RefUpdate, *, tag: bool) -> dict[str, Any]:
+async def _one(repository: Repository, project: ProjectRow, update: RefUpdate, *, tag: bool) -> dict[str, Any]:
     count, title = await summary(repository, update, project.default_branch)
     told = 0 if tag else count
     return push_data(update.old, update.new, update.short_name, tag=tag, count=told, title=title)

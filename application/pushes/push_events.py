@@ -14,6 +14,7 @@ from git.transport.push import RefUpdate
 from git.writing.tags import tag_message
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.projects import protected_refs
+from models.rows.projects import ProjectRow
 
 MAX_REFS: Final = 3
 """Branches, and tags, of one push that hooks are told of: a push of more is most likely a mirror (GitLab's limit)."""
@@ -21,9 +22,9 @@ _ANY: Final = BITS[Event.PUSH] | BITS[Event.TAG_PUSH] | BITS[Event.REPOSITORY_UP
 
 
 async def push_events(
-    services: Services, project: Any, user_id: int, repository: Repository, moved: Sequence[RefUpdate]
+    services: Services, project: ProjectRow, user_id: int, repository: Repository, moved: Sequence[RefUpdate]
 ) -> list[Happening]:
-    """What is to be noted of a push; nothing where nobody wants to hear of it. `project` is its row."""
+    """What is to be noted of a push; nothing where nobody wants to hear of it."""
     if not project.watched & _ANY:
         return []
     protection = await protection_of(services, project.id)
@@ -52,7 +53,7 @@ async def protection_of(services: Services, project_id: int) -> Protection:
 
 
 async def push_event(
-    event: Event, project: Any, user_id: int, repository: Repository, update: RefUpdate, protection: Protection
+    event: Event, project: ProjectRow, user_id: int, repository: Repository, update: RefUpdate, protection: Protection
 ) -> Happening:
     """A ref that was moved, as hooks are told of it."""
     commits, total = await changes(repository, update, project.default_branch)

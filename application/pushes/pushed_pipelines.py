@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from application.merge_requests.pushed_options import carry_out_options
 from application.merge_requests.refresh import refresh_of
@@ -19,13 +19,15 @@ from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import contributions, pushes
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects
+from models.rows.outbox import PushRow
+from models.rows.projects import ProjectRow
 
 _MAX_PIPELINES: Final = 4
 """So many refs of one push get a pipeline; more are most likely a mirror (GitLab's limit)."""
 
 
 async def finish(
-    services: Services, project: Any, repository: Repository, push_id: int, moved: Sequence[RefUpdate]
+    services: Services, project: ProjectRow, repository: Repository, push_id: int, moved: Sequence[RefUpdate]
 ) -> list[str]:
     """Make the pipelines of the refs that moved, once; give back what the pusher shall read."""
     async with services.database.read() as connection:
@@ -68,7 +70,7 @@ async def finish(
     return [*lines, *await refresh.make_pipelines(), *of_requests.lines]
 
 
-async def _languages(project: Any, repository: Repository, moved: Sequence[RefUpdate]) -> list[str] | None:
+async def _languages(project: ProjectRow, repository: Repository, moved: Sequence[RefUpdate]) -> list[str] | None:
     """What the project is written in from now on; None where its default branch was not moved."""
     for update in moved:
         if update.is_branch and not update.is_delete and update.short_name == project.default_branch:
@@ -77,13 +79,13 @@ async def _languages(project: Any, repository: Repository, moved: Sequence[RefUp
 
 
 async def _all_prepared(
-    services: Services, project: Any, repository: Repository, push: Any, updates: Sequence[RefUpdate]
+    services: Services, project: ProjectRow, repository: Repository, push: PushRow, updates: Sequence[RefUpdate]
 ) -> list[Prepared | None]:
     return [await _prepared(services, project, repository, push, update) for update in updates]
 
 
 async def _prepared(
-    services: Services, project: Any, repository: Repository, push: Any, update: RefUpdate
+    services: Services, project: ProjectRow, repository: Repository, push: PushRow, update: RefUpdate
 ) -> Prepared | None:
     sha = await repository.resolve(update.new) if update.is_tag else update.new
     if sha is None:

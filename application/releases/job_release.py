@@ -25,12 +25,13 @@ from domain.errors import Invalid, PerdureError, StorageFull, Unavailable
 from domain.pipelines.status import Status
 from domain.variables.job_variables import JobVariable
 from git.repository import Repository
-from models.columns import Record
 from models.repositories.artifacts import releases
 from models.repositories.logs import traces
 from models.repositories.queue import hand_outs
 from models.repositories.queue.hand_outs import HandOut
+from models.repositories.queue.held_jobs import HeldJob
 from models.repositories.runners import runners
+from models.rows.runners import RunnerRow
 
 EXIT_CODE: Final = 1
 """How a release client ends that cannot make its release."""
@@ -71,7 +72,7 @@ async def prepare_job_release(services: Services, claims: JobClaims) -> JobRelea
     return JobRelease({**values, "job_id": row.id})
 
 
-async def _prepared(services: Services, around: HandOut, runner: Record | None) -> dict[str, Any]:
+async def _prepared(services: Services, around: HandOut, runner: RunnerRow | None) -> dict[str, Any]:
     if runner is None:
         raise Invalid("The runner of the job was removed while it ran; run the job again.")
     caller = caller_from(around.user)
@@ -117,7 +118,7 @@ async def _description(repository: Repository, sha: str, text: str) -> str:
         raise Invalid(f"description names the file {path}, which is not UTF-8 text (byte {error.start}).") from error
 
 
-async def record_release(connection: AsyncConnection, release: JobRelease, row: Record, now: datetime) -> bool:
+async def record_release(connection: AsyncConnection, release: JobRelease, row: HeldJob, now: datetime) -> bool:
     """Write the release of a job that is about to succeed; false if there can be none: its log says why."""
     fault = release.fault
     if not fault and not await releases.add(connection, now, **release.values):

@@ -17,6 +17,7 @@ from domain.projects.release_links import check_links
 from git.names import checked_ref
 from git.repository import Repository
 from git.writing.tags import NewTag
+from models.rows.accounts import UserRow
 
 MAX_NAME: Final = 255
 MAX_DESCRIPTION: Final = 1_000_000
@@ -51,11 +52,11 @@ def moment_of(text: str) -> datetime | None:
 
 
 async def prepare_release(
-    services: Services, access: ProjectAccess, user: Any, repository: Repository, new: NewRelease
+    services: Services, access: ProjectAccess, user: UserRow, repository: Repository, new: NewRelease
 ) -> dict[str, Any]:
     """Check a release and make its tag if that is missing; the row of the `Release` to write.
 
-    `user` is the row of who releases; they must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
+    `user` is who releases; they must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
     will never do, `Unavailable` and `StorageFull` for what may do later.
     """
     access.require(Action.PUSH)
@@ -92,7 +93,7 @@ def check_text(name: str = "", description: str = "", milestones: Sequence[str] 
 
 
 async def _commit_of_tag(
-    services: Services, access: ProjectAccess, user: Any, repository: Repository, new: NewRelease
+    services: Services, access: ProjectAccess, user: UserRow, repository: Repository, new: NewRelease
 ) -> str:
     """The commit of the tag, which is made at `ref` if there is none."""
     full_name = f"refs/tags/{new.tag}"

@@ -11,11 +11,12 @@ from auth.runner_token import runner_token
 from auth.secret_token import RANDOM_FIRST, RUNNER, RUNNER_BY_REGISTRATION, digest
 from domain.errors import Forbidden
 from domain.moments import moment
-from models.columns import Record
+from domain.runners.matching import RunnerType
 from models.notifications import RUNNERS
 from models.repositories import database_time
 from models.repositories.runners import runners
 from models.repositories.runners.registration_tokens import RunnerScope
+from models.rows.runners import RunnerRow
 from settings import Settings
 
 
@@ -54,19 +55,19 @@ async def add_runner(
     return runner_id, issued
 
 
-async def renew_token(services: Services, runner: Record, shown: str | None = None) -> IssuedToken:
+async def renew_token(services: Services, runner: RunnerRow, shown: str | None = None) -> IssuedToken:
     """A new token for a runner; `shown` is the one with which the runner itself asks. Raises `Forbidden`.
 
     An administrator's reset ends the old token at once. That of the runner itself does so at the first use of the new
     token, for its answer may be lost, and a runner without any good token has to be registered again by hand.
     """
-    scope = RunnerScope(runner.runner_type, runner.organisation_id)
+    scope = RunnerScope(RunnerType(runner.runner_type), runner.organisation_id)
     used = digest(shown) if shown is not None else None
     async with services.database.write() as connection:
         issued = await _issue(connection, services.settings, scope, runner.by_registration)
         new = digest(issued.token)
         if not await runners.rotate_token(connection, runner.id, new, issued.expires_at, used, token_form=RANDOM_FIRST):
-            raise Forbidden("403 Forbidden: this token was replaced a moment ago; use the new one.")
+            raise Forbidden("Forbidden: this token was replaced a moment ago; use the new one.")
     await services.notifications.tell(RUNNERS)
     return issued
 

@@ -20,10 +20,11 @@ from domain.errors import (
     Unavailable,
 )
 from domain.schedules.ticks import SOURCE, short_ref
-from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.pipelines import schedules
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.rows.accounts import UserRow
+from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow, ScheduleVariableRow
 
 OWNER_GONE: Final = "The owner of the schedule is gone: somebody has to take ownership of it."
 MAY_NOT_RUN: Final = "{name} may not run pipelines of this project on {ref}."
@@ -41,7 +42,7 @@ class Failed:
 Wish: TypeAlias = Prepared | Failed
 
 
-async def wish_of(services: Services, tick: Record, schedule: Record) -> Wish:
+async def wish_of(services: Services, tick: ScheduleTickRow, schedule: PipelineScheduleRow) -> Wish:
     """What a tick asks for. Raises `Unavailable` and `StorageFull`: try again later."""
     user_id = tick.user_id if tick.user_id is not None else schedule.owner_id
     try:
@@ -74,7 +75,7 @@ async def wish_of(services: Services, tick: Record, schedule: Record) -> Wish:
     return made if made.error is None else Failed(made.fault, made.shown)
 
 
-async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
+async def _may_run(services: Services, user: UserRow, schedule: PipelineScheduleRow) -> bool:
     """Whether a person may run pipelines on the ref now, which may have changed since they made the schedule."""
     if user.state != accounts.ACTIVE:
         return False
@@ -87,7 +88,7 @@ async def _may_run(services: Services, user: Any, schedule: Record) -> bool:
     return True
 
 
-def _document(services: Services, variable: Record) -> dict[str, Any]:
+def _document(services: Services, variable: ScheduleVariableRow) -> dict[str, Any]:
     """A variable as a pipeline stores it."""
     value = services.sealer.open(variable.value, schedules.purpose_of(variable.schedule_id))
     kind = {"variable_type": variable.variable_type} if variable.variable_type != "env_var" else {}

@@ -1,13 +1,14 @@
 """`perdure lint`: is a configuration right?"""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from cli.configurations.config_file import DEFAULT, read_config_file
 from cli.configurations.event import EventOptions, context, sources
 from cli.configurations.offline import Outcome, compiled
+from cli.configurations.options import AsJson, File, Inputs, NoRemote, Projects, Root
 from cli.configurations.workplace import workplace
 from cli.exit_codes import ExitCode, exit_code
 from domain.config.plan import Plan
@@ -15,19 +16,12 @@ from domain.errors import PipelineFiltered
 
 
 def lint(
-    file: Annotated[str, typer.Argument(help="The configuration; `-` reads standard input.")] = DEFAULT,
-    inputs: Annotated[
-        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A value for an input of the file.")
-    ] = None,
-    projects: Annotated[
-        list[str] | None,
-        typer.Option("--project", metavar="PATH=FOLDER", help="Read an included project from a folder."),
-    ] = None,
-    root: Annotated[
-        str, typer.Option("--root", metavar="FOLDER", help="Top of the project. Default: that of the git checkout.")
-    ] = "",
-    no_remote: Annotated[bool, typer.Option("--no-remote", help="Fetch nothing from the internet.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    file: File = DEFAULT,
+    inputs: Inputs = None,
+    projects: Projects = None,
+    root: Root = "",
+    no_remote: NoRemote = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a configuration, with all files that it includes; no server is needed."""
     config = read_config_file(file)

@@ -10,6 +10,7 @@ import typer
 from cli.configurations.config_file import DEFAULT, read_config_file
 from cli.configurations.event import SKIPPABLE, EventOptions, Source, context, message_of, sources
 from cli.configurations.offline import Outcome, compiled, merged_yaml
+from cli.configurations.options import AsJson, File, Inputs, NoRemote, Projects, Root
 from cli.configurations.workplace import workplace
 from cli.exit_codes import ExitCode, exit_code
 from domain.config.plan import AbsentJob, Plan
@@ -24,7 +25,7 @@ SKIPPED: Final = "the commit message asks for it ([skip ci]); to plan without th
 
 
 def plan(
-    file: Annotated[str, typer.Argument(help="The configuration; `-` reads standard input.")] = DEFAULT,
+    file: File = DEFAULT,
     event: Annotated[Source, typer.Option("--event", help="What makes the pipeline.")] = Source.PUSH,
     ref: Annotated[
         str, typer.Option("--ref", help="Branch or tag; of a merge request the source branch. Default: that of HEAD.")
@@ -33,24 +34,17 @@ def plan(
     variables: Annotated[
         list[str] | None, typer.Option("--variable", metavar="NAME=VALUE", help="A variable of this pipeline.")
     ] = None,
-    inputs: Annotated[
-        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A value for an input of the file.")
-    ] = None,
+    inputs: Inputs = None,
     changed: Annotated[
         list[str] | None,
         typer.Option("--changed", metavar="PATH", help="A path that the event changed. Default: what git says."),
     ] = None,
     base: Annotated[str, typer.Option("--base", metavar="REF", help="What git compares with.")] = "",
     message: Annotated[str | None, typer.Option("--message", help="Commit message in place of HEAD's.")] = None,
-    projects: Annotated[
-        list[str] | None,
-        typer.Option("--project", metavar="PATH=FOLDER", help="Read an included project from a folder."),
-    ] = None,
-    root: Annotated[
-        str, typer.Option("--root", metavar="FOLDER", help="Top of the project. Default: that of the git checkout.")
-    ] = "",
-    no_remote: Annotated[bool, typer.Option("--no-remote", help="Fetch nothing from the internet.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    projects: Projects = None,
+    root: Root = "",
+    no_remote: NoRemote = False,
+    as_json: AsJson = False,
     graph: Annotated[str, typer.Option("--graph", metavar="FILE.svg|FILE.mmd|mermaid", help="Draw the pipeline.")] = "",
     merged: Annotated[bool, typer.Option("--merged", help="Print the configuration with all includes merged.")] = False,
 ) -> None:

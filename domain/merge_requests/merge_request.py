@@ -80,12 +80,17 @@ class SquashOption(StrEnum):
     DEFAULT_OFF = "default_off"
 
 
-def squashes(option: SquashOption, wanted: bool | None) -> bool:
-    """Whether to squash, when somebody wants it, does not, or has not said."""
-    fixed = {SquashOption.NEVER: False, SquashOption.ALWAYS: True}
-    if option in fixed:
-        return fixed[option]
-    return (option is SquashOption.DEFAULT_ON) if wanted is None else wanted
+def squashes(option: str, wanted: bool | None) -> bool:
+    """Whether to squash where a `SquashOption` is set, when somebody wants it, does not, or has not said."""
+    match SquashOption(option):
+        case SquashOption.NEVER:
+            return False
+        case SquashOption.ALWAYS:
+            return True
+        case SquashOption.DEFAULT_ON:
+            return wanted is not False
+        case SquashOption.DEFAULT_OFF:
+            return wanted is True
 
 
 class AutoMerge(StrEnum):

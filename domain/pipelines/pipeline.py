@@ -140,11 +140,6 @@ class Pipeline:
         return self.folded() in COMPLETE
 
 
-def in_needs_order(pipeline: Pipeline) -> Iterator[Job]:
-    """Jobs by stage; within a stage, a job after those that it needs."""
-    return (pipeline.jobs[position] for position in pipeline.needs.order)
-
-
 def _needs_of(jobs: Sequence[Job]) -> Needs:
     places = {job.name: place for place, job in enumerate(jobs)}
     wanted = tuple(

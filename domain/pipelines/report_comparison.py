@@ -6,9 +6,10 @@ Source of the rules: GitLab's documentation of the test report, code quality and
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 Entry = Mapping[str, Any]
+Item = TypeVar("Item")
 
 _BAD: Final = frozenset({"failed", "error"})
 MAX_SHOWN: Final = 500
@@ -114,9 +115,9 @@ def _percent(summaries: Sequence[Entry]) -> float | None:
     return round(100 * totals["covered"] / totals["lines"], 2) if totals["lines"] else None
 
 
-def nearest(wanted: Sequence[str], rows: Iterable[Any], sha_of: Callable[[Any], str]) -> Any | None:
+def nearest(wanted: Sequence[str], rows: Iterable[Item], sha_of: Callable[[Item], str]) -> Item | None:
     """Of these rows, newest first, the one of the first commit in `wanted` that has any; None if none has."""
-    newest: dict[str, Any] = {}
+    newest: dict[str, Item] = {}
     for row in rows:
         newest.setdefault(sha_of(row), row)
     return next((newest[sha] for sha in wanted if sha in newest), None)

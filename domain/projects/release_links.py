@@ -59,7 +59,7 @@ def link_of(assets: Mapping[str, Any], link_id: int) -> Link:
     """One link. Raises `NotFound`."""
     found = next((link for link in links_of(assets) if link["id"] == link_id), None)
     if found is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return found
 
 
@@ -67,7 +67,7 @@ def link_at(assets: Mapping[str, Any], filepath: str) -> Link:
     """The link whose asset is at a path, which begins with a slash. Raises `NotFound`."""
     found = next((link for link in links_of(assets) if link.get("filepath") == filepath), None)
     if found is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rows of the tables of `models.tables.hooks`."""
+"""Rows of the tables of `models.tables.hooks`, and what several of their readers take of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +71,20 @@ class HookDeliveryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class EventDeliveryRow(HookDeliveryRow):
+    """A delivery, and the event that it tells of, which happened at `happened_at`."""
+
+    kind: str
+    event_uuid: str
+    project_id: int | None
+    pipeline_id: int | None
+    job_id: int | None
+    user_id: int | None
+    facts: Mapping[str, Any]
+    happened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ForgeLinkRow:
     """A row of `models.tables.hooks.ForgeLink`, which says what its columns mean."""
 
@@ -107,3 +121,39 @@ class CommitReportRow:
     error: str
     since: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedReportRow(CommitReportRow):
+    """A report with what its link says of the forge, the ref of its pipeline and the path of its project."""
+
+    kind: str
+    api_url: str
+    repository: str
+    token: str
+    context_prefix: str
+    verify_tls: bool
+    ref: str
+    full_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class DueRow:
+    """A delivery or report that is due; `mark` is another number as soon as it has changed."""
+
+    id: int
+    mark: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPipelineRow:
+    """What webhooks and forges are told of a pipeline that has a new status."""
+
+    id: int
+    project_id: int
+    user_id: int
+    sha: str
+    source: str
+    status: str
+    started_at: datetime | None
+    finished_at: datetime | None

@@ -23,6 +23,26 @@ class OutboxRow:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsentRow:
+    """What is to be sent or carried out of a row of `models.tables.outbox.Outbox`."""
+
+    id: int
+    kind: str
+    pipeline_id: int
+    job_id: int | None
+    payload: Mapping[str, Any]
+    attempts: int
+    created_at: datetime
+
+    @property
+    def named_job(self) -> int:
+        """The job of an outcome or a bridge: such rows name one. Raises `ValueError` for others."""
+        if self.job_id is None:
+            raise ValueError(f"Row {self.id} of the outbox ({self.kind}) names no job.")
+        return self.job_id
+
+
+@dataclass(frozen=True, slots=True)
 class OperationKeyRow:
     """A row of `models.tables.outbox.OperationKey`, which says what its columns mean."""
 

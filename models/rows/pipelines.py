@@ -130,3 +130,33 @@ class JobRow(JobFacts):
     why: Mapping[str, Any]
     variables: Sequence[Mapping[str, str]]
     exit_codes_allowed: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedJobRow:
+    """A job whose status was just written; `watched` is what of its project is watched."""
+
+    id: int
+    pipeline_id: int
+    project_id: int
+    demand_id: int
+    bridge: bool
+    environment_action: str
+    resource_group_id: int | None
+    watched: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndedJobRow:
+    """A job that has just become complete, or is about to stop; `watched` is what of its project is watched."""
+
+    id: int
+    pipeline_id: int
+    project_id: int
+    status: str
+    bridge: bool
+    downstream_id: int | None
+    resource_group_id: int | None
+    environment_id: int | None
+    environment_action: str
+    watched: int

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,7 @@ async def test_a_bell_for_a_folded_verdict_is_not_rung(world: World, temporal: T
     async with world.database.read() as connection:
         assert not await outbox.unsent(connection, world.now(), 10)
     async with world.database.write() as connection:  # another relay had read the row before it was retired
-        values = dict(rows[0]._mapping.items())
+        values = asdict(rows[0])
         await connection.execute(outbox_table.insert().values(**values, error="", not_before=world.now()))
     temporal.refuses = {pipeline_id: rpc(RPCStatusCode.NOT_FOUND)}
     assert await relay.send_due() == 1

@@ -17,8 +17,10 @@ from models.repositories.artifacts import reports
 from models.repositories.environments import deployment_listings, deployments, environment_lifecycle, environments
 from models.repositories.environments.deployment_listings import DeploymentFilter
 from models.repositories.namespaces import namespaces
+from models.repositories.paging import every_of
 from models.repositories.pipelines import pipelines
 from models.repositories.projects import projects
+from models.rows.environments import DeploymentRow
 from models.tables.environments import Deployment, Environment
 from tests.compiling import plan_of
 from tests.models.world import World, job
@@ -62,12 +64,10 @@ async def the_environment(world: World) -> Record:
     return await world.row(environment)
 
 
-async def shown(world: World, **wanted: Any) -> Sequence[Record]:
+async def shown(world: World, **wanted: Any) -> Sequence[DeploymentRow]:
     """Deployments as the API lists them."""
     async with world.database.read() as connection:
-        statement = deployment_listings.of_project(world.project_id, DeploymentFilter(**wanted))
-        rows: Sequence[Record] = (await connection.execute(statement)).all()
-        return rows
+        return await every_of(connection, deployment_listings.of_project(world.project_id, DeploymentFilter(**wanted)))
 
 
 async def stop(world: World, *ids: int) -> list[int]:

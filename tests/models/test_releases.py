@@ -9,6 +9,7 @@ from domain.errors import NotFound
 from domain.pipelines.operations import Attempt
 from models.repositories.artifacts import releases
 from models.repositories.artifacts.releases import release
+from models.repositories.paging import every_of
 from models.repositories.pipelines.attempts import add_attempts
 from tests.models.world import BEGIN, World, job
 
@@ -58,9 +59,9 @@ async def test_they_are_listed_by_their_time_and_one_of_the_future_is_not_the_la
     async with world.database.write() as connection:
         for tag, days in (("b", 2), ("a", 1), ("future", 9)):
             await releases.add(connection, BEGIN, **values(world, tag, released_at=BEGIN + timedelta(days=days)))
-        newest = (await connection.execute(releases.of_project(world.project_id))).all()
-        oldest = (await connection.execute(releases.of_project(world.project_id, ascending=True))).all()
-        made = (await connection.execute(releases.of_project(world.project_id, order_by="created_at"))).all()
+        newest = await every_of(connection, releases.of_project(world.project_id))
+        oldest = await every_of(connection, releases.of_project(world.project_id, ascending=True))
+        made = await every_of(connection, releases.of_project(world.project_id, order_by="created_at"))
         assert [row.tag for row in newest] == ["future", "b", "a"]
         assert [row.tag for row in oldest] == ["a", "b", "future"]
         assert [row.tag for row in made] == ["future", "a", "b"]

@@ -22,6 +22,7 @@ from models.repositories.environments.deployment_listings import DeploymentFilte
 from models.repositories.environments.reported_deployments import Report
 from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
+from models.repositories.paging import every_of
 from models.repositories.pipelines import pipeline_removal, pipelines
 from models.tables.environments import Deployment, Environment
 from models.tables.hooks import HookEvent
@@ -67,7 +68,7 @@ async def deploys(world: World, sha: str = "1" * 40) -> tuple[int, int]:
 async def listed(world: World, **wanted: Any) -> list[tuple[int, str]]:
     async with world.database.read() as connection:
         statement = deployment_listings.of_project(world.project_id, DeploymentFilter(**wanted))
-        return [(row.iid, row.status) for row in (await connection.execute(statement)).all()]
+        return [(row.iid, row.status) for row in await every_of(connection, statement)]
 
 
 async def current(world: World) -> int | None:

@@ -13,6 +13,7 @@ from domain.messages import Command
 from domain.pipelines.resource_groups import Candidate, ProcessMode, choose, in_order
 from domain.pipelines.status import Status
 from models.columns import table_of
+from models.repositories.paging import every_of
 from models.repositories.pipelines import outbox, resource_groups
 from models.repositories.pipelines.cancellation import cancel_jobs
 from models.repositories.pipelines.resource_groups import forget, holds, situation, take
@@ -286,7 +287,7 @@ async def test_the_mode_rules_who_is_chosen_and_how_the_list_is_ordered(world: W
         await resource_groups.set_mode(connection, row.id, mode, world.now())
     row = await world.row(group, key="production")
     async with world.database.read() as connection:
-        listed = [item.id for item in (await connection.execute(resource_groups.upcoming(row))).all()]
+        listed = [item.id for item in await every_of(connection, resource_groups.upcoming(row))]
     now = await seen(world)
     assert now.mode is mode
     assert listed == [candidate.job_id for candidate in in_order(mode, now.candidates)]
@@ -311,8 +312,8 @@ async def test_the_holder_that_is_not_offered_yet_is_no_candidate(world: World) 
     assert now.candidates == (Candidate(two, (await world.row(job, id=two)).pipeline_id, WAITING),)
     row = await world.row(group)
     async with world.database.read() as connection:
-        assert [item.id for item in (await connection.execute(resource_groups.current(row))).all()] == [one]
-        assert [item.id for item in (await connection.execute(resource_groups.upcoming(row))).all()] == [two]
+        assert [item.id for item in await every_of(connection, resource_groups.current(row))] == [one]
+        assert [item.id for item in await every_of(connection, resource_groups.upcoming(row))] == [two]
 
 
 async def test_another_mode_is_told_to_the_group_if_somebody_waits(world: World) -> None:

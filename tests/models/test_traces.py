@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
@@ -31,7 +31,7 @@ async def look(world: World, job_id: int) -> Record:
 
 async def append(world: World, job_id: int, start: int, content: bytes) -> bool:
     """Write as if the log had been seen to end at `start`; whether it is kept."""
-    row = SimpleNamespace(**{**(await look(world, job_id))._mapping, "size": start})
+    row = replace(await look(world, job_id), size=start)
     async with world.database.write_once() as connection:
         return bool(await trace_chunks.append(connection, [(row, content)]))
 

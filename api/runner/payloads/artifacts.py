@@ -4,9 +4,7 @@ Source: docs/reference/runner-protocol.md, "Artifacts and cache", "Job document"
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
-
-from models.columns import Record
+from typing import Any, Final, NamedTuple, Protocol
 
 
 class Report(NamedTuple):
@@ -63,7 +61,27 @@ def artifacts(document: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return uploads
 
 
-def dependency(row: Record, token: str) -> dict[str, Any]:
+class Fetched(Protocol):
+    """An archive of a job."""
+
+    @property
+    def id(self) -> int:
+        """The id of the job."""
+
+    @property
+    def name(self) -> str:
+        """The name of the job."""
+
+    @property
+    def filename(self) -> str:
+        """The name of the file."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+
+
+def dependency(row: Fetched, token: str) -> dict[str, Any]:
     """An archive that the runner fetches before the script, with the token that opens it."""
     return {
         "id": row.id,

@@ -6,10 +6,10 @@ Source: GitLab: "Deploy tokens", "GitLab deploy token": `CI_DEPLOY_USER` and `CI
 from application.accounts.deploy_token_access import purpose_of
 from application.services import Services
 from domain.variables.job_variables import JobVariable
-from models.columns import Record
+from models.rows.deploy_tokens import DeployTokenRow
 
 
-def deploy_variables(services: Services, token: Record | None) -> tuple[JobVariable, ...]:
+def deploy_variables(services: Services, token: DeployTokenRow | None) -> tuple[JobVariable, ...]:
     """Name and password for a job; `token` is its row, or None."""
     if token is None or (token.expires_at is not None and token.expires_at <= services.clock()):
         return ()

@@ -14,12 +14,12 @@ from api.runner.payloads.cache import caches
 from api.runner.payloads.images import image, services
 from api.runner.payloads.secrets import secrets
 from application.jobs.registry import registry_credentials
-from application.jobs.variables import is_protected, job_variables, repository_url, variable_document
+from application.jobs.variables import JobRunner, is_protected, job_variables, repository_url, variable_document
 from domain.projects.ref_names import full_ref
 from domain.runners.features import MERGE_REQUEST_REFS
 from domain.variables.job_variables import JobVariable
-from models.columns import Record
 from models.repositories.queue.hand_outs import HandOut
+from models.rows.pipelines import PipelineRow
 from settings import Settings
 
 _FAILURE_REASONS: Final = [
@@ -42,7 +42,7 @@ _SHA1_DIGITS: Final = 40
 
 
 def build(
-    hand_out: HandOut, runner: Record, token: str, settings: Settings, issued: tuple[JobVariable, ...] = ()
+    hand_out: HandOut, runner: JobRunner, token: str, settings: Settings, issued: tuple[JobVariable, ...] = ()
 ) -> dict[str, Any]:
     """The whole payload of one hand-out; `issued` are the variables of its `id_tokens`.
 
@@ -129,7 +129,7 @@ def _git_info(hand_out: HandOut, token: str, variables: Iterable[JobVariable], s
     }
 
 
-def moving_ref(pipeline: Record) -> str:
+def moving_ref(pipeline: PipelineRow) -> str:
     """Full name of the branch or tag that jobs of a pipeline fetch beside their commit; empty for none.
 
     The refs of merge requests are ours, and say nothing that the commit does not: they are not fetched.

@@ -15,17 +15,23 @@ from api.runner.payloads.deploy_token import deploy_variables
 from api.runner.payloads.hand_out_tokens import archive_token, hand_out_token
 from api.runner.payloads.id_tokens import id_tokens
 from api.runner.runner_features import fail_unsupported
-from application.jobs.foreign_dependencies import asks_beyond, foreign_dependencies, gone_dependencies, with_dotenv
-from application.jobs.variables import job_variables
+from application.jobs.foreign_dependencies import (
+    ForeignArchive,
+    asks_beyond,
+    foreign_dependencies,
+    gone_dependencies,
+    with_dotenv,
+)
+from application.jobs.variables import JobRunner, job_variables
 from application.pipelines.ci_variables import opened
 from application.services import Services
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from git.reading.ref_presence import has_ref
-from models.columns import Record
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
 from models.repositories.queue.hand_outs import HandOut
+from models.rows.pipelines import PipelineRow
 
 _MISSING: Final = "missing_dependency_failure"
 
@@ -34,14 +40,14 @@ _MISSING: Final = "missing_dependency_failure"
 class Ready:
     """A job that can run: `rows` with all its variables, its token, and archives from outside its pipeline."""
 
-    runner: Record
+    runner: JobRunner
     rows: HandOut
     token: str
-    archives: Sequence[Record]
+    archives: Sequence[ForeignArchive]
 
 
 async def make_ready(
-    connection: AsyncConnection, services: Services, runner: Record, rows: HandOut, features: frozenset[str] | None
+    connection: AsyncConnection, services: Services, runner: JobRunner, rows: HandOut, features: frozenset[str] | None
 ) -> Ready | None:
     """Look whether a job can run; None for one that lacks a dependency or a feature of its runner: it has failed."""
     if await fail_unsupported(connection, rows, features, services.clock()):
@@ -67,7 +73,7 @@ async def make_ready(
     return Ready(runner, rows, token, found.archives)
 
 
-async def _is_ref_gone(services: Services, pipeline: Record) -> bool:
+async def _is_ref_gone(services: Services, pipeline: PipelineRow) -> bool:
     """Whether the branch or tag of a pipeline was deleted since it was made, or its project has no repository left."""
     ref = payload.moving_ref(pipeline)
     if not ref:

@@ -1,12 +1,12 @@
 """The tokens that go out with a job: they name whatever it may open (`docs/decisions/0010-what-a-token-opens.md`)."""
 
+from application.jobs.variables import JobRunner
 from application.services import Services
 from auth.job_token import MAKES_RELEASE, JobClaims, Scope, own_scopes
-from models.columns import Record
 from models.repositories.queue.hand_outs import HandOut
 
 
-def hand_out_token(services: Services, runner: Record, rows: HandOut) -> str:
+def hand_out_token(services: Services, runner: JobRunner, rows: HandOut) -> str:
     """The token of a job: for itself, its own project, and the archives of its pipeline that it depends on."""
     scopes = own_scopes(rows.project.id)
     if rows.job.plan.get("release"):
@@ -14,13 +14,13 @@ def hand_out_token(services: Services, runner: Record, rows: HandOut) -> str:
     return _issued(services, runner, rows, scopes, frozenset(row.id for row in rows.dependencies))
 
 
-def archive_token(services: Services, runner: Record, rows: HandOut, archive_id: int) -> str:
+def archive_token(services: Services, runner: JobRunner, rows: HandOut, archive_id: int) -> str:
     """A token with which a job can only download one archive, of whatever pipeline or project."""
     return _issued(services, runner, rows, (str(Scope.ARTIFACTS_DOWNLOAD),), frozenset({archive_id}))
 
 
 def _issued(
-    services: Services, runner: Record, rows: HandOut, scopes: tuple[str, ...], archives: frozenset[int]
+    services: Services, runner: JobRunner, rows: HandOut, scopes: tuple[str, ...], archives: frozenset[int]
 ) -> str:
     claims = JobClaims(
         pod=services.settings.pod,

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import caller_from
 from application.jobs.filled_text import filled_text
-from application.jobs.variables import is_protected, job_variables
+from application.jobs.variables import JobRunner, is_protected, job_variables
 from application.services import Services
 from auth.identity_token import identity_token
 from auth.permissions import LEVEL_NAMES, level_of
@@ -17,7 +17,6 @@ from domain.merge_requests.merge_request import own_branch_of
 from domain.projects.config_place import config_ref, config_ref_uri
 from domain.projects.ref_names import full_ref
 from domain.variables.job_variables import JobVariable
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.queue.hand_outs import HandOut
 
@@ -40,7 +39,7 @@ _OF_ENVIRONMENT: Final = {
 
 
 async def id_tokens(
-    connection: AsyncConnection, services: Services, hand_out: HandOut, runner: Record, token: str
+    connection: AsyncConnection, services: Services, hand_out: HandOut, runner: JobRunner, token: str
 ) -> tuple[JobVariable, ...]:
     """A variable for each of the job's `id_tokens`; audiences may hold variables. A job without any costs nothing."""
     wanted: Mapping[str, Iterable[str]] = hand_out.job.plan.get("id_tokens", {})

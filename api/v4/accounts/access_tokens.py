@@ -6,13 +6,14 @@ level.
 
 import secrets
 from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Annotated, Any, Final, Literal
+from datetime import date, datetime, timedelta
+from typing import Annotated, Final, Literal, NotRequired
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -29,9 +30,8 @@ from auth.secret_token import PERSONAL, digest, plain_token
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.accounts import access_tokens, accounts, members
-from models.repositories.accounts.access_tokens import TokenFilter
+from models.repositories.accounts.access_tokens import ListedToken, TokenFilter
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 
@@ -69,9 +69,27 @@ class TokenWishes(BaseModel):
     search: str = ""
 
 
-def shown(row: Any, *, plain: str = "", level: int | None = None) -> dict[str, Any]:
+class AccessTokenResponse(TypedDict):
+    """A token. Those of projects and groups have a level; the token itself is in the one answer that shows it."""
+
+    id: int
+    name: str
+    description: str | None
+    revoked: bool
+    active: bool
+    created_at: str
+    last_used_at: str | None
+    expires_at: str | None
+    scopes: list[str]
+    user_id: int
+    impersonation: NotRequired[bool]
+    access_level: NotRequired[int]
+    token: NotRequired[str]
+
+
+def shown(row: ListedToken, *, plain: str = "", level: int | None = None) -> AccessTokenResponse:
     """A token as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
-    return {
+    document: AccessTokenResponse = {
         "id": row.id,
         "name": row.name,
         "description": row.description or None,
@@ -82,10 +100,14 @@ def shown(row: Any, *, plain: str = "", level: int | None = None) -> dict[str, A
         "expires_at": None if row.expires_on is None else row.expires_on.isoformat(),
         "scopes": list(row.scopes),
         "user_id": row.user_id,
-        **({"impersonation": True} if row.impersonation else {}),
-        **({} if level is None else {"access_level": level}),
-        **({"token": plain} if plain else {}),
     }
+    if row.impersonation:
+        document["impersonation"] = True
+    if level is not None:
+        document["access_level"] = level
+    if plain:
+        document["token"] = plain
+    return document
 
 
 def checked_end(services: Services, expires_at: date | None) -> date | None:
@@ -101,7 +123,7 @@ def checked_end(services: Services, expires_at: date | None) -> date | None:
 def require_within(caller: Caller, scopes: list[str]) -> None:
     """Raise `Forbidden` where a token would make one that may do more than itself."""
     if caller.scopes is not None and Scope.API not in caller.scopes and set(scopes) - set(caller.scopes):
-        raise Forbidden("403 Forbidden: a token cannot make one with further scopes.")
+        raise Forbidden("Forbidden: a token cannot make one with further scopes.")
 
 
 router = APIRouter()
@@ -109,7 +131,7 @@ router = APIRouter()
 
 async def make_personal(
     services: Services, caller: Caller, user_id: int, new: NewToken, *, impersonation: bool = False
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """A new token of a person, in the one answer that shows it."""
     scopes, ends = checked_scopes(new.scopes), checked_end(services, new.expires_at)
     require_within(caller, scopes)
@@ -129,7 +151,7 @@ async def make_personal(
 @router.post("/users/{user_id}/personal_access_tokens", status_code=201)
 async def create_token_of_user(
     user_id: Id, new: Annotated[NewToken, Depends(given(NewToken))], caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """Make an access token of a person; it is shown only in this answer. Only administrators may."""
     require_admin(caller)
     return await make_personal(services, caller, user_id, new)
@@ -138,12 +160,12 @@ async def create_token_of_user(
 @router.post("/user/personal_access_tokens", status_code=201)
 async def create_own_token(
     new: Annotated[NewToken, Depends(given(NewToken))], caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """Make an access token of one's own; it is shown only in this answer."""
     return await make_personal(services, caller, caller.user_id, new)
 
 
-@router.get("/personal_access_tokens")
+@router.get("/personal_access_tokens", response_model=list[AccessTokenResponse])
 async def list_tokens(
     wishes: Annotated[TokenWishes, Depends(given(TokenWishes))],
     caller: KnownCallerDep,
@@ -152,7 +174,7 @@ async def list_tokens(
 ) -> JSONResponse:
     """One's own tokens; those of everybody for administrators."""
     if not caller.is_admin and wishes.user_id not in {None, caller.user_id}:
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     user_id = wishes.user_id if caller.is_admin else caller.user_id
     wanted = TokenFilter(user_id, state=wishes.state, revoked=wishes.revoked, search=wishes.search)
     async with services.database.read() as connection:
@@ -160,21 +182,26 @@ async def list_tokens(
     return paging.answer([shown(row) for row in found.rows], found.total)
 
 
-async def _token(services: Services, caller: Caller, reference: str) -> Record:
+async def _token(services: Services, caller: Caller, reference: str) -> ListedToken:
     """A token that the caller may see: their own, any one for administrators; `self` is the one that they show."""
     token_id = caller.token_id if reference == "self" else decimal_number(reference) or 0
     wanted = TokenFilter(None if caller.is_admin else caller.user_id)
     async with services.database.read() as connection:
         if reference == "self":  # also that of a project's or group's bot
-            row = await access_tokens.by_id(connection, token_id)
-            if row is None:
-                raise NotFound("404 Not found")
-            return row
+            return await _any_token(connection, token_id)
         return await access_tokens.get(connection, token_id, wanted)
 
 
+async def _any_token(connection: AsyncConnection, token_id: int) -> ListedToken:
+    """A token, whosoever it is. Raises `NotFound`."""
+    row = await access_tokens.by_id(connection, token_id)
+    if row is None:
+        raise NotFound("Not found")
+    return row
+
+
 @router.get("/personal_access_tokens/{token}")
-async def get_token(token: str, caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def get_token(token: str, caller: KnownCallerDep, services: ServicesDep) -> AccessTokenResponse:
     """One token; `self` is the one that the call shows."""
     return shown(await _token(services, caller, token))
 
@@ -194,7 +221,7 @@ async def rotate_token(
     rotation: Annotated[Rotation, Depends(given(Rotation))],
     caller: KnownCallerDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """Replace a token by a new one, shown only in this answer; the old one is revoked."""
     row = await _token(services, caller, token)
     if row.id != caller.token_id:
@@ -202,7 +229,7 @@ async def rotate_token(
     return await _rotated(services, caller, row, rotation)
 
 
-async def revoke(connection: AsyncConnection, services: Services, caller: Caller, row: Record) -> None:
+async def revoke(connection: AsyncConnection, services: Services, caller: Caller, row: ListedToken) -> None:
     """Revoke a token from now on, and write an audit event of it."""
     now = services.clock()
     await access_tokens.revoke(connection, [row.id], now)
@@ -211,10 +238,10 @@ async def revoke(connection: AsyncConnection, services: Services, caller: Caller
 
 
 async def _rotated(
-    services: Services, caller: Caller, row: Record, rotation: Rotation, level: int | None = None
-) -> dict[str, Any]:
+    services: Services, caller: Caller, row: ListedToken, rotation: Rotation, level: int | None = None
+) -> AccessTokenResponse:
     if not row.active:
-        raise Invalid("400 Bad request: token already revoked, or it has expired")
+        raise Invalid("Bad request: token already revoked, or it has expired")
     now = services.clock()
     ends = checked_end(services, rotation.expires_at) or now.date() + timedelta(days=7)
     plain = plain_token(PERSONAL)
@@ -222,7 +249,7 @@ async def _rotated(
         key = await access_tokens.replace(connection, row, digest(plain), now, expires_on=ends)
         happened = Happened("token_rotated", {"name": row.name})
         await record(connection, caller, Entity("user", row.user_id, ""), happened, now)
-        fresh = await access_tokens.by_id(connection, key)
+        fresh = await _any_token(connection, key)
     return shown(fresh, plain=plain, level=level)
 
 
@@ -242,7 +269,7 @@ class BotHome:
         """Raise `Forbidden` unless the caller has this level: whoever holds a token may do what the token may."""
         if level > self.where.level:
             raise Forbidden(
-                f"403 Forbidden: a token of access level {level} is made, rotated and revoked by those who have that"
+                f"Forbidden: a token of access level {level} is made, rotated and revoked by those who have that"
                 f" level; yours is {self.where.level}."
             )
 
@@ -265,7 +292,7 @@ async def of_group(group: GroupDep) -> BotHome:
     return BotHome(group, TokenFilter(namespace_id=group.row.id))
 
 
-async def _add_bot(connection: AsyncConnection, home: BotHome, new: NewBotToken, now: Any) -> int:
+async def _add_bot(connection: AsyncConnection, home: BotHome, new: NewBotToken, now: datetime) -> int:
     """A robot with the token's level."""
     row, kind = home.where.row, "project" if home.is_project else "group"
     name = f"{kind}_{row.id}_bot_{secrets.token_hex(8)}"
@@ -279,7 +306,7 @@ routes = APIRouter()
 """The same calls for the tokens of projects and of groups."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[AccessTokenResponse])
 async def list_bot_tokens(services: ServicesDep, paging: PagingDep, home: BotHome = Depends(of_owner)) -> JSONResponse:
     """The tokens, newest first."""
     async with services.database.read() as connection:
@@ -289,7 +316,7 @@ async def list_bot_tokens(services: ServicesDep, paging: PagingDep, home: BotHom
 
 
 @routes.get("/{token_id}")
-async def get_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(of_owner)) -> dict[str, Any]:
+async def get_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(of_owner)) -> AccessTokenResponse:
     """One token."""
     async with services.database.read() as connection:
         row = await access_tokens.get(connection, token_id, home.wanted)
@@ -301,7 +328,7 @@ async def create_bot_token(
     new: Annotated[NewBotToken, Depends(given(NewBotToken))],
     services: ServicesDep,
     home: BotHome = Depends(of_owner),
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """Make a token with an access level of at most one's own; it is shown only in this answer."""
     scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
     require_within(home.where.caller, scopes)
@@ -338,7 +365,7 @@ async def rotate_bot_token(
     rotation: Annotated[Rotation, Depends(given(Rotation))],
     services: ServicesDep,
     home: BotHome = Depends(of_owner),
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """Replace a token by a new one, shown only in this answer."""
     async with services.database.read() as connection:
         row = await access_tokens.get(connection, token_id, home.wanted)

@@ -3,13 +3,15 @@
 Source: GitLab: "Deploy tokens API"; "Deploy tokens" for the scopes and for the one that jobs are given.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
+from typing_extensions import TypedDict
 
 from api.deps import CallerDep, ServicesDep
 from api.services import Services
@@ -25,11 +27,11 @@ from auth.scopes import OF_DEPLOYMENT, checked_scopes
 from auth.secret_token import DEPLOY, digest, plain_token
 from domain.errors import Invalid
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import deploy_tokens
 from models.repositories.namespaces.deploy_tokens import Holder
 from models.repositories.paging import slice_of
+from models.rows.deploy_tokens import DeployTokenRow
 
 
 class NewDeployToken(Optionals):
@@ -73,9 +75,22 @@ async def of_group_to_change(group: GroupDep) -> TokensAccess:
     return await of_group(group)
 
 
-def _shown(row: Record, now: datetime, *, plain: str = "") -> dict[str, Any]:
+class DeployTokenResponse(TypedDict):
+    """A token; it is itself in the one answer that shows it."""
+
+    id: int
+    name: str
+    username: str
+    expires_at: str | None
+    scopes: Sequence[str]
+    revoked: bool
+    expired: bool
+    token: NotRequired[str]
+
+
+def _shown(row: DeployTokenRow, now: datetime, *, plain: str = "") -> DeployTokenResponse:
     """A token as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
-    document = {
+    document: DeployTokenResponse = {
         "id": row.id,
         "name": row.name,
         "username": row.username,
@@ -84,7 +99,9 @@ def _shown(row: Record, now: datetime, *, plain: str = "") -> dict[str, Any]:
         "revoked": row.revoked_at is not None,
         "expired": row.expires_at is not None and row.expires_at <= now,
     }
-    return {**document, "token": plain} if plain else document
+    if plain:
+        document["token"] = plain
+    return document
 
 
 async def _listed(services: Services, paging: PagingDep, holder: Holder, active: bool | None) -> JSONResponse:
@@ -114,7 +131,7 @@ routes = APIRouter()
 """The same calls for the tokens of one kind of holder."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[DeployTokenResponse])
 async def list_deploy_tokens(
     services: ServicesDep,
     paging: PagingDep,
@@ -128,7 +145,7 @@ async def list_deploy_tokens(
 @routes.get("/{token_id}")
 async def get_deploy_token(
     token_id: Id, services: ServicesDep, found: TokensAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> DeployTokenResponse:
     """One deploy token."""
     async with services.database.read() as connection:
         row = await deploy_tokens.get(connection, found.holder, token_id)
@@ -140,7 +157,7 @@ async def create_deploy_token(
     new: Annotated[NewDeployToken, Depends(given(NewDeployToken))],
     services: ServicesDep,
     found: TokensAccess = Depends(of_owner_to_change),
-) -> dict[str, Any]:
+) -> DeployTokenResponse:
     """Make a deploy token; it is shown only in this answer."""
     plain, now = plain_token(DEPLOY), services.clock()
     values = _values(services, found.holder, new, plain)
@@ -168,7 +185,7 @@ async def revoke_deploy_token(
 router = APIRouter()
 
 
-@router.get("/deploy_tokens")
+@router.get("/deploy_tokens", response_model=list[DeployTokenResponse])
 async def list_all_deploy_tokens(
     caller: CallerDep, services: ServicesDep, paging: PagingDep, active: bool | None = None
 ) -> JSONResponse:

@@ -12,18 +12,19 @@ from api.services import Services
 from api.v4.access import KnownCallerDep, SeenProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import Paging, PagingDep
+from api.v4.representation.events import EventResponse
 from api.v4.representation.events import event as shown
 from application.access import viewer_of
 from auth.permissions import Caller
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid, NotFound
 from domain.projects.contributions import TARGETS, Action
-from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import contributions
 from models.repositories.pipelines.contributions import ContributionFilter
 from models.repositories.projects import relations
+from models.rows.accounts import UserRow
 
 router = APIRouter()
 
@@ -68,7 +69,7 @@ async def _page(services: Services, caller: Caller, wanted: ContributionFilter, 
     return paging.answer([shown(row, people[row.author_id], url) for row in found.rows], found.total)
 
 
-@router.get("/events")
+@router.get("/events", response_model=list[EventResponse])
 async def own_events(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep, scope: str = ""
 ) -> JSONResponse:
@@ -78,7 +79,7 @@ async def own_events(
     return await _page(services, caller, replace(wanted, author_id=caller.user_id), paging)
 
 
-@router.get("/users/{user_id}/events")
+@router.get("/users/{user_id}/events", response_model=list[EventResponse])
 async def events_of_user(
     user_id: str, caller: CallerDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep
 ) -> JSONResponse:
@@ -87,18 +88,18 @@ async def events_of_user(
     return await _page(services, caller, replace(wanted, author_id=person.id), paging)
 
 
-async def _person(services: Services, reference: str) -> Record:
+async def _person(services: Services, reference: str) -> UserRow:
     key = decimal_number(reference)
     async with services.database.read() as connection:
         if key is not None:
             return await accounts.get(connection, key)
         row = await accounts.by_username(connection, reference)
     if row is None:
-        raise NotFound("404 User Not Found")
+        raise NotFound("User Not Found")
     return row
 
 
-@router.get("/projects/{project}/events")
+@router.get("/projects/{project}/events", response_model=list[EventResponse])
 async def events_of_project(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep
 ) -> JSONResponse:

@@ -4,14 +4,14 @@ Whoever holds one may do what that person may. Only administrators make, see and
 above their own level so.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.v4.access import Id, KnownCallerDep
-from api.v4.accounts.access_tokens import NewToken, make_personal, revoke, shown
+from api.v4.accounts.access_tokens import AccessTokenResponse, NewToken, make_personal, revoke, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from auth.permissions import Caller, require_admin
@@ -33,7 +33,7 @@ async def administrator(caller: KnownCallerDep) -> Caller:
 AdministratorDep = Annotated[Caller, Depends(administrator)]
 
 
-@router.get("")
+@router.get("", response_model=list[AccessTokenResponse])
 async def list_impersonation_tokens(
     user_id: Id,
     _caller: AdministratorDep,
@@ -52,7 +52,7 @@ async def list_impersonation_tokens(
 @router.post("", status_code=201)
 async def create_impersonation_token(
     user_id: Id, new: Annotated[NewToken, Depends(given(NewToken))], caller: AdministratorDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """Make a token that acts as somebody; it is shown only in this answer."""
     return await make_personal(services, caller, user_id, new, impersonation=True)
 
@@ -60,7 +60,7 @@ async def create_impersonation_token(
 @router.get("/{token_id}")
 async def get_impersonation_token(
     user_id: Id, token_id: Id, _caller: AdministratorDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> AccessTokenResponse:
     """One of them."""
     async with services.database.read() as connection:
         return shown(await access_tokens.get(connection, token_id, TokenFilter(user_id, impersonation=True)))

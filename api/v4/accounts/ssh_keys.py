@@ -4,11 +4,12 @@ Source: GitLab: "User SSH and GPG keys API", "Keys API".
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -16,16 +17,16 @@ from api.v4.access import Id, KnownCallerDep
 from api.v4.accounts.impersonation_tokens import AdministratorDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.people import account
+from api.v4.representation.people import AccountResponse, account
 from application.audit import record
 from auth.permissions import Caller
 from auth.ssh_key import fingerprints, read_public_key
 from domain.errors import Invalid
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.accounts import accounts, identities, ssh_keys
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
+from models.rows.ssh_keys import SshKeyRow
 
 router = APIRouter()
 
@@ -47,7 +48,25 @@ class NewKey(Optionals):
 NewKeyDep = Annotated[NewKey, Depends(given(NewKey))]
 
 
-def _shown(row: Record) -> dict[str, Any]:
+class SshKeyResponse(TypedDict):
+    """A public key."""
+
+    id: int
+    title: str
+    created_at: str
+    expires_at: str | None
+    last_used_at: None
+    key: str
+    usage_type: str
+
+
+class OwnedSshKeyResponse(SshKeyResponse):
+    """A public key, and whose it is."""
+
+    user: AccountResponse
+
+
+def _shown(row: SshKeyRow) -> SshKeyResponse:
     return {
         "id": row.id,
         "title": row.title,
@@ -66,12 +85,12 @@ async def _listed(services: Services, paging: Paging, user_id: int) -> JSONRespo
     return paging.answer([_shown(row) for row in found.rows], found.total)
 
 
-async def _one(services: Services, user_id: int, key_id: int) -> dict[str, Any]:
+async def _one(services: Services, user_id: int, key_id: int) -> SshKeyResponse:
     async with services.database.read() as connection:
         return _shown(await ssh_keys.get(connection, key_id, user_id))
 
 
-async def _add(services: Services, caller: Caller, user_id: int, new: NewKey) -> dict[str, Any]:
+async def _add(services: Services, caller: Caller, user_id: int, new: NewKey) -> SshKeyResponse:
     """Keep a key of a person. Raises `Invalid` for what is none, and for one that is known."""
     known, now = read_public_key(new.key), services.clock()
     if new.expires_at is not None and new.expires_at <= now:
@@ -96,27 +115,27 @@ async def _remove(services: Services, caller: Caller, user_id: int, key_id: int)
     return Response(status_code=204)
 
 
-async def _with_person(services: Services, row: Record) -> dict[str, Any]:
+async def _with_person(services: Services, row: SshKeyRow) -> OwnedSshKeyResponse:
     async with services.database.read() as connection:
         person = await accounts.get(connection, row.user_id)
         known = await identities.of_people(connection, [row.user_id])
     return {**_shown(row), "user": account(person, services.settings.url, known.get(row.user_id, ()))}
 
 
-@router.get("/user/keys")
+@router.get("/user/keys", response_model=list[SshKeyResponse])
 async def list_own_keys(caller: KnownCallerDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """One's own public SSH keys. They are records only: there is no SSH here, and no key opens anything."""
     return await _listed(services, paging, caller.user_id)
 
 
 @router.post("/user/keys", status_code=201)
-async def add_own_key(new: NewKeyDep, caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def add_own_key(new: NewKeyDep, caller: KnownCallerDep, services: ServicesDep) -> SshKeyResponse:
     """Keep a public SSH key. It is a record only: there is no SSH here; git is given an access token over HTTP."""
     return await _add(services, caller, caller.user_id, new)
 
 
 @router.get("/user/keys/{key_id}")
-async def get_own_key(key_id: Id, caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def get_own_key(key_id: Id, caller: KnownCallerDep, services: ServicesDep) -> SshKeyResponse:
     """One of one's own keys."""
     return await _one(services, caller.user_id, key_id)
 
@@ -127,20 +146,20 @@ async def remove_own_key(key_id: Id, caller: KnownCallerDep, services: ServicesD
     return await _remove(services, caller, caller.user_id, key_id)
 
 
-@router.get("/users/{user_id}/keys")
+@router.get("/users/{user_id}/keys", response_model=list[SshKeyResponse])
 async def list_keys(user_id: Id, _caller: KnownCallerDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The public SSH keys of a person. They are records only: there is no SSH here, and no key opens anything."""
     return await _listed(services, paging, user_id)
 
 
 @router.get("/users/{user_id}/keys/{key_id}")
-async def get_key(user_id: Id, key_id: Id, _caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def get_key(user_id: Id, key_id: Id, _caller: KnownCallerDep, services: ServicesDep) -> SshKeyResponse:
     """One key of a person."""
     return await _one(services, user_id, key_id)
 
 
 @router.post("/users/{user_id}/keys", status_code=201)
-async def add_key(user_id: Id, new: NewKeyDep, caller: AdministratorDep, services: ServicesDep) -> dict[str, Any]:
+async def add_key(user_id: Id, new: NewKeyDep, caller: AdministratorDep, services: ServicesDep) -> SshKeyResponse:
     """Keep a public SSH key of somebody, as an administrator. It is a record only: there is no SSH here."""
     return await _add(services, caller, user_id, new)
 
@@ -152,7 +171,7 @@ async def remove_key(user_id: Id, key_id: Id, caller: AdministratorDep, services
 
 
 @router.get("/keys")
-async def find_key(_caller: AdministratorDep, services: ServicesDep, fingerprint: str = "") -> dict[str, Any]:
+async def find_key(_caller: AdministratorDep, services: ServicesDep, fingerprint: str = "") -> OwnedSshKeyResponse:
     """The key with a fingerprint (`SHA256:...`, or that of MD5) and whose it is; for administrators."""
     if not fingerprint:
         raise Invalid("fingerprint is missing")
@@ -162,7 +181,7 @@ async def find_key(_caller: AdministratorDep, services: ServicesDep, fingerprint
 
 
 @router.get("/keys/{key_id}")
-async def get_any_key(key_id: Id, _caller: AdministratorDep, services: ServicesDep) -> dict[str, Any]:
+async def get_any_key(key_id: Id, _caller: AdministratorDep, services: ServicesDep) -> OwnedSshKeyResponse:
     """A key and whose it is; for administrators."""
     async with services.database.read() as connection:
         row = await ssh_keys.get(connection, key_id)

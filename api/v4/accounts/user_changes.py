@@ -12,16 +12,16 @@ from api.v4.access import Id, KnownCallerDep
 from api.v4.accounts.users import accounts_of
 from api.v4.names import TopPathName
 from api.v4.parameters import Optionals, given
-from api.v4.representation.people import account
+from api.v4.representation.people import AccountResponse, account
 from application.audit import record
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
 from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
-from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, sessions
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
+from models.rows.accounts import UserRow
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 
@@ -58,7 +58,7 @@ class NewUser(UserChanges):
     reset_password: bool = False
 
 
-def entity_of(row: Any) -> Entity:
+def entity_of(row: UserRow) -> Entity:
     """A person as audit events name them."""
     return Entity("user", row.id, row.username)
 
@@ -71,7 +71,7 @@ async def _require_free(connection: AsyncConnection, email: str, own: int = 0) -
 @router.post("/users", status_code=201)
 async def create_user(
     new: Annotated[NewUser, Depends(given(NewUser))], caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> AccountResponse:
     """Add a person; only administrators may."""
     require_admin(caller)
     if new.force_random_password or new.reset_password:
@@ -95,14 +95,14 @@ async def change_user(
     changes: Annotated[UserChanges, Depends(given(UserChanges))],
     caller: KnownCallerDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> AccountResponse:
     """Change a person; a new password ends the sessions that they have."""
     require_admin(caller)
     values, now = await changes.values(services), services.clock()
     async with services.database.write() as connection:
         row = await accounts.get(connection, user_id)
         if row.bot and "password_hash" in values:
-            raise Forbidden("403 Forbidden: a robot has no password; it has a token.")
+            raise Forbidden("Forbidden: a robot has no password; it has a token.")
         if "email" in values:
             await _require_free(connection, values["email"], user_id)
         await accounts.change(connection, user_id, **values)
@@ -128,7 +128,7 @@ async def block(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> b
     """Make a person's tokens and sessions worthless."""
     require_admin(caller)
     if user_id == caller.user_id:
-        raise Forbidden("403 Forbidden - The API initiating user cannot be blocked by the API")
+        raise Forbidden("Forbidden - The API initiating user cannot be blocked by the API")
     return await _set_state(services, caller, user_id, accounts.BLOCKED)
 
 
@@ -141,7 +141,7 @@ async def unblock(user_id: Id, caller: KnownCallerDep, services: ServicesDep) ->
 
 async def _set_state(services: Services, caller: Caller, user_id: int, state: str) -> bool:
     async with services.database.write() as connection:
-        row: Record = await accounts.get(connection, user_id)
+        row = await accounts.get(connection, user_id)
         if row.state != state:
             await accounts.change(connection, user_id, state=state)
             await sessions.end_all(connection, user_id)

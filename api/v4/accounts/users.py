@@ -1,9 +1,9 @@
 """People."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
@@ -12,19 +12,19 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.deps import ServicesDep
 from api.v4.access import Id, KnownCallerDep
 from api.v4.pagination import PagingDep
-from api.v4.representation.people import account, person
+from api.v4.representation.people import AccountResponse, PersonResponse, account, person
 from auth.permissions import Caller
-from models.columns import Record
 from models.repositories.accounts import accounts, identities
 from models.repositories.accounts.people import PeopleFilter, people
 from models.repositories.namespaces import namespaces
 from models.repositories.paging import slice_of
+from models.rows.accounts import UserRow
 
 router = APIRouter()
 
 
 @router.get("/user")
-async def current_user(caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def current_user(caller: KnownCallerDep, services: ServicesDep) -> AccountResponse:
     """Who I am."""
     async with services.database.read() as connection:
         row = await accounts.get(connection, caller.user_id)
@@ -66,7 +66,7 @@ async def people_filter(
     return replace(only, admins=admins, created_after=after, created_before=before, subject=extern_uid, by_email=True)
 
 
-@router.get("/users")
+@router.get("/users", response_model=list[AccountResponse] | list[PersonResponse])
 async def list_users(
     caller: KnownCallerDep,
     services: ServicesDep,
@@ -81,7 +81,7 @@ async def list_users(
 
 
 @router.get("/users/{user_id}")
-async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> Mapping[str, Any]:
+async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> AccountResponse | PersonResponse:
     """One person."""
     async with services.database.read() as connection:
         row = await accounts.get(connection, user_id)
@@ -90,13 +90,13 @@ async def get_user(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -
 
 
 async def _shown(
-    connection: AsyncConnection, caller: Caller, rows: Sequence[Record], url: str
-) -> Sequence[Mapping[str, Any]]:
+    connection: AsyncConnection, caller: Caller, rows: Sequence[UserRow], url: str
+) -> Sequence[AccountResponse] | Sequence[PersonResponse]:
     """People as a caller sees them: administrators see everything, and who they are at a provider."""
     return await accounts_of(connection, rows, url) if caller.is_admin else [person(row, url) for row in rows]
 
 
-async def accounts_of(connection: AsyncConnection, rows: Sequence[Record], url: str) -> list[dict[str, Any]]:
+async def accounts_of(connection: AsyncConnection, rows: Sequence[UserRow], url: str) -> list[AccountResponse]:
     """People as they themselves and administrators see them."""
     keys = [row.id for row in rows]
     known, own = await identities.of_people(connection, keys), await namespaces.own_of(connection, keys)

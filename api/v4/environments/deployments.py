@@ -5,7 +5,7 @@ Source of the rules: GitLab: "Deployments API".
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -19,6 +19,7 @@ from api.v4.jobs.jobs import shown_jobs
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
+from api.v4.representation.environments import DeploymentResponse
 from api.v4.representation.environments import deployment as shown
 from application.access import ProjectAccess
 from application.audit import record
@@ -29,7 +30,6 @@ from domain.errors import FieldsInvalid, Forbidden, Invalid
 from domain.pipelines.status import Status
 from domain.variables.environment_variables import environment_slug, guessed_tier
 from git.reading.revision import commit_named
-from models.columns import Record
 from models.repositories.environments import deployment_listings, environments, reported_deployments
 from models.repositories.environments.deployment_listings import DeploymentFilter
 from models.repositories.environments.reported_deployments import Report
@@ -37,6 +37,7 @@ from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs
 from models.repositories.projects import relations
+from models.rows.environments import DeploymentRow
 
 router = APIRouter(prefix="/projects/{project}/deployments")
 
@@ -82,7 +83,7 @@ async def filter_of(
     return DeploymentFilter(environment, status, **times, order_by=order_by, ascending=sort == "asc")
 
 
-@router.get("")
+@router.get("", response_model=list[DeploymentResponse])
 async def list_deployments(
     project: ProjectDep,
     services: ServicesDep,
@@ -98,7 +99,7 @@ async def list_deployments(
 
 
 @router.get("/{deployment_id}")
-async def get_deployment(deployment_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_deployment(deployment_id: Id, project: ProjectDep, services: ServicesDep) -> DeploymentResponse:
     """One deployment."""
     async with services.database.read() as connection:
         return await _one(services, connection, project, deployment_id)
@@ -107,7 +108,7 @@ async def get_deployment(deployment_id: Id, project: ProjectDep, services: Servi
 @router.post("", status_code=201)
 async def create_deployment(
     new: Annotated[NewDeployment, Depends(given(NewDeployment))], repository: RepositoryDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> DeploymentResponse:
     """Report a deployment that no job makes; to a protected environment, whoever may deploy there.
 
     One that is the same as the current one of its environment changes nothing.
@@ -146,7 +147,7 @@ async def change_deployment(
     change: Annotated[DeploymentChange, Depends(given(DeploymentChange))],
     project: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> DeploymentResponse:
     """Say how a deployment goes that no job made."""
     project.require(Action.RUN)
     async with services.database.read() as connection:
@@ -172,26 +173,28 @@ async def delete_deployment(deployment_id: Id, project: ProjectDep, services: Se
     return Response(status_code=204)
 
 
-async def _to_change(connection: AsyncConnection, project: ProjectAccess, deployment_id: int, verb: str) -> Record:
+async def _to_change(
+    connection: AsyncConnection, project: ProjectAccess, deployment_id: int, verb: str
+) -> DeploymentRow:
     """A deployment to be changed. Raises `Forbidden` for one of a job, and where the caller may not deploy."""
-    row = await deployment_listings.get(connection, deployment_id, project.row.id)
+    row: DeploymentRow = await deployment_listings.get(connection, deployment_id, project.row.id)
     await require_deploy(connection, project, await environments.get(connection, row.environment_id, project.row.id))
     if row.job_id is not None:
-        raise Forbidden(f"403 Forbidden - Deployments created using GitLab CI can not be {verb} using the API")
+        raise Forbidden(f"Forbidden - Deployments created using GitLab CI can not be {verb} using the API")
     return row
 
 
 async def _one(
     services: Services, connection: AsyncConnection, project: ProjectAccess, deployment_id: int
-) -> dict[str, Any]:
+) -> DeploymentResponse:
     row = await deployment_listings.get(connection, deployment_id, project.row.id)
     (item,) = await presented(services, connection, [row], project.row.full_path)
     return item
 
 
 async def presented(
-    services: Services, connection: AsyncConnection, rows: Sequence[Record], full_path: str
-) -> list[dict[str, Any]]:
+    services: Services, connection: AsyncConnection, rows: Sequence[DeploymentRow], full_path: str
+) -> list[DeploymentResponse]:
     """Deployments with everything that they point to, in a fixed number of queries."""
     if not rows:
         return []
@@ -202,5 +205,12 @@ async def presented(
     deployables = dict(zip(job_rows, documents, strict=True))
     url = services.settings.url
     return [
-        shown(row, places[row.environment_id], users.get(row.user_id), deployables.get(row.job_id), url) for row in rows
+        shown(
+            row,
+            places[row.environment_id],
+            users.get(row.user_id),
+            None if row.job_id is None else deployables.get(row.job_id),
+            url,
+        )
+        for row in rows
     ]

@@ -1,6 +1,6 @@
 """Environments: listed, read, made, changed, stopped, deleted."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -12,6 +12,7 @@ from api.v4.access import Id, ProjectDep
 from api.v4.environments.deployments import presented
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.representation.environments import EnvironmentDetailsResponse, EnvironmentResponse
 from api.v4.representation.environments import environment as shown
 from application.environments.deploying import require_deploy
 from auth.permissions import Action
@@ -22,6 +23,7 @@ from models.notifications import OUTBOX
 from models.repositories.environments import deployment_listings, environment_lifecycle, environments
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import pipelines
+from models.rows.projects import ProjectRow
 
 Tier = Literal["production", "staging", "testing", "development", "other"]
 
@@ -52,7 +54,7 @@ class Stop(BaseModel):
     force: bool = False
 
 
-@router.get("")
+@router.get("", response_model=list[EnvironmentResponse])
 async def list_environments(
     project: ProjectDep,
     services: ServicesDep,
@@ -73,12 +75,12 @@ async def list_environments(
 
 
 @router.get("/{environment_id}")
-async def get_environment(environment_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_environment(environment_id: Id, project: ProjectDep, services: ServicesDep) -> EnvironmentDetailsResponse:
     """One environment, with its last successful deployment."""
     return await _full(services, environment_id, project.row)
 
 
-async def _full(services: Services, environment_id: int, project: Any) -> dict[str, Any]:
+async def _full(services: Services, environment_id: int, project: ProjectRow) -> EnvironmentDetailsResponse:
     async with services.database.read() as connection:
         row = await environments.get(connection, environment_id, project.id)
         last = await deployment_listings.latest_successful(connection, [environment_id])
@@ -89,7 +91,7 @@ async def _full(services: Services, environment_id: int, project: Any) -> dict[s
 @router.post("", status_code=201)
 async def create_environment(
     new: Annotated[NewEnvironment, Depends(given(NewEnvironment))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> EnvironmentResponse:
     """Make an environment that no job has deployed to yet."""
     project.require(Action.RUN)
     if not is_environment_name(new.name):
@@ -124,7 +126,7 @@ async def change_environment(
     changes: Annotated[EnvironmentChanges, Depends(given(EnvironmentChanges))],
     project: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> EnvironmentResponse:
     """Change the address or the tier; of a protected environment, whoever may deploy to it."""
     project.require(Action.RUN)
     values: dict[str, str] = {}
@@ -147,7 +149,7 @@ async def stop_environment(
     asked: Annotated[Stop, Depends(given(Stop))],
     project: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> EnvironmentDetailsResponse:
     """Have the stop job run, or stop the environment at once where there is none, or with `force`.
 
     Whoever may not play the stop job may not stop the environment by it, nor a protected one whoever may not deploy.
@@ -176,5 +178,5 @@ async def delete_environment(environment_id: Id, project: ProjectDep, services: 
         row = await environments.get(connection, environment_id, project.row.id)
         await require_deploy(connection, project, row)
         if not await environments.remove(connection, environment_id):
-            raise Forbidden(f"403 Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
+            raise Forbidden(f"Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
     return Response(status_code=204)

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
@@ -26,12 +27,14 @@ from auth.permissions import Action, Caller, GroupAction
 from domain.config.readers.environment import TIERS
 from domain.environments.protected_environments import LEVEL_WORDS, checked_level
 from domain.errors import Invalid
-from models.columns import Record
 from models.repositories.environments import deploy_candidates, protected_environments
 from models.repositories.environments.protected_environments import Holder
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
+from models.rows.accounts import UserRow
+from models.rows.namespaces import NamespaceRow
+from models.rows.protected_environments import DeployAccessLevelRow, ProtectedEnvironmentRow
 
 _MAX_LEVELS: Final = 100
 _NO_APPROVALS: Final = "approvals of deployments are not part of Perdure; leave it out, and use a manual job."
@@ -95,8 +98,29 @@ async def of_group(group: GroupDep) -> RulesAccess:
     return RulesAccess(Holder(namespace_id=group.row.id), group.caller, group.entity)
 
 
-async def _shown(connection: AsyncConnection, rows: Sequence[Record]) -> list[dict[str, Any]]:
-    """Rules as GitLab's JSON."""
+class DeployLevelResponse(TypedDict):
+    """Whom a rule lets deploy: everybody from an access level on, a person, or a group."""
+
+    id: int
+    access_level: int | None
+    access_level_description: str
+    user_id: int | None
+    group_id: int | None
+    group_inheritance_type: int
+
+
+class ProtectedEnvironmentResponse(TypedDict):
+    """A protected environment; approvals are not part of the rules."""
+
+    name: str
+    deploy_access_levels: list[DeployLevelResponse]
+    required_approval_count: int
+    approval_rules: list[dict[str, Any]]
+
+
+async def _shown(
+    connection: AsyncConnection, rows: Sequence[ProtectedEnvironmentRow]
+) -> list[ProtectedEnvironmentResponse]:
     levels = await protected_environments.levels_of(connection, [row.id for row in rows])
     every = [level for found in levels.values() for level in found]
     people = await relations.users(connection, (level.user_id for level in every if level.user_id is not None))
@@ -112,16 +136,27 @@ async def _shown(connection: AsyncConnection, rows: Sequence[Record]) -> list[di
     ]
 
 
-def _level(row: Record, people: Mapping[int, Record], groups: Mapping[int, Record]) -> dict[str, Any]:
-    named = people.get(row.user_id) or groups.get(row.group_id)
+def _level(
+    row: DeployAccessLevelRow, people: Mapping[int, UserRow], groups: Mapping[int, NamespaceRow]
+) -> DeployLevelResponse:
     return {
         "id": row.id,
         "access_level": row.access_level,
-        "access_level_description": LEVEL_WORDS.get(row.access_level, "") if named is None else named.name,
+        "access_level_description": _named(row, people, groups),
         "user_id": row.user_id,
         "group_id": row.group_id,
         "group_inheritance_type": row.group_inheritance_type,
     }
+
+
+def _named(row: DeployAccessLevelRow, people: Mapping[int, UserRow], groups: Mapping[int, NamespaceRow]) -> str:
+    person = None if row.user_id is None else people.get(row.user_id)
+    group = None if row.group_id is None else groups.get(row.group_id)
+    if person is not None:
+        return person.name
+    if group is not None:
+        return group.name
+    return "" if row.access_level is None else LEVEL_WORDS.get(row.access_level, "")
 
 
 async def _write_levels(
@@ -152,11 +187,18 @@ def _checked_name(holder: Holder, name: str) -> str:
 
 async def _note(
     connection: AsyncConnection, found: RulesAccess, event: str, name: str, now: datetime
-) -> dict[str, Any]:
+) -> ProtectedEnvironmentResponse:
     """The rule as it is now, with an audit event that tells of whom it lets deploy."""
     (document,) = await _shown(connection, [await protected_environments.get(connection, found.holder, name)])
-    named = ("access_level", "user_id", "group_id", "group_inheritance_type")
-    levels = [{key: level[key] for key in named} for level in document["deploy_access_levels"]]
+    levels = [
+        {
+            "access_level": level["access_level"],
+            "user_id": level["user_id"],
+            "group_id": level["group_id"],
+            "group_inheritance_type": level["group_inheritance_type"],
+        }
+        for level in document["deploy_access_levels"]
+    ]
     happened = Happened(event, {"name": name, "deploy_access_levels": levels})
     await record(connection, found.caller, found.entity, happened, now)
     return document
@@ -166,7 +208,7 @@ routes = APIRouter()
 """The same calls for the rules of one kind of holder."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[ProtectedEnvironmentResponse])
 async def list_protected_environments(
     services: ServicesDep, paging: PagingDep, found: RulesAccess = Depends(of_owner)
 ) -> JSONResponse:
@@ -181,7 +223,7 @@ async def list_protected_environments(
 @routes.get("/{name}")
 async def get_protected_environment(
     name: str, services: ServicesDep, found: RulesAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> ProtectedEnvironmentResponse:
     """One protected environment."""
     async with services.database.read() as connection:
         row = await protected_environments.get(connection, found.holder, decoded(name))
@@ -194,7 +236,7 @@ async def protect_environment(
     new: Annotated[NewProtection, Depends(given(NewProtection))],
     services: ServicesDep,
     found: RulesAccess = Depends(of_owner),
-) -> dict[str, Any]:
+) -> ProtectedEnvironmentResponse:
     """Let only those deploy who are named. Answers 409 for what is protected already."""
     name, now = _checked_name(found.holder, new.name), services.clock()
     async with services.database.write() as connection:
@@ -209,7 +251,7 @@ async def change_protected_environment(
     change: Annotated[Protection, Depends(given(Protection))],
     services: ServicesDep,
     found: RulesAccess = Depends(of_owner),
-) -> dict[str, Any]:
+) -> ProtectedEnvironmentResponse:
     """Change who may deploy: entries without `id` are added, those with one changed or taken away."""
     async with services.database.write() as connection:
         row = await protected_environments.get(connection, found.holder, decoded(name))

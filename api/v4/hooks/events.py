@@ -2,12 +2,14 @@
 
 import base64
 import zlib
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 import orjson
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -15,18 +17,18 @@ from api.v4.access import Id
 from api.v4.hooks.holders import PLACES, HookAccess, hook_of, of_instance
 from api.v4.owned_routes import mounted, of_one
 from api.v4.pagination import PagingDep
+from api.v4.representation.hooks import HookEventResponse
 from api.v4.representation.hooks import hook_event as shown
-from application.hooks.hook_tests import sample, sample_of_many, sample_of_system, send
+from application.hooks.hook_tests import sample_of_owner, sample_of_system, send
 from application.limits.actions import Limited
 from domain.decimal_number import decimal_number
 from domain.errors import Invalid
-from domain.hooks.webhooks import Event, HookScope, flags_of
+from domain.hooks.webhooks import Event, flags_of
 from domain.sealed_for import HOOK_BODY
-from models.columns import Record
 from models.repositories.hooks import hook_deliveries
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.paging import slice_of
-from models.repositories.projects import projects
+from models.rows.hooks import HookDeliveryRow
 
 _GROUPS: Final = {
     "successful": range(200, 300),
@@ -37,11 +39,38 @@ _CODES: Final = range(100, 600)
 _STILL: Final = "202 Accepted: it is still on its way; the webhook's events tell what becomes of it."
 
 
+class ResentResponse(TypedDict):
+    """What the receiver answered when it was told again."""
+
+    response_status: int
+
+
+class HookMessageResponse(TypedDict):
+    """What has become of a delivery."""
+
+    message: str
+
+
+class SampleProjectResponse(TypedDict):
+    """The project that does not exist, of which a system hook is told when it is tried out."""
+
+    event_name: str
+    name: str
+    path: str
+    project_id: int
+    owner_name: str
+    owner_email: str
+
+
+_STILL_OPEN: Final[dict[int | str, dict[str, Any]]] = {202: {"model": HookMessageResponse}}
+"""The answer where a delivery takes too long."""
+
+
 routes = APIRouter()
 """The same three calls for the webhooks of one kind of owner."""
 
 
-@routes.get("/{hook_id}/events")
+@routes.get("/{hook_id}/events", response_model=list[HookEventResponse])
 async def list_events(
     services: ServicesDep, paging: PagingDep, status: str = "", hook: HookAccess = Depends(of_one)
 ) -> JSONResponse:
@@ -50,10 +79,14 @@ async def list_events(
     wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
     async with services.database.read() as connection:
         found = await slice_of(connection, wanted, paging.number, paging.size)
-    return paging.answer([shown(row, hook.row, _body(services, row)) for row in found.rows], found.total)
+    return paging.answer(
+        [shown(row, Event(row.kind), hook.row, _body(services, row)) for row in found.rows], found.total
+    )
 
 
-@routes.post("/{hook_id}/events/{event_id}/resend", status_code=201)
+@routes.post(
+    "/{hook_id}/events/{event_id}/resend", status_code=201, response_model=ResentResponse, responses=_STILL_OPEN
+)
 async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> JSONResponse:
     """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
     services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.holder.caller.user_id)
@@ -67,7 +100,7 @@ async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = D
     return JSONResponse({"response_status": sent.response_status}, status_code=201)
 
 
-@routes.post("/{hook_id}/test/{trigger}", status_code=201)
+@routes.post("/{hook_id}/test/{trigger}", status_code=201, response_model=HookMessageResponse, responses=_STILL_OPEN)
 async def test_hook(  # a route, no test
     trigger: str,
     services: ServicesDep,
@@ -93,7 +126,7 @@ def _codes(status: str) -> range | None:
     raise Invalid(f"status does not have a valid value: give a code of HTTP, or one of {', '.join(_GROUPS)}.")
 
 
-def _body(services: Services, row: Record) -> Any:
+def _body(services: Services, row: HookDeliveryRow) -> Any:
     """What was sent; nothing before the first attempt."""
     if not row.body:
         return None
@@ -107,17 +140,12 @@ def _note_test(services: Services, hook: HookAccess) -> None:
 
 
 async def _sample(services: Services, hook: HookAccess, event: Event) -> Happening:
-    user_id = hook.holder.caller.user_id
-    if hook.owner.scope is not HookScope.PROJECT:
-        return await sample_of_many(services, hook.owner, user_id, event)
-    async with services.database.read() as connection:
-        row = await projects.find(connection, hook.row.project_id)
-    return await sample(services, row, user_id, event)
+    return await sample_of_owner(services, hook.owner, hook.holder.caller.user_id, event)
 
 
-def _tested(sent: Record, answer: dict[str, Any]) -> JSONResponse:
+def _tested(sent: HookDeliveryRow, answer: Mapping[str, Any]) -> JSONResponse:
     if sent.state == hook_deliveries.DELIVERED:
-        return JSONResponse(answer, status_code=201)
+        return JSONResponse(dict(answer), status_code=201)
     if sent.state == hook_deliveries.OPEN:
         return JSONResponse({"message": _STILL}, status_code=202)
     reason = sent.error or f"The receiver answered {sent.response_status}: {sent.response_body}"
@@ -129,9 +157,9 @@ for place, may in PLACES:
     router.include_router(mounted(routes, place, {of_one: hook_of(may)}))
 
 
-@router.post("/hooks/{hook_id}", status_code=201)
+@router.post("/hooks/{hook_id}", status_code=201, response_model=SampleProjectResponse, responses=_STILL_OPEN)
 async def try_system_hook(services: ServicesDep, hook: HookAccess = Depends(hook_of(of_instance))) -> JSONResponse:
     """Tell a system hook of a project that does not exist; the answer is what it was told."""
     _note_test(services, hook)
     happened = sample_of_system()
-    return _tested(await send(services, hook.row.id, happened), dict(happened.facts))
+    return _tested(await send(services, hook.row.id, happened), happened.facts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from fastapi import Depends
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,6 +12,7 @@ from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import GroupDep
 from api.v4.pipelines.variables import INSTANCE
+from api.v4.representation.hooks import HookResponse
 from api.v4.representation.hooks import hook as shown
 from application.audit import record
 from application.hooks.secrets import opened_map
@@ -19,6 +20,7 @@ from auth.permissions import Action, Caller, GroupAction, require_admin
 from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.installation.audit import Entity, Happened
+from models.rows.hooks import HookRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,9 @@ PLACES: Final[tuple[tuple[str, Access], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class HookAccess:
-    """A webhook. `row` has the columns of `models.tables.hooks.Hook`."""
+    """A webhook, as somebody may read and write it."""
 
-    row: Any
+    row: HookRow
     holder: HookHolder
 
     @property
@@ -82,7 +84,7 @@ def hook_of(access: Access) -> Callable[..., Awaitable[HookAccess]]:
     return found
 
 
-def presented(services: Services, row: Any) -> dict[str, Any]:
+def presented(services: Services, row: HookRow) -> HookResponse:
     """A webhook as it is shown."""
     headers, variables = (opened_map(services, column) for column in (row.custom_headers, row.url_variables))
     return shown(row, headers, variables, services.clock())

@@ -1,6 +1,6 @@
 """Webhooks of projects, of groups and of the installation: listed, read, made, changed, deleted."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -11,6 +11,7 @@ from api.v4.hooks.parameters import AT_FIRST, Changes, NewHook, check_url, colum
 from api.v4.owned_routes import mounted, of_one, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.representation.hooks import HookResponse
 from application.hooks.secrets import opened_map
 from domain.errors import Invalid
 from domain.hooks.webhooks import HookScope
@@ -27,7 +28,7 @@ routes = APIRouter()
 """The same five calls for the webhooks of one kind of owner."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[HookResponse])
 async def list_hooks(services: ServicesDep, paging: PagingDep, holder: HookHolder = Depends(of_owner)) -> JSONResponse:
     """The webhooks, the oldest first."""
     async with services.database.read() as connection:
@@ -36,7 +37,7 @@ async def list_hooks(services: ServicesDep, paging: PagingDep, holder: HookHolde
 
 
 @routes.get("/{hook_id}")
-async def get_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) -> dict[str, Any]:
+async def get_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) -> HookResponse:
     """One webhook."""
     return presented(services, hook.row)
 
@@ -44,7 +45,7 @@ async def get_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) ->
 @routes.post("", status_code=201)
 async def create_hook(
     new: Annotated[NewHook, Depends(given(NewHook))], services: ServicesDep, holder: HookHolder = Depends(of_owner)
-) -> dict[str, Any]:
+) -> HookResponse:
     """Make a webhook."""
     scope = holder.owner.scope
     values = columns(services, new, scope, AT_FIRST[scope])
@@ -61,7 +62,7 @@ async def create_hook(
 @routes.put("/{hook_id}")
 async def change_hook(
     changes: Annotated[Changes, Depends(given(Changes))], services: ServicesDep, hook: HookAccess = Depends(of_one)
-) -> dict[str, Any]:
+) -> HookResponse:
     """Change a webhook. Another address forgets what is secret, unless it is given with it."""
     moves = changes.url not in {None, hook.row.url}
     variables = {} if moves else opened_map(services, hook.row.url_variables)

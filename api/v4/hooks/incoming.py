@@ -2,11 +2,12 @@
 
 import base64
 import secrets
-from typing import Annotated, Any
+from typing import Annotated, NotRequired
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -18,10 +19,10 @@ from application.audit import record
 from auth.permissions import Action
 from domain.hooks.incoming import SIGNING, Forge
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.hooks import incoming_hooks
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
+from models.rows.incoming_hooks import IncomingHookRow
 
 router = APIRouter(prefix="/projects/{project}/incoming_hooks")
 
@@ -33,9 +34,23 @@ class NewHook(BaseModel):
     description: str = Field(default="", max_length=255)
 
 
-def shown(row: Record, url: str, *, secret: str = "") -> dict[str, Any]:
+class IncomingHookResponse(TypedDict):
+    """A hook; its secret is there in the answers that show it, once."""
+
+    id: int
+    forge: str
+    description: str
+    url: str
+    user_id: int
+    created_at: str
+    rotated_at: str | None
+    last_delivery_at: str | None
+    secret: NotRequired[str]
+
+
+def shown(row: IncomingHookRow, url: str, *, secret: str = "") -> IncomingHookResponse:
     """A hook; `secret` is there in the answers that show it, once."""
-    return {
+    document: IncomingHookResponse = {
         "id": row.id,
         "forge": row.forge,
         "description": row.description,
@@ -44,8 +59,10 @@ def shown(row: Record, url: str, *, secret: str = "") -> dict[str, Any]:
         "created_at": moment(row.created_at),
         "rotated_at": moment(row.rotated_at),
         "last_delivery_at": moment(row.last_delivery_at),
-        **({"secret": secret} if secret else {}),
     }
+    if secret:
+        document["secret"] = secret
+    return document
 
 
 def _new_secret(services: Services, project: ProjectAccess) -> tuple[str, str]:
@@ -54,7 +71,7 @@ def _new_secret(services: Services, project: ProjectAccess) -> tuple[str, str]:
     return plain, services.sealer.seal(plain, incoming_hooks.purpose(project.row.id))
 
 
-@router.get("")
+@router.get("", response_model=list[IncomingHookResponse])
 async def list_hooks(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The hooks of a project, without their secrets; maintainers may see them."""
     project.require(Action.ADMINISTER)
@@ -66,7 +83,7 @@ async def list_hooks(project: ProjectDep, services: ServicesDep, paging: PagingD
 @router.post("", status_code=201)
 async def create_hook(
     new: Annotated[NewHook, Depends(given(NewHook))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> IncomingHookResponse:
     """Set up a hook; its secret is shown only in this answer. What it starts will be the caller's."""
     project.require(Action.ADMINISTER)
     now = services.clock()
@@ -81,7 +98,7 @@ async def create_hook(
 
 
 @router.post("/{hook_id}/rotate")
-async def rotate_secret(hook_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def rotate_secret(hook_id: Id, project: ProjectDep, services: ServicesDep) -> IncomingHookResponse:
     """A new secret in the place of the old one, which is worth nothing from now on; the hook becomes the caller's."""
     project.require(Action.ADMINISTER)
     now = services.clock()

@@ -4,13 +4,19 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.hooks.parameters import check_url
 from api.v4.parameters import given
-from api.v4.representation.hooks import integration, integration_in_full
+from api.v4.representation.hooks import (
+    IntegrationDetailsResponse,
+    IntegrationResponse,
+    integration,
+    integration_in_full,
+)
 from application.audit import record
 from application.hooks.secrets import sealed
 from auth.permissions import Action
@@ -19,6 +25,7 @@ from domain.hooks.commit_statuses import Forge, api_of
 from domain.sealed_for import FORGE
 from models.repositories.hooks import commit_reports, forge_links
 from models.repositories.installation.audit import Happened
+from models.rows.hooks import ForgeLinkRow
 
 _SHOWN: Final = 20
 """Failed reports that are shown."""
@@ -41,7 +48,7 @@ class Link(BaseModel):
 
 
 @router.get("")
-async def list_integrations(project: ProjectDep, services: ServicesDep) -> list[dict[str, Any]]:
+async def list_integrations(project: ProjectDep, services: ServicesDep) -> list[IntegrationResponse]:
     """The links of a project."""
     project.require(Action.ADMINISTER)
     async with services.database.read() as connection:
@@ -49,13 +56,11 @@ async def list_integrations(project: ProjectDep, services: ServicesDep) -> list[
 
 
 @router.get("/{slug}")
-async def get_integration(slug: str, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_integration(slug: str, project: ProjectDep, services: ServicesDep) -> IntegrationDetailsResponse:
     """One link, with its settings but without its token."""
     project.require(Action.ADMINISTER)
     async with services.database.read() as connection:
-        row = await forge_links.find(connection, project.row.id, _kind(slug))
-        if row is None:
-            raise NotFound("404 Integration Not Found")
+        row = await _link(connection, project.row.id, _kind(slug))
         trouble = await commit_reports.of_link(connection, row.id, commit_reports.FAILED, _SHOWN)
     return integration_in_full(row, trouble)
 
@@ -63,7 +68,7 @@ async def get_integration(slug: str, project: ProjectDep, services: ServicesDep)
 @router.put("/{slug}")
 async def set_integration(
     slug: str, new: Annotated[Link, Depends(given(Link))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> IntegrationDetailsResponse:
     """Make or change a link; pipelines are reported from their next status on."""
     project.require(Action.ADMINISTER)
     kind = _kind(slug)
@@ -74,7 +79,7 @@ async def set_integration(
         await forge_links.put(connection, project.row.id, kind, services.clock(), **values)
         happened = Happened("integration_changed", {"slug": slug, "active": new.active})
         await record(connection, project.caller, project.entity, happened, services.clock())
-        row = await forge_links.find(connection, project.row.id, kind)
+        row = await _link(connection, project.row.id, kind)
     return integration_in_full(row, ())
 
 
@@ -83,16 +88,22 @@ async def delete_integration(slug: str, project: ProjectDep, services: ServicesD
     """Delete a link; what was not reported yet is not reported any more."""
     project.require(Action.ADMINISTER)
     async with services.database.write() as connection:
-        row = await forge_links.find(connection, project.row.id, _kind(slug))
-        if row is None:
-            raise NotFound("404 Integration Not Found")
+        row = await _link(connection, project.row.id, _kind(slug))
         await forge_links.remove(connection, row)
         happened = Happened("integration_removed", {"slug": slug})
         await record(connection, project.caller, project.entity, happened, services.clock())
     return Response(status_code=204)
 
 
-def _values(services: Services, new: Link, kind: Forge, before: Any | None) -> dict[str, Any]:
+async def _link(connection: AsyncConnection, project_id: int, kind: Forge) -> ForgeLinkRow:
+    """The link of a project to a kind of forge. Raises `NotFound`."""
+    row: ForgeLinkRow | None = await forge_links.find(connection, project_id, kind)
+    if row is None:
+        raise NotFound("Integration Not Found")
+    return row
+
+
+def _values(services: Services, new: Link, kind: Forge, before: ForgeLinkRow | None) -> dict[str, Any]:
     """The columns to be written. A token goes nowhere but where it was given for. Raises `Invalid`."""
     page = new.repository_url or ("" if before is None else before.repository_url)
     if not page:
@@ -123,4 +134,4 @@ def _kind(slug: str) -> Forge:
     try:
         return Forge(slug)
     except ValueError:
-        raise NotFound("404 Integration Not Found") from None
+        raise NotFound("Integration Not Found") from None

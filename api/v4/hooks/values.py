@@ -64,7 +64,7 @@ def _known(services: Services, hook: HookAccess, column: str) -> dict[str, str]:
 
 def _without(known: dict[str, str], key: str) -> dict[str, str]:
     if key not in known:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return {name: value for name, value in known.items() if name != key}
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -14,11 +15,24 @@ from auth.permissions import Action, GroupAction, require_admin
 from domain.moments import moment
 from models.repositories.installation import audit
 from models.repositories.paging import slice_of
+from models.rows.audit import AuditEventRow
 
 router = APIRouter()
 
 
-def shown(row: Any) -> dict[str, Any]:
+class AuditEventResponse(TypedDict):
+    """Something that somebody did; `details` are those of its event, with who it was and from where."""
+
+    id: int
+    author_id: int
+    entity_id: int
+    entity_type: str
+    event_name: str
+    details: dict[str, Any]
+    created_at: str
+
+
+def shown(row: AuditEventRow) -> AuditEventResponse:
     """An event as GitLab's JSON."""
     return {
         "id": row.id,
@@ -42,21 +56,21 @@ async def _page(services: Services, paging: Paging, kind: str | None = None, key
     return paging.answer([shown(row) for row in found.rows], found.total)
 
 
-@router.get("/audit_events")
+@router.get("/audit_events", response_model=list[AuditEventResponse])
 async def all_events(caller: KnownCallerDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """Everything that was done, newest first; administrators may."""
     require_admin(caller)
     return await _page(services, paging)
 
 
-@router.get("/projects/{project}/audit_events")
+@router.get("/projects/{project}/audit_events", response_model=list[AuditEventResponse])
 async def events_of_project(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """What was done to a project; maintainers may."""
     project.require(Action.ADMINISTER)
     return await _page(services, paging, "project", project.row.id)
 
 
-@router.get("/groups/{group}/audit_events")
+@router.get("/groups/{group}/audit_events", response_model=list[AuditEventResponse])
 async def events_of_group(group: GroupDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """What was done to a group; its owners may."""
     group.require(GroupAction.OWN)

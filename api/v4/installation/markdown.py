@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.markdown import MAX_LENGTH, rendered
@@ -24,10 +25,16 @@ class MarkdownText(Optionals):
     project: str = ""
 
 
+class MarkdownResponse(TypedDict):
+    """A text as HTML."""
+
+    html: str
+
+
 @router.post("/markdown", status_code=201)
 async def render_markdown(
     wanted: Annotated[MarkdownText, Depends(given(MarkdownText))], caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, str]:
+) -> MarkdownResponse:
     """A text as HTML; with `gfm` as GitLab's own flavour, without references. HTML in it is escaped.
 
     In a process of the compilers: the text of somebody must not hold up everybody.

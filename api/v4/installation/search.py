@@ -5,11 +5,10 @@ Found is what the caller may list, and nothing else: each scope narrows the stat
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
-from sqlalchemy import Select
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
@@ -19,24 +18,39 @@ from api.v4.merge_requests.merge_requests import readable_projects, request_page
 from api.v4.namespaces.groups import GroupDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.projects.documents import project_page
-from api.v4.repositories.found_contents import found_commits, found_files, found_notes
+from api.v4.repositories.found_contents import (
+    FoundCommitResponse,
+    FoundFileResponse,
+    found_commits,
+    found_files,
+    found_notes,
+)
+from api.v4.representation.merge_requests import MergeRequestResponse
+from api.v4.representation.milestones import MilestoneResponse, web_url
 from api.v4.representation.milestones import milestone as shown_milestone
-from api.v4.representation.milestones import web_url
-from api.v4.representation.people import person
+from api.v4.representation.notes import NoteResponse
+from api.v4.representation.people import PersonResponse, person
+from api.v4.representation.projects import ProjectResponse
 from application.access import viewer_of
 from auth.permissions import Caller
 from domain.errors import Invalid
-from models.columns import Record
 from models.repositories.accounts import members
 from models.repositories.accounts.people import PeopleFilter, people
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed_projects
+from models.rows.accounts import UserRow
+from models.rows.labels import MilestoneRow
 
 router = APIRouter(route_class=EndsWithCaller)
+
+Listed: TypeAlias = ProjectResponse | PersonResponse | MergeRequestResponse | MilestoneResponse
+"""What is found; all items of an answer are of one kind, that of the scope."""
+FoundInProject: TypeAlias = Listed | NoteResponse | FoundFileResponse | FoundCommitResponse
+"""The same in a project."""
 
 MAX_TEXT: Final = 256
 """Characters of what is looked for."""
@@ -82,7 +96,7 @@ async def _projects(asked: Asked, trail: str = "") -> JSONResponse:
     return await project_page(asked.services, asked.caller, listed_projects(wanted), asked.paging)
 
 
-async def _people(asked: Asked, statement: Select[Any]) -> JSONResponse:
+async def _people(asked: Asked, statement: Listing[UserRow]) -> JSONResponse:
     async with asked.services.database.read() as connection:
         found = await slice_of(connection, statement, asked.paging.number, asked.paging.size)
     return asked.paging.answer([person(row, asked.services.settings.url) for row in found.rows], found.total)
@@ -101,9 +115,10 @@ async def _milestones(asked: Asked, projects: Any, groups: Sequence[int] = ()) -
         around = await relations.namespaces(connection, {row.namespace_id for row in page.rows})
     today, url = asked.services.clock().date(), asked.services.settings.url
 
-    def pages(row: Record) -> str:
-        owner = owners.get(row.project_id)
-        return web_url(url, "" if owner is None else owner.full_path, around.get(row.namespace_id))
+    def pages(row: MilestoneRow) -> str:
+        owner = None if row.project_id is None else owners.get(row.project_id)
+        group = None if row.namespace_id is None else around.get(row.namespace_id)
+        return web_url(url, "" if owner is None else owner.full_path, group)
 
     return asked.paging.answer([shown_milestone(row, pages(row), today) for row in page.rows], page.total)
 
@@ -119,7 +134,7 @@ async def _searched(asked: Asked, scopes: Mapping[str, _Find]) -> JSONResponse:
     return await find(asked)
 
 
-@router.get("/search")
+@router.get("/search", response_model=list[Listed])
 async def search(asked: AskedDep) -> JSONResponse:
     """What the caller may list of the whole installation: `merge_requests`, `milestones`, `projects`, `users`."""
     everywhere = readable_projects(asked.caller)
@@ -132,7 +147,7 @@ async def search(asked: AskedDep) -> JSONResponse:
     return await _searched(asked, scopes)
 
 
-@router.get("/groups/{group}/search")
+@router.get("/groups/{group}/search", response_model=list[Listed])
 async def search_group(asked: AskedDep, group: GroupDep) -> JSONResponse:
     """The same of a group and the groups within it; its people are its members."""
     row = group.row
@@ -146,7 +161,7 @@ async def search_group(asked: AskedDep, group: GroupDep) -> JSONResponse:
     return await _searched(asked, scopes)
 
 
-@router.get("/projects/{project}/search")
+@router.get("/projects/{project}/search", response_model=list[FoundInProject])
 async def search_project(asked: AskedDep, project: ProjectDep) -> JSONResponse:
     """The same of a project, with `blobs`, `commits` and `notes`.
 

@@ -1,8 +1,7 @@
 """What clients ask first: which GitLab this is like."""
 
-from typing import Any
-
 from fastapi import APIRouter
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.access import KnownCallerDep
@@ -11,14 +10,38 @@ from domain.variables.predefined_server import LIKE_GITLAB, REVISION
 router = APIRouter()
 
 
+class InstalledVersionResponse(TypedDict):
+    """The version, as clients compare it."""
+
+    version: str
+    revision: str
+
+
+class AgentServerResponse(TypedDict):
+    """GitLab's server of agents: there is none."""
+
+    enabled: bool
+    externalUrl: str | None
+    externalK8sProxyUrl: str | None
+    version: str | None
+
+
+class MetadataResponse(InstalledVersionResponse):
+    """Version and pod."""
+
+    kas: AgentServerResponse
+    enterprise: bool
+    pod: str
+
+
 @router.get("/version")
-async def version(_caller: KnownCallerDep) -> dict[str, Any]:
+async def version(_caller: KnownCallerDep) -> InstalledVersionResponse:
     """The version, as clients compare it."""
     return {"version": LIKE_GITLAB, "revision": REVISION}
 
 
 @router.get("/metadata")
-async def metadata(_caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def metadata(_caller: KnownCallerDep, services: ServicesDep) -> MetadataResponse:
     """Version and pod."""
     return {
         "version": LIKE_GITLAB,

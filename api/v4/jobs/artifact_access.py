@@ -7,8 +7,8 @@ from api.services import Services
 from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
-from models.columns import Record
 from models.repositories.artifacts import artifacts
+from models.rows.artifacts import ArtifactRow
 
 _NEEDS: Final[Mapping[str, Action]] = {
     "all": Action.READ,
@@ -21,7 +21,7 @@ _NEEDS: Final[Mapping[str, Action]] = {
 def require_access(project: ProjectAccess, access: str) -> None:
     """Raise unless the caller may read artifacts of this `access`."""
     if access not in _NEEDS:
-        raise Forbidden("403 Forbidden: the job keeps its artifacts for other jobs only (artifacts:access: none).")
+        raise Forbidden("Forbidden: the job keeps its artifacts for other jobs only (artifacts:access: none).")
     project.require(_NEEDS[access])
 
 
@@ -34,11 +34,11 @@ def may_read(project: ProjectAccess, access: str) -> bool:
     return True
 
 
-async def readable_archive(services: Services, project: ProjectAccess, job_id: int) -> Record:
+async def readable_archive(services: Services, project: ProjectAccess, job_id: int) -> ArtifactRow:
     """The archive of a job, for the caller. Raises `NotFound` where there is none (any more), `Forbidden`."""
     async with services.database.read() as connection:
-        row = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
+        row: ArtifactRow | None = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     require_access(project, row.access)
     return row

@@ -1,6 +1,6 @@
 """Artifacts of a job for people: the whole archive, its list, one file of it; kept and deleted."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -13,13 +13,14 @@ from api.v4.encoded_paths import decoded
 from api.v4.jobs.artifact_access import readable_archive
 from api.v4.jobs.jobs import full
 from api.v4.pagination import PagingDep
-from api.v4.representation.archives import tree
+from api.v4.representation.archives import ArchiveEntryResponse, tree
+from api.v4.representation.jobs import JobResponse
 from api.v4.streaming import download
 from auth.permissions import Action
 from domain.errors import NotFound, Refused
 from domain.pipelines.status import COMPLETE
-from models.columns import Record
 from models.repositories.artifacts import artifacts, reports
+from models.rows.artifacts import ArtifactRow
 from storage.archive import Archive
 
 router = APIRouter(prefix="/projects/{project}/jobs/{job_id}/artifacts")
@@ -34,7 +35,7 @@ async def get_artifacts(found: JobDep, request: Request, services: ServicesDep) 
     return await stored_file(services.store, row, ZIP, request.headers.get("range", ""))
 
 
-@router.get("/tree")
+@router.get("/tree", response_model=list[ArchiveEntryResponse])
 async def list_artifacts(
     found: JobDep,
     services: ServicesDep,
@@ -58,12 +59,12 @@ async def get_artifact_file(path: str, found: JobDep, services: ServicesDep) -> 
 
 
 @router.post("/keep")
-async def keep_artifacts(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+async def keep_artifacts(found: JobDep, services: ServicesDep) -> JobResponse:
     """Keep the artifacts of a job for ever."""
     found.project.require(Action.RUN)
     async with services.database.write() as connection:
         if not await artifacts.of_jobs(connection, [found.row.id]):
-            raise NotFound("404 Not Found")
+            raise NotFound("Not Found")
         await artifacts.keep(connection, found.row.id)
     return await full(services, found.row.id, found.project.row)
 
@@ -79,7 +80,7 @@ async def delete_artifacts(found: JobDep, services: ServicesDep) -> None:
         await reports.remove(connection, found.row.id)
 
 
-async def file_of(services: Services, row: Record, path: str) -> StreamingResponse:
+async def file_of(services: Services, row: ArtifactRow, path: str) -> StreamingResponse:
     """One file of an archive, to be saved. Raises `NotFound`, `Invalid` for a broken or hostile archive."""
     archive = await Archive.open(services.store, row.object_key)
     entry = archive.entry(path)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -14,7 +15,8 @@ from api.v4.namespaces.groups import group_by
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import project_page
-from api.v4.representation.projects import namespace
+from api.v4.representation.groups import NamespaceResponse, namespace
+from api.v4.representation.projects import ProjectResponse
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from auth.permissions import Action, GroupAction
@@ -59,8 +61,29 @@ async def _note(
     await record(connection, where.caller, where.entity, Happened(name, details), services.clock())
 
 
+class ScopeResponse(TypedDict):
+    """Whether only the jobs of some projects get in, and whether our own get out to some only."""
+
+    inbound_enabled: bool
+    outbound_enabled: bool
+
+
+class AdmittedProjectResponse(TypedDict):
+    """A project whose jobs get in, and where."""
+
+    source_project_id: int
+    target_project_id: int
+
+
+class AdmittedGroupResponse(TypedDict):
+    """A group the jobs of whose projects get in, and where."""
+
+    source_project_id: int
+    target_group_id: int
+
+
 @router.get("")
-async def get_scope(project: AdministeredDep) -> dict[str, bool]:
+async def get_scope(project: AdministeredDep) -> ScopeResponse:
     """Whether only the jobs of projects on the list get in; what our own jobs may reach elsewhere is not limited."""
     return {"inbound_enabled": project.row.job_tokens_limited, "outbound_enabled": False}
 
@@ -76,7 +99,7 @@ async def change_scope(
     return Response(status_code=204)
 
 
-@router.get("/allowlist")
+@router.get("/allowlist", response_model=list[ProjectResponse])
 async def list_projects(project: AdministeredDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The projects whose jobs get in; the project itself is always one."""
     statement = job_token_access.projects_of(project.row.id)
@@ -86,7 +109,7 @@ async def list_projects(project: AdministeredDep, services: ServicesDep, paging:
 @router.post("/allowlist", status_code=201)
 async def add_project(
     new: Annotated[NewProject, Depends(given(NewProject))], project: AdministeredDep, services: ServicesDep
-) -> dict[str, int]:
+) -> AdmittedProjectResponse:
     """Let the jobs of another project in, which the caller must be able to see."""
     other = await access_to(services, project.caller, new.target_project_id, Action.SEE)
     async with services.database.write() as connection:
@@ -104,7 +127,7 @@ async def remove_project(target_id: Id, project: AdministeredDep, services: Serv
     return Response(status_code=204)
 
 
-@router.get("/groups_allowlist")
+@router.get("/groups_allowlist", response_model=list[NamespaceResponse])
 async def list_groups(project: AdministeredDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The groups the jobs of whose projects get in."""
     statement = job_token_access.groups_of(project.row.id)
@@ -116,7 +139,7 @@ async def list_groups(project: AdministeredDep, services: ServicesDep, paging: P
 @router.post("/groups_allowlist", status_code=201)
 async def add_group(
     new: Annotated[NewGroup, Depends(given(NewGroup))], project: AdministeredDep, services: ServicesDep
-) -> dict[str, int]:
+) -> AdmittedGroupResponse:
     """Let the jobs of all projects of a group in, and of the groups within it; the caller must be able to see it."""
     other = await group_by(services, project.caller, str(new.target_group_id))
     other.require(GroupAction.SEE)

@@ -1,7 +1,7 @@
 """Jobs: listed, read, canceled, retried, played."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, NotRequired
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
@@ -11,10 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import JobAccess, JobDep, ProjectDep
-from api.v4.asking import answer_with
+from api.v4.asking import KEPT, answer_with
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.pipelines.pipelines import NewVariable
+from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
 from application.audit import record
 from application.environments.deploying import require_deploying_job
@@ -22,13 +23,14 @@ from auth.permissions import Action
 from domain.errors import Forbidden, Invalid
 from domain.messages import Answer, Operation
 from domain.pipelines.status import COMPLETE, Status
-from models.columns import Record
 from models.repositories.artifacts import job_objects
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs, pipelines
 from models.repositories.projects import relations
 from models.repositories.queue import wait_reasons
+from models.rows.pipelines import ListedJobRow
+from models.rows.projects import ProjectRow
 
 router = APIRouter(prefix="/projects/{project}/jobs")
 
@@ -37,6 +39,12 @@ class Play(BaseModel):
     """Parameters of `POST /projects/:id/jobs/:job_id/play`."""
 
     job_variables_attributes: list[NewVariable] = []
+
+
+class AskedJobResponse(JobResponse):
+    """A job after an operation; `notice` says that there was nothing to do."""
+
+    notice: NotRequired[str]
 
 
 async def scope_of(request: Request) -> tuple[str, ...]:
@@ -51,22 +59,22 @@ ScopeDep = Annotated[tuple[str, ...], Depends(scope_of)]
 
 
 async def shown_jobs(
-    services: Services, connection: AsyncConnection, rows: Sequence[Record], full_path: str
-) -> list[dict[str, Any]]:
+    services: Services, connection: AsyncConnection, rows: Sequence[ListedJobRow], full_path: str
+) -> list[JobResponse]:
     """Jobs of one project as JSON."""
     around, now = await relations.of_jobs(connection, rows), services.clock()
     standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
     return [shown(row, around, standing, full_path, services.settings.url, now) for row in rows]
 
 
-async def full(services: Services, job_id: int, project: Any) -> dict[str, Any]:
+async def full(services: Services, job_id: int, project: ProjectRow) -> JobResponse:
     """One job as it is now."""
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.id)
         return (await shown_jobs(services, connection, [row], project.full_path))[0]
 
 
-@router.get("")
+@router.get("", response_model=list[JobResponse])
 async def list_jobs(project: ProjectDep, services: ServicesDep, paging: PagingDep, scope: ScopeDep) -> JSONResponse:
     """All attempts of all jobs of a project, newest first."""
     async with services.database.read() as connection:
@@ -76,24 +84,24 @@ async def list_jobs(project: ProjectDep, services: ServicesDep, paging: PagingDe
 
 
 @router.get("/{job_id}")
-async def get_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+async def get_job(found: JobDep, services: ServicesDep) -> JobResponse:
     """One attempt of a job."""
     return await full(services, found.row.id, found.project.row)
 
 
-@router.post("/{job_id}/cancel")
+@router.post("/{job_id}/cancel", status_code=201, response_model=AskedJobResponse, responses=KEPT)
 async def cancel_job(found: JobDep, services: ServicesDep) -> JSONResponse:
     """Cancel a job that has not ended."""
     return await _ask(services, found, "cancel_job")
 
 
-@router.post("/{job_id}/retry")
+@router.post("/{job_id}/retry", status_code=201, response_model=AskedJobResponse, responses=KEPT)
 async def retry_job(found: JobDep, services: ServicesDep) -> JSONResponse:
     """Run a finished job again; the answer is the new attempt."""
     return await _ask(services, found, "retry_job")
 
 
-@router.post("/{job_id}/play")
+@router.post("/{job_id}/play", response_model=AskedJobResponse, responses=KEPT)
 async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, services: ServicesDep) -> JSONResponse:
     """Start a manual or delayed job now, with variables of its own."""
     variables = {variable.key: variable.value for variable in play.job_variables_attributes}
@@ -101,13 +109,13 @@ async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, s
 
 
 @router.post("/{job_id}/erase", status_code=201)
-async def erase_job(found: JobDep, services: ServicesDep) -> dict[str, Any]:
+async def erase_job(found: JobDep, services: ServicesDep) -> JobResponse:
     """Forget the log, the artifacts and the reports of a job that has ended."""
     if found.row.user_id != found.project.caller.user_id:
         found.project.require(Action.ADMINISTER)
     found.project.require(Action.RUN)
     if found.row.status not in COMPLETE or found.row.bridge or found.row.erased_at is not None:
-        raise Forbidden("403 Forbidden - Job is not erasable!")
+        raise Forbidden("Forbidden - Job is not erasable!")
     now = services.clock()
     async with services.database.write() as connection:
         await require_deploying_job(connection, found.project, found.row.id)
@@ -125,7 +133,7 @@ async def _ask(
         found.project.require_operation(name, pipeline)
         await require_deploying_job(connection, found.project, found.row.id)
 
-    async def present(answer: Answer) -> dict[str, Any]:
+    async def present(answer: Answer) -> JobResponse:
         return await full(services, answer.jobs[0] if answer.jobs else found.row.id, found.project.row)
 
     operation = Operation("", found.row.id, variables or {})

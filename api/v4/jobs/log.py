@@ -8,7 +8,6 @@ docs/reference/reliability.md, "Masked values").
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
 
 from api.services import Services
 from api.v4.jobs.log_reads import PART, Part
@@ -17,6 +16,7 @@ from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
 from models.repositories.logs import traces
 from models.repositories.projects import ci_variables
+from models.rows.pipelines import JobFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Log:
     secrets: Secrets = field(repr=False)
 
 
-async def masked_values(services: Services, job: Any) -> Iterable[str]:
+async def masked_values(services: Services, job: JobFacts) -> Iterable[str]:
     """The values that must not be read in the log of a job, of those that are not known by their prefix.
 
     They are those of masked variables as they are now; what they were when the job ran, its runner has masked.
@@ -42,7 +42,7 @@ async def masked_values(services: Services, job: Any) -> Iterable[str]:
     return [variable.value for variable in opened(services.sealer, [item for item in rows if item[1].masked])]
 
 
-async def log_of(services: Services, job: Any) -> Log:
+async def log_of(services: Services, job: JobFacts) -> Log:
     """The log of a job; an empty one before any runner has written. Its runner learns that somebody reads."""
     reads = services.log_reads
     head = await reads.head(job.id)

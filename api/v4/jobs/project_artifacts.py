@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.stored_file import stored_file
@@ -29,18 +30,24 @@ async def get_artifacts_of_ref(
     if not is_raw:
         ref, _, last = place.rpartition("/")
         if last != "download":
-            raise NotFound("404 Not Found")
+            raise NotFound("Not Found")
     async with services.database.read() as connection:
         found = await of_project(connection, project.row.id, decoded(ref), job)
     if found is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     row = await readable_archive(services, project, found.id)
     if is_raw:
         return await file_of(services, row, decoded(path))
     return await stored_file(services.store, row, ZIP, request.headers.get("range", ""))
 
 
-@router.delete("/artifacts")
+class ExpiringResponse(TypedDict):
+    """That the artifacts are being removed."""
+
+    message: str
+
+
+@router.delete("/artifacts", status_code=202, response_model=ExpiringResponse)
 async def delete_artifacts_of_project(project: ProjectDep, services: ServicesDep) -> JSONResponse:
     """Let all artifacts expire, in many short transactions; the latest of each ref stay if the project keeps them."""
     project.require(Action.ADMINISTER)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 
@@ -10,9 +10,15 @@ from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pipelines.pipelines import full as full_pipeline
-from api.v4.representation.merge_requests import Around, Details, detailed, people_of
+from api.v4.representation.merge_requests import (
+    Around,
+    Details,
+    MergeRequestDetailsResponse,
+    detailed,
+    people_of,
+)
+from api.v4.representation.milestones import MilestoneResponse, web_url
 from api.v4.representation.milestones import milestone as shown_milestone
-from api.v4.representation.milestones import web_url
 from application.access import ProjectAccess, access_to
 from application.merge_requests.context import MergeContext, around
 from application.merge_requests.standing import Assessment, assess
@@ -21,6 +27,11 @@ from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.reading.diffs import changed_files
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.projects import milestones, relations
+from models.rows.labels import MilestoneRow
+from models.rows.merge_requests import MergeRequestRow
+from models.rows.namespaces import NamespaceRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
 
 _MAX_COUNTED = 1_000
 """More changed files are told as `1000+`, as in GitLab."""
@@ -34,9 +45,10 @@ class MergeRequestAccess:
     project: ProjectAccess
 
     @property
-    def row(self) -> Any:
+    def row(self) -> MergeRequestRow:
         """Its row."""
-        return self.here.row
+        row: MergeRequestRow = self.here.row
+        return row
 
     def require_change(self) -> None:
         """Raise unless the caller may change it: its author may, and whoever may push to the project."""
@@ -58,7 +70,7 @@ async def again(services: Services, found: MergeRequestAccess) -> MergeRequestAc
     return await merge_request_of(found.row.iid, found.project, services)
 
 
-async def surrounded(services: Services, rows: Sequence[Any]) -> Around:
+async def surrounded(services: Services, rows: Sequence[MergeRequestRow]) -> Around:
     """What merge requests point to."""
     async with services.database.read() as connection:
         people = await relations.users(connection, people_of(rows))
@@ -72,13 +84,16 @@ async def surrounded(services: Services, rows: Sequence[Any]) -> Around:
     return Around(services.settings.url, people, targets, notes, unresolved, shown_ones)
 
 
-def _milestone(services: Services, row: Any, targets: Mapping[int, Any], groups: Mapping[int, Any]) -> dict[str, Any]:
+def _milestone(
+    services: Services, row: MilestoneRow, targets: Mapping[int, ProjectRow], groups: Mapping[int, NamespaceRow]
+) -> MilestoneResponse:
     path = targets[row.project_id].full_path if row.project_id is not None else ""
-    pages = web_url(services.settings.url, path, groups.get(row.namespace_id))
+    group = None if row.namespace_id is None else groups.get(row.namespace_id)
+    pages = web_url(services.settings.url, path, group)
     return shown_milestone(row, pages, services.clock().date())
 
 
-async def shown(services: Services, found: MergeRequestAccess) -> dict[str, Any]:
+async def shown(services: Services, found: MergeRequestAccess) -> MergeRequestDetailsResponse:
     """A merge request in full, as it is now."""
     fresh = await again(services, found)
     assessment = await assess(services, fresh.here)
@@ -97,14 +112,16 @@ async def _details(services: Services, found: MergeRequestAccess, assessment: As
     return Details(standing, changes, pipeline, document, seen.full_path, can_merge)
 
 
-async def pipeline_project(services: Services, found: MergeRequestAccess, project_id: int) -> Any | None:
+async def pipeline_project(services: Services, found: MergeRequestAccess, project_id: int) -> ProjectRow | None:
     """The project of a pipeline, which may be a fork; None if the caller may not see it."""
-    if project_id == found.project.row.id:
-        return found.project.row
+    row: ProjectRow = found.project.row
+    if project_id == row.id:
+        return row
     try:
-        return (await access_to(services, found.project.caller, project_id)).row
+        row = (await access_to(services, found.project.caller, project_id)).row
     except (NotFound, Forbidden, Unauthenticated):
         return None
+    return row
 
 
 async def _may_merge(found: MergeRequestAccess) -> bool:
@@ -126,7 +143,9 @@ async def changes_count(here: MergeContext) -> str:
     return str(count) if count <= _MAX_COUNTED else f"{_MAX_COUNTED}+"
 
 
-async def visible_projects(services: Services, rows: Sequence[Any], found: MergeRequestAccess) -> dict[int, Any]:
+async def visible_projects(
+    services: Services, rows: Sequence[PipelineRow], found: MergeRequestAccess
+) -> dict[int, ProjectRow]:
     """The projects of pipelines, by id, as far as the caller may see them."""
     ids = {row.project_id for row in rows}
     seen = {key: await pipeline_project(services, found, key) for key in ids}

@@ -16,13 +16,14 @@ from api.v4.access import Id, ProjectDep
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.merge_requests import any_approver_rule
+from api.v4.representation.merge_requests import ApprovalRuleResponse, any_approver_rule
 from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import Action
 from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound
 from models.repositories.installation.audit import Happened
 from models.repositories.projects import projects
+from models.rows.projects import ProjectRow
 
 router = APIRouter(prefix="/projects/{project}")
 
@@ -64,24 +65,38 @@ class RuleChanges(Rule):
     approvals_required: int | None = Field(default=None, ge=0, le=100)
 
 
+class ProjectRuleResponse(ApprovalRuleResponse):
+    """A rule of a project; it is for all branches."""
+
+    protected_branches: list[dict[str, Any]]
+    applies_to_all_protected_branches: bool
+
+
+class RequestRuleResponse(ApprovalRuleResponse):
+    """A rule of a merge request: its project's, as it is there."""
+
+    source_rule: dict[str, Any] | None
+    overridden: bool
+
+
 async def rule_of(rule_id: Id, project: ProjectDep) -> ProjectAccess:
     """The project whose rule a path names. Raises `NotFound`."""
     if rule_id != project.row.id:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return project
 
 
 RuleDep = Annotated[ProjectAccess, Depends(rule_of)]
 
 
-@router.get("/approval_rules")
+@router.get("/approval_rules", response_model=list[ProjectRuleResponse])
 async def list_rules(project: ProjectDep, paging: PagingDep) -> JSONResponse:
     """The rules of a project: one, which asks for no approval as long as its number is 0."""
     return paging.answer(paging.of([_shown(project.row)]), 1)
 
 
 @router.get("/approval_rules/{rule_id}")
-async def get_rule(project: RuleDep) -> dict[str, Any]:
+async def get_rule(project: RuleDep) -> ProjectRuleResponse:
     """One rule of a project."""
     return _shown(project.row)
 
@@ -89,7 +104,7 @@ async def get_rule(project: RuleDep) -> dict[str, Any]:
 @router.post("/approval_rules", status_code=201)
 async def create_rule(
     new: Annotated[NewRule, Depends(given(NewRule))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProjectRuleResponse:
     """Ask for approvals, as a maintainer. Answers 400 where that is done already, as in GitLab."""
     project.require(Action.ADMINISTER)
     new.require_enforceable()
@@ -101,7 +116,7 @@ async def create_rule(
 @router.put("/approval_rules/{rule_id}")
 async def change_rule(
     changes: Annotated[RuleChanges, Depends(given(RuleChanges))], project: RuleDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProjectRuleResponse:
     """Ask for another number of approvals, as a maintainer."""
     project.require(Action.ADMINISTER)
     changes.require_enforceable()
@@ -118,10 +133,13 @@ async def remove_rule(project: RuleDep, services: ServicesDep) -> Response:
     return Response(status_code=204)
 
 
-async def _set(services: Services, project: ProjectAccess, number: int) -> dict[str, Any]:
+async def _set(services: Services, project: ProjectAccess, number: int) -> ProjectRuleResponse:
     async with services.database.write() as connection:
         await _write(services, connection, project, number)
-        return _shown(await projects.find(connection, project.row.id))
+        row = await projects.find(connection, project.row.id)
+    if row is None:
+        raise NotFound("Project Not Found")
+    return _shown(row)
 
 
 async def _write(services: Services, connection: AsyncConnection, project: ProjectAccess, number: int) -> None:
@@ -131,46 +149,51 @@ async def _write(services: Services, connection: AsyncConnection, project: Proje
     await record(connection, project.caller, project.entity, happened, services.clock())
 
 
-def _shown(row: Any) -> dict[str, Any]:
+def _shown(row: ProjectRow) -> ProjectRuleResponse:
     return {**any_approver_rule(row), "protected_branches": [], "applies_to_all_protected_branches": False}
 
 
-@router.get("/merge_requests/{iid}/approval_rules")
+@router.get("/merge_requests/{iid}/approval_rules", response_model=list[RequestRuleResponse])
 async def list_rules_of_request(found: MergeRequestDep, paging: PagingDep) -> JSONResponse:
     """The rules of a merge request: those of its project."""
     return paging.answer(paging.of([_of_request(found)]), 1)
 
 
 @router.get("/merge_requests/{iid}/approval_rules/{rule_id}")
-async def get_rule_of_request(rule_id: Id, found: MergeRequestDep) -> dict[str, Any]:
+async def get_rule_of_request(rule_id: Id, found: MergeRequestDep) -> RequestRuleResponse:
     """One rule of a merge request."""
     if rule_id != found.project.row.id:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return _of_request(found)
 
 
 @router.post("/merge_requests/{iid}/approval_rules", status_code=201)
-async def create_rule_of_request(found: MergeRequestDep) -> dict[str, Any]:
+async def create_rule_of_request(found: MergeRequestDep) -> RequestRuleResponse:
     """Refused: rules are the project's, and merge requests cannot overrule them."""
     raise _not_overridden(found)
 
 
 @router.put("/merge_requests/{iid}/approval_rules/{rule_id}")
 @router.delete("/merge_requests/{iid}/approval_rules/{rule_id}")
-async def change_rule_of_request(rule_id: Id, found: MergeRequestDep) -> dict[str, Any]:
+async def change_rule_of_request(rule_id: Id, found: MergeRequestDep) -> RequestRuleResponse:
     """Refused, as `POST` is."""
     if rule_id != found.project.row.id:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     raise _not_overridden(found)
 
 
 def _not_overridden(found: MergeRequestAccess) -> Forbidden:
     found.require_change()
     return Forbidden(
-        "403 Forbidden: approval rules are the project's (disable_overriding_approvers_per_merge_request);"
+        "Forbidden: approval rules are the project's (disable_overriding_approvers_per_merge_request);"
         " change /projects/:id/approval_rules instead."
     )
 
 
-def _of_request(found: MergeRequestAccess) -> dict[str, Any]:
-    return {**any_approver_rule(found.here.target), "source_rule": None, "overridden": False}
+def _of_request(found: MergeRequestAccess) -> RequestRuleResponse:
+    return rule_of_request(found.here.target)
+
+
+def rule_of_request(target: ProjectRow) -> RequestRuleResponse:
+    """The rule of the merge requests of a project."""
+    return {**any_approver_rule(target), "source_rule": None, "overridden": False}

@@ -1,19 +1,21 @@
 """Approvals of merge requests, and how many a project asks for."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, again, surrounded
+from api.v4.merge_requests.approval_rules import RequestRuleResponse, rule_of_request
 from api.v4.merge_requests.merging import check_sha
 from api.v4.parameters import Optionals, given
-from api.v4.representation.merge_requests import any_approver_rule as rule_of
+from api.v4.representation.merge_requests import ApprovalsResponse
 from api.v4.representation.merge_requests import approvals as shown_approvals
-from api.v4.representation.people import person
+from api.v4.representation.people import PersonResponse, person
 from application.audit import record
 from application.merge_requests import news
 from application.merge_requests.news import Cause
@@ -26,6 +28,7 @@ from models.notifications import MERGES
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests
 from models.repositories.projects import projects
+from models.rows.projects import ProjectRow
 
 router = APIRouter(prefix="/projects/{project}")
 
@@ -44,7 +47,38 @@ class ApprovalSettings(Optionals):
     merge_requests_author_approval: bool | None = None
 
 
-async def _shown(services: Services, found: MergeRequestAccess) -> dict[str, Any]:
+class CallersApprovalsResponse(ApprovalsResponse):
+    """Who approved a merge request, and whether the caller did or may."""
+
+    user_has_approved: bool
+    user_can_approve: bool
+
+
+class ApprovalSettingsResponse(TypedDict):
+    """How many approvals a project asks for, and which count."""
+
+    approvals_before_merge: int
+    reset_approvals_on_push: bool
+    merge_requests_author_approval: bool
+    merge_requests_disable_committers_approval: bool
+    disable_overriding_approvers_per_merge_request: bool
+
+
+class RuleStateResponse(RequestRuleResponse):
+    """A rule of a merge request, and whether it is met."""
+
+    approved: bool
+    approved_by: list[PersonResponse]
+
+
+class ApprovalStateResponse(TypedDict):
+    """The rules of a merge request, and whether they are met."""
+
+    approval_rules_overwritten: bool
+    rules: list[RuleStateResponse]
+
+
+async def _shown(services: Services, found: MergeRequestAccess) -> CallersApprovalsResponse:
     fresh = await again(services, found)
     async with services.database.read() as connection:
         approved_by = await merge_requests.approvals(connection, fresh.row.id)
@@ -71,7 +105,7 @@ def _may_approve(found: MergeRequestAccess) -> bool:
 
 
 @router.get("/merge_requests/{iid}/approvals")
-async def get_approvals(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def get_approvals(found: MergeRequestDep, services: ServicesDep) -> CallersApprovalsResponse:
     """Who has approved a merge request, and how many are still needed."""
     return await _shown(services, found)
 
@@ -79,13 +113,13 @@ async def get_approvals(found: MergeRequestDep, services: ServicesDep) -> dict[s
 @router.post("/merge_requests/{iid}/approve", status_code=201)
 async def approve(
     asked: Annotated[Approving, Depends(given(Approving))], found: MergeRequestDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> CallersApprovalsResponse:
     """Approve it. Answers 401 to those who may not, or have already, 409 when `sha` is not its head."""
     found.project.require(Action.PUSH)
     if not _may_approve(found):
-        raise Unauthenticated("401 Unauthorized")
+        raise Unauthenticated("Unauthorized")
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     check_sha(found, asked.sha)
     now, user_id = services.clock(), found.project.caller.user_id
     async with services.database.write() as connection:
@@ -93,7 +127,7 @@ async def approve(
         if row is None or row.head_sha != found.row.head_sha:
             raise Refused("SHA does not match HEAD of source branch: it has changed meanwhile")
         if not await merge_requests.approve(connection, found.row.id, user_id, now):
-            raise Unauthenticated("401 Unauthorized")
+            raise Unauthenticated("Unauthorized")
         is_enough = not missing(found.here, await merge_requests.approvals(connection, row.id))
         await news.note(services, connection, row, of_approval(is_enough=is_enough), Cause(user_id), now)
     await services.notifications.notify(MERGES)
@@ -101,21 +135,21 @@ async def approve(
 
 
 @router.post("/merge_requests/{iid}/unapprove", status_code=201)
-async def unapprove(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def unapprove(found: MergeRequestDep, services: ServicesDep) -> CallersApprovalsResponse:
     """Take the caller's approval back. Answers 404 when there is none."""
     found.project.require(Action.PUSH)
     user_id = found.project.caller.user_id
     async with services.database.write() as connection:
         before = await merge_requests.approvals(connection, found.row.id)
         if not await merge_requests.unapprove(connection, found.row.id, user_id):
-            raise NotFound("404 Not Found")
+            raise NotFound("Not Found")
         told = of_withdrawal(was_enough=not missing(found.here, before))
         await news.note(services, connection, found.row, told, Cause(user_id), services.clock())
     return await _shown(services, found)
 
 
 @router.get("/approvals")
-async def get_settings(project: ProjectDep) -> dict[str, Any]:
+async def get_settings(project: ProjectDep) -> ApprovalSettingsResponse:
     """How many approvals a project asks for."""
     return _settings(project.row)
 
@@ -123,7 +157,7 @@ async def get_settings(project: ProjectDep) -> dict[str, Any]:
 @router.post("/approvals", status_code=201)
 async def change_settings(
     changes: Annotated[ApprovalSettings, Depends(given(ApprovalSettings))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ApprovalSettingsResponse:
     """Change how many approvals a project asks for; maintainers may."""
     project.require(Action.ADMINISTER)
     wanted = {
@@ -138,26 +172,26 @@ async def change_settings(
             happened = Happened("project_approvals_changed", values)
             await record(connection, project.caller, project.entity, happened, services.clock())
         row = await projects.find(connection, project.row.id)
+    if row is None:
+        raise NotFound("Project Not Found")
     return _settings(row)
 
 
 @router.get("/merge_requests/{iid}/approval_state")
-async def get_approval_state(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def get_approval_state(found: MergeRequestDep, services: ServicesDep) -> ApprovalStateResponse:
     """The rules that a merge request has to meet, who has approved by them, and whether that is enough."""
     async with services.database.read() as connection:
         approved_by = counted(found.here, await merge_requests.approvals(connection, found.row.id))
     required = found.here.target.approvals_required
-    rule = {
-        **rule_of(found.here.target),
-        "source_rule": None,
-        "overridden": False,
+    rule: RuleStateResponse = {
+        **rule_of_request(found.here.target),
         "approved": len(approved_by) >= required,
         "approved_by": [person(one, services.settings.url) for one in approved_by],
     }
     return {"approval_rules_overwritten": False, "rules": [rule]}
 
 
-def _settings(row: Any) -> dict[str, Any]:
+def _settings(row: ProjectRow) -> ApprovalSettingsResponse:
     return {
         "approvals_before_merge": row.approvals_required,
         "reset_approvals_on_push": row.reset_approvals,

@@ -1,6 +1,6 @@
 """What a merge request brings: commits, changed files, pipelines."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
@@ -10,9 +10,11 @@ from api.leaving_callers import EndsWithCaller
 from api.v4.merge_requests.access import MergeRequestDep, shown, visible_projects
 from api.v4.pagination import PagingDep
 from api.v4.pipelines.pipelines import full as full_pipeline
+from api.v4.representation.commits import CommitResponse, DiffResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
-from api.v4.representation.pipelines import brief
+from api.v4.representation.merge_requests import MergeRequestDetailsResponse
+from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse, brief
 from application.merge_requests.pipelines import prepared, save
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed
@@ -28,7 +30,14 @@ router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_clas
 _MAX_COMMITS: Final = 10_000
 
 
-@router.get("/commits")
+class ChangesResponse(MergeRequestDetailsResponse):
+    """A merge request with all that it changes; `overflow` says that a patch was left out."""
+
+    changes: list[DiffResponse]
+    overflow: bool
+
+
+@router.get("/commits", response_model=list[CommitResponse])
 async def list_commits(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The commits that the source branch has and the target had not, the newest first."""
     row, repository = found.row, found.here.repository
@@ -51,7 +60,7 @@ async def _files(found: MergeRequestDep) -> list[FileDiff]:
     return await changed_files(found.here.repository, row.base_sha, row.head_sha) if row.base_sha else []
 
 
-@router.get("/diffs")
+@router.get("/diffs", response_model=list[DiffResponse])
 async def list_diffs(found: MergeRequestDep, paging: PagingDep, unidiff: bool = False) -> JSONResponse:
     """The files that a merge request changes, with their patches."""
     files, row = await _files(found), found.row
@@ -62,7 +71,7 @@ async def list_diffs(found: MergeRequestDep, paging: PagingDep, unidiff: bool = 
 
 
 @router.get("/changes")
-async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bool = False) -> dict[str, Any]:
+async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bool = False) -> ChangesResponse:
     """A merge request with all that it changes."""
     files, row = await _files(found), found.row
     patches = await with_patches(found.here.repository, row.base_sha, row.head_sha, files)
@@ -71,7 +80,7 @@ async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bo
     return {**await shown(services, found), "changes": changes, "overflow": cut}
 
 
-@router.get("/pipelines")
+@router.get("/pipelines", response_model=list[PipelineResponse])
 async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The pipelines of a merge request, and those of pushes of its head, as far as the caller may see them."""
     async with services.database.read() as connection:
@@ -84,7 +93,7 @@ async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: 
 
 
 @router.post("/pipelines")
-async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> PipelineDetailsResponse:
     """Make a pipeline for the head of a merge request.
 
     That of a fork runs in the target's project if the caller may run pipelines there, else in the fork: whoever asks
@@ -93,7 +102,7 @@ async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> dict
     if not found.project.caller.is_known:
         found.project.require(Action.RUN)
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     try:
         found.project.require(Action.RUN)
         in_target = True
@@ -104,10 +113,10 @@ async def create_pipeline(found: MergeRequestDep, services: ServicesDep) -> dict
     user_id = found.project.caller.user_id
     ready = await prepared(services, found.here, user_id, in_target=in_target)
     if ready is None:
-        raise Forbidden("403 Forbidden: there is no configuration, or you may run no pipelines of the source branch.")
+        raise Forbidden("Forbidden: there is no configuration, or you may run no pipelines of the source branch.")
     saved = await save(services, found.here, ready)
     if saved is None:
-        raise NotAllowed("405 Method Not Allowed: the merge request has changed meanwhile.")
+        raise NotAllowed("Method Not Allowed: the merge request has changed meanwhile.")
     if saved.pipeline_id is None:
         raise Invalid(str(ready.made.error))
     async with services.database.read() as connection:

@@ -1,5 +1,6 @@
 """Threads of merge requests: begun, answered, resolved; those of lines of the changes have a position."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Response
@@ -10,11 +11,13 @@ from api.deps import ServicesDep
 from api.v4.merge_requests.note_access import DiscussionDep, NoteDep, NotesDep, Written, shown, shown_discussions
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.notes import DiscussionResponse, NoteResponse
 from application.merge_requests.notes import answer, begin_discussion, change_body, delete_note, resolve
 from domain.errors import Invalid, NotFound
 from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
+from models.rows.merge_request_notes import MergeRequestNoteRow
 
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}/discussions")
 
@@ -93,7 +96,7 @@ class NoteChanges(Optionals):
     resolved: bool | None = None
 
 
-@router.get("")
+@router.get("", response_model=list[DiscussionResponse])
 async def list_discussions(notes: NotesDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The threads of a merge request, and the notes that stand by themselves, the oldest first."""
     seen = notes.seen()
@@ -106,7 +109,7 @@ async def list_discussions(notes: NotesDep, services: ServicesDep, paging: Pagin
 @router.post("", status_code=201)
 async def create_discussion(
     new: Annotated[NewDiscussion, Depends(given(NewDiscussion))], notes: NotesDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> DiscussionResponse:
     """Begin a thread, about the merge request or, with a `position`, about what it changes."""
     wanted = notes.new(new, position=None if new.position is None else new.position.document())
     first = await begin_discussion(services, notes.found.here, wanted)
@@ -114,7 +117,7 @@ async def create_discussion(
 
 
 @router.get("/{discussion_id}")
-async def get_discussion(rows: DiscussionDep, notes: NotesDep, services: ServicesDep) -> dict[str, Any]:
+async def get_discussion(rows: DiscussionDep, notes: NotesDep, services: ServicesDep) -> DiscussionResponse:
     """One thread."""
     return (await shown_discussions(services, notes, {rows[0].discussion: rows}))[0]
 
@@ -125,19 +128,19 @@ async def resolve_discussion(
     rows: DiscussionDep,
     notes: NotesDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> DiscussionResponse:
     """Resolve a thread, or open it again; developers may, and who opened the merge request."""
     notes.require_resolve()
     await resolve(services, rows, notes.found.project.caller.user_id, resolved=changes.resolved)
     return await get_discussion(await _again(services, notes, rows[0].discussion), notes, services)
 
 
-async def _again(services: ServicesDep, notes: NotesDep, discussion: str) -> Any:
+async def _again(services: ServicesDep, notes: NotesDep, discussion: str) -> Sequence[MergeRequestNoteRow]:
     async with services.database.read() as connection:
         return await merge_request_notes.of_discussion(connection, notes.seen(), discussion)
 
 
-@router.get("/{discussion_id}/notes")
+@router.get("/{discussion_id}/notes", response_model=list[NoteResponse])
 async def list_notes(rows: DiscussionDep, notes: NotesDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The notes of a thread, the oldest first."""
     return paging.answer(await shown(services, notes, paging.of(rows)), len(rows))
@@ -146,24 +149,24 @@ async def list_notes(rows: DiscussionDep, notes: NotesDep, services: ServicesDep
 @router.post("/{discussion_id}/notes", status_code=201)
 async def create_note(
     new: Annotated[Written, Depends(given(Written))], rows: DiscussionDep, notes: NotesDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> NoteResponse:
     """Answer in a thread; a note that stood by itself becomes one."""
     row = await answer(services, notes.found.here, notes.seen(), rows[0].discussion, notes.new(new))
     return (await shown(services, notes, [row]))[0]
 
 
-async def note_in_discussion(note: NoteDep, discussion_id: str) -> Any:
+async def note_in_discussion(note: NoteDep, discussion_id: str) -> MergeRequestNoteRow:
     """The note of a path, which must be one of its thread. Raises `NotFound`."""
     if note.discussion != discussion_id:
-        raise NotFound("404 Note Not Found")
+        raise NotFound("Note Not Found")
     return note
 
 
-NoteInDiscussionDep = Annotated[Any, Depends(note_in_discussion)]
+NoteInDiscussionDep = Annotated[MergeRequestNoteRow, Depends(note_in_discussion)]
 
 
 @router.get("/{discussion_id}/notes/{note_id}")
-async def get_note(note: NoteInDiscussionDep, notes: NotesDep, services: ServicesDep) -> dict[str, Any]:
+async def get_note(note: NoteInDiscussionDep, notes: NotesDep, services: ServicesDep) -> NoteResponse:
     """One note of a thread."""
     return (await shown(services, notes, [note]))[0]
 
@@ -174,7 +177,7 @@ async def change_note(
     note: NoteInDiscussionDep,
     notes: NotesDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> NoteResponse:
     """Write another text of a note, as its author or a maintainer, or resolve it, as with threads."""
     if (changes.body is None) == (changes.resolved is None):
         raise Invalid("body, resolved are mutually exclusive, exactly one parameter must be provided")

@@ -1,10 +1,11 @@
 """Labels of projects and of groups: the same routes below both."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NotRequired
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -15,9 +16,9 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from domain.errors import Forbidden, Invalid
 from domain.projects.labels import checked_name, color_of, text_color
-from models.columns import Record
 from models.repositories.paging import slice_of
 from models.repositories.projects import labels
+from models.rows.labels import LabelRow
 
 _MAX_DESCRIPTION: Final = 10_000
 _Priority = Annotated[int | None, Field(default=None, ge=0, le=2**31 - 1)]
@@ -60,7 +61,25 @@ NewDep = Annotated[NewLabel, Depends(given(NewLabel))]
 ChangesDep = Annotated[LabelChanges, Depends(given(LabelChanges))]
 
 
-def _shown(row: Record) -> dict[str, Any]:
+class LabelResponse(TypedDict):
+    """A label of a project or a group; the numbers of what has it are there if they were asked for."""
+
+    id: int
+    name: str
+    color: str
+    text_color: str
+    description: str | None
+    description_html: str
+    subscribed: bool
+    priority: int | None
+    is_project_label: bool
+    archived: bool
+    open_issues_count: NotRequired[int]
+    closed_issues_count: NotRequired[int]
+    open_merge_requests_count: NotRequired[int]
+
+
+def _shown(row: LabelRow) -> LabelResponse:
     return {
         "id": row.id,
         "name": row.name,
@@ -75,9 +94,7 @@ def _shown(row: Record) -> dict[str, Any]:
     }
 
 
-async def _change(
-    planning: PlanningAccess, services: Services, reference: str, changes: LabelChanges
-) -> dict[str, Any]:
+async def _change(planning: PlanningAccess, services: Services, reference: str, changes: LabelChanges) -> LabelResponse:
     planning.require_change()
     if not reference:
         raise Invalid("name is missing")
@@ -88,16 +105,16 @@ async def _change(
         return _shown(await labels.change(connection, planning.owner, row, services.clock(), **values))
 
 
-def _require_own(planning: PlanningAccess, row: Record) -> None:
+def _require_own(planning: PlanningAccess, row: LabelRow) -> None:
     if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
-        raise Forbidden(f"403 Forbidden: {row.name} is the label of a group around it; change it there.")
+        raise Forbidden(f"Forbidden: {row.name} is the label of a group around it; change it there.")
 
 
 routes = APIRouter()
 """The same calls for the labels of one kind of owner."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[LabelResponse])
 async def list_labels(
     services: ServicesDep,
     paging: PagingDep,
@@ -113,15 +130,15 @@ async def list_labels(
         found = [_shown(row) for row in page.rows]
         for document in found if with_counts else ():
             number = await labels.open_requests(connection, planning.owner, document["name"])
-            counts = {"open_issues_count": 0, "closed_issues_count": 0, "open_merge_requests_count": number}
-            document.update(counts)
+            document["open_issues_count"] = document["closed_issues_count"] = 0
+            document["open_merge_requests_count"] = number
     return paging.answer(found, page.total)
 
 
 @routes.post("", status_code=201)
 async def create_label(
     new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> LabelResponse:
     """Add a label, as a reporter; that of a group is for all that lies in it. Answers 409 when there is one."""
     planning.require_change()
     values = {"name": checked_name(new.name), "color": color_of(new.color), "description": new.description or ""}
@@ -133,7 +150,7 @@ async def create_label(
 @routes.get("/{label_id}")
 async def get_label(
     label_id: str, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> LabelResponse:
     """One label, by id or name."""
     async with services.database.read() as connection:
         return _shown(await labels.find(connection, planning.owner, decoded(label_id)))
@@ -142,7 +159,7 @@ async def get_label(
 @routes.put("/{label_id}")
 async def change_label(
     label_id: str, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> LabelResponse:
     """Change a label; merge requests follow its name."""
     return await _change(planning, services, decoded(label_id), changes)
 
@@ -150,7 +167,7 @@ async def change_label(
 @routes.put("")
 async def change_label_by_name(
     changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> LabelResponse:
     """The same, by `name`."""
     return await _change(planning, services, changes.name, changes)
 

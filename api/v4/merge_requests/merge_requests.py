@@ -17,6 +17,7 @@ from api.v4.merge_requests.planned_requests import planned_for, usable_labels
 from api.v4.namespaces.groups import GroupDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.merge_requests import MergeRequestDetailsResponse, MergeRequestResponse
 from api.v4.representation.merge_requests import listed as shown_in_list
 from application.access import access_to, viewer_of
 from application.audit import record
@@ -37,9 +38,10 @@ from domain.merge_requests.merge_request import (
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import relations
 from models.repositories.projects.listings import readable_ids
+from models.rows.merge_requests import MergeRequestRow
 
 router = APIRouter()
 
@@ -163,7 +165,7 @@ def _aware(value: datetime | None) -> datetime | None:
     return value if value is None or value.tzinfo is not None else value.replace(tzinfo=UTC)
 
 
-@router.get("/merge_requests")
+@router.get("/merge_requests", response_model=list[MergeRequestResponse])
 async def list_all(
     request: Request, caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep
 ) -> JSONResponse:
@@ -173,13 +175,13 @@ async def list_all(
     return await request_page(services, paging, _of(wanted, readable_projects(caller), author_id=mine))
 
 
-@router.get("/groups/{group}/merge_requests")
+@router.get("/groups/{group}/merge_requests", response_model=list[MergeRequestResponse])
 async def list_of_group(group: GroupDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep) -> JSONResponse:
     """Merge requests of the projects of a group, and of those within it, that the caller may read."""
     return await request_page(services, paging, _of(wanted, readable_projects(group.caller, group.row.trail)))
 
 
-@router.get("/projects/{project}/merge_requests")
+@router.get("/projects/{project}/merge_requests", response_model=list[MergeRequestResponse])
 async def list_of_project(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, wanted: FilterDep
 ) -> JSONResponse:
@@ -187,7 +189,7 @@ async def list_of_project(
     return await request_page(services, paging, _of(wanted, [project.row.id]))
 
 
-def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Select[Any]:
+def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Listing[MergeRequestRow]:
     fields = {name: getattr(wanted, name) for name in MergeRequestFilter.__slots__}
     return merge_requests.listed(MergeRequestFilter(**{**fields, **more, "projects": ids}))
 
@@ -197,7 +199,7 @@ def readable_projects(caller: Caller, within: str = "") -> Select[Any]:
     return readable_ids(viewer_of(caller), within)
 
 
-async def request_page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+async def request_page(services: Services, paging: Paging, statement: Listing[MergeRequestRow]) -> JSONResponse:
     """A page of merge requests as GitLab lists them."""
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
@@ -206,7 +208,7 @@ async def request_page(services: Services, paging: Paging, statement: Select[Any
 
 
 @router.get("/projects/{project}/merge_requests/{iid}")
-async def get_merge_request(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def get_merge_request(found: MergeRequestDep, services: ServicesDep) -> MergeRequestDetailsResponse:
     """One merge request; whether it can be merged is looked up if anything has moved."""
     return await shown(services, found)
 
@@ -217,7 +219,7 @@ async def create_merge_request(
     project: ProjectDep,
     services: ServicesDep,
     caller: KnownCallerDep,
-) -> dict[str, Any]:
+) -> MergeRequestDetailsResponse:
     """Open a merge request from a branch of this project, into this one or, from a fork, into another one.
 
     Its pipeline is there when this answers, if any job is for it.
@@ -243,7 +245,7 @@ async def create_merge_request(
     async with services.database.read() as connection:
         row = await merge_requests.get(connection, key)
         if row is None:
-            raise NotFound("404 Merge Request Not Found")
+            raise NotFound("Merge Request Not Found")
         found = MergeRequestAccess(await around(services, connection, row), target)
     return await shown(services, found)
 
@@ -260,7 +262,7 @@ async def _people(services: Services, ids: Sequence[int] | None) -> list[int]:
 @router.put("/projects/{project}/merge_requests/{iid}")
 async def change_merge_request(
     changes: Annotated[RequestChanges, Depends(given(RequestChanges))], found: MergeRequestDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> MergeRequestDetailsResponse:
     """Change what a merge request says, where it leads, or whether it is open."""
     found.require_change()
     values = await _columns(services, found, changes)

@@ -14,7 +14,7 @@ from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.merge_requests.merging import Merging, check_sha, options_of, set_auto_merge
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.merge_requests import Around, people_of, train_car
+from api.v4.representation.merge_requests import Around, TrainCarResponse, people_of, train_car
 from application.access import ProjectAccess
 from application.audit import record
 from application.merge_requests.merging import CANNOT
@@ -24,13 +24,13 @@ from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unmergeable
 from domain.merge_requests.merge_request import OF_CI, OF_GIT, AutoMerge, Blocker, State, blockers
 from domain.merge_requests.merge_train import ON_THE_WAY
-from models.columns import Record
 from models.notifications import MERGES, OUTBOX
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests, trains
 from models.repositories.paging import every_of, slice_of
 from models.repositories.pipelines.pipelines import by_ids
 from models.repositories.projects import relations
+from models.rows.merge_requests import TrainCarRow
 
 router = APIRouter(prefix="/projects/{project}/merge_trains")
 
@@ -49,10 +49,10 @@ class Boarding(Optionals):
 def _require_trains(project: ProjectAccess) -> None:
     project.require(Action.PUSH)
     if not project.row.merge_trains_enabled:
-        raise Forbidden("403 Forbidden: the project has no merge trains; set merge_trains_enabled.")
+        raise Forbidden("Forbidden: the project has no merge trains; set merge_trains_enabled.")
 
 
-@router.get("")
+@router.get("", response_model=list[TrainCarResponse])
 async def list_trains(
     project: ProjectDep,
     services: ServicesDep,
@@ -66,7 +66,7 @@ async def list_trains(
 
 
 @router.get("/merge_requests/{iid}")
-async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> TrainCarResponse:
     """Where a merge request is on its train."""
     _require_trains(project)
     async with services.database.read() as connection:
@@ -75,7 +75,7 @@ async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> dict[s
     return (await _shown(services, project, [car]))[0]
 
 
-@router.get("/{branch}")
+@router.get("/{branch}", response_model=list[TrainCarResponse])
 async def list_train(
     branch: str,
     project: ProjectDep,
@@ -98,17 +98,20 @@ async def _page(
     return paging.answer(await _shown(services, project, found.rows), found.total)
 
 
-async def _shown(services: Services, project: ProjectAccess, cars: Sequence[Record]) -> list[dict[str, Any]]:
+async def _shown(services: Services, project: ProjectAccess, cars: Sequence[TrainCarRow]) -> list[TrainCarResponse]:
     async with services.database.read() as connection:
-        rows = {car.id: await merge_requests.get(connection, car.merge_request_id) for car in cars}
-        known = [row for row in rows.values() if row is not None]
-        people = await relations.users(connection, people_of(known) | {car.user_id for car in cars})
+        found = [(car, await merge_requests.get(connection, car.merge_request_id)) for car in cars]
+        known = [(car, row) for car, row in found if row is not None]
+        people = await relations.users(connection, people_of(row for _, row in known) | {car.user_id for car in cars})
         pipelines = {row.id: row for row in await by_ids(connection, [c.pipeline_id for c in cars if c.pipeline_id])}
     around = Around(services.settings.url, people, {project.row.id: project.row})
-    return [train_car(car, rows[car.id], around, pipelines.get(car.pipeline_id)) for car in cars if rows[car.id]]
+    return [
+        train_car(car, row, around, None if car.pipeline_id is None else pipelines.get(car.pipeline_id))
+        for car, row in known
+    ]
 
 
-@router.post("/merge_requests/{iid}", status_code=201)
+@router.post("/merge_requests/{iid}", status_code=201, response_model=list[TrainCarResponse])
 async def put_on_train(
     asked: Annotated[Boarding, Depends(given(Boarding))], found: MergeRequestDep, services: ServicesDep
 ) -> JSONResponse:
@@ -125,7 +128,7 @@ async def put_on_train(
     waits = later and standing.is_running
     in_the_way = frozenset(blockers(standing)) - {Blocker.NEEDS_REBASE} - (OF_CI if waits else frozenset())
     if in_the_way - OF_GIT or (later and not waits and standing.pipeline in {"failed", "canceled"}):
-        raise NotAllowed(f"405 Method Not Allowed: {', '.join(sorted(in_the_way)) or standing.pipeline}")
+        raise NotAllowed(f"Method Not Allowed: {', '.join(sorted(in_the_way)) or standing.pipeline}")
     if in_the_way:
         raise Unmergeable(CANNOT)
     check_sha(found, asked.sha)
@@ -150,7 +153,7 @@ async def _put_on(services: Services, found: MergeRequestAccess, options: dict[s
     await services.notifications.notify(MERGES)
 
 
-async def _train(services: Services, found: MergeRequestAccess) -> list[dict[str, Any]]:
+async def _train(services: Services, found: MergeRequestAccess) -> list[TrainCarResponse]:
     wanted = trains.listed(found.project.row.id, branch=found.row.target_branch, scope="active", ascending=True)
     async with services.database.read() as connection:
         cars = await every_of(connection, wanted)
@@ -165,10 +168,10 @@ async def take_off_train(found: MergeRequestDep, services: ServicesDep) -> Respo
     async with services.database.write() as connection:
         row = await merge_requests.lock(connection, found.row.id)
         if row is not None and row.state == State.LOCKED:
-            raise NotAllowed("405 Method Not Allowed: it is being merged at this moment.")
+            raise NotAllowed("Method Not Allowed: it is being merged at this moment.")
         car = await trains.of_merge_request(connection, found.row.id, on_the_way=True)
         if car is None or car.status not in ON_THE_WAY:
-            raise NotFound("404 Merge Train Merge Request Not Found")
+            raise NotFound("Merge Train Merge Request Not Found")
         await trains.leave(connection, found.row.id, now, f"by {found.project.caller.username}")
         happened = Happened("merge_train_left", {"iid": found.row.iid, "target_branch": found.row.target_branch})
         await record(connection, found.project.caller, found.project.entity, happened, now)

@@ -1,16 +1,17 @@
 """Merging over the REST API: now or by itself later, with GitLab's status codes; rebasing; trial merges."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, shown
 from api.v4.parameters import Optionals, given
-from application.access import access_to
+from api.v4.representation.merge_requests import MergeRequestDetailsResponse
+from application.access import ProjectAccess, access_to
 from application.merge_requests.merging import CANNOT, merge_now
 from application.merge_requests.source_branch import rebase_source
 from application.merge_requests.standing import Assessment, assess
@@ -66,6 +67,18 @@ class Rebasing(Optionals):
     skip_ci: bool = False
 
 
+class RebaseResponse(TypedDict):
+    """Whether a rebase is still going on: it never is, as the call does it."""
+
+    rebase_in_progress: bool
+
+
+class MergeRefResponse(TypedDict):
+    """The commit that a merge would make."""
+
+    commit_id: str
+
+
 def options_of(found: MergeRequestAccess, asked: Merging) -> MergeOptions:
     """How to merge, as far as the project lets anybody choose."""
     row = found.row
@@ -90,7 +103,7 @@ def check_sha(found: MergeRequestAccess, sha: str) -> None:
 @router.put("/merge")
 async def merge_merge_request(
     asked: Annotated[Merging, Depends(given(Merging))], found: MergeRequestDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> MergeRequestDetailsResponse:
     """Merge now, or as soon as the pipeline has passed.
 
     Answers 401 to those who may not, 405 while something stands in the way, 422 when the branches do not go together,
@@ -123,7 +136,7 @@ def _require_mergeable(assessment: Assessment, asked: Merging, *, later: bool) -
     failed = asked.later and not later and assessment.standing.pipeline in {"failed", "canceled"}
     if state or failed:
         why = ", ".join(sorted(state)) or f"the pipeline is {assessment.standing.pipeline}"
-        raise NotAllowed(f"405 Method Not Allowed: {why}")
+        raise NotAllowed(f"Method Not Allowed: {why}")
     if found & OF_GIT:
         raise Unmergeable(CANNOT)
 
@@ -139,7 +152,7 @@ async def set_auto_merge(
 
 
 @router.post("/cancel_merge_when_pipeline_succeeds", status_code=201)
-async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> MergeRequestDetailsResponse:
     """Do not merge it by itself any more: whoever may merge may say so, and whoever opened it.
 
     Answers 405 for one that is not open, 409 for one that was not to be merged by itself.
@@ -147,7 +160,7 @@ async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> di
     if found.project.caller.user_id != found.row.author_id or not found.project.caller.is_known:
         await require_merge(found.project, found.row.target_branch)
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     if not found.row.auto_merge:
         raise Refused("Can't cancel the automatic merge")
     values, now, user_id = {"auto_merge": AutoMerge.NONE}, services.clock(), found.project.caller.user_id
@@ -160,14 +173,14 @@ async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> di
 @router.put("/rebase", status_code=202)
 async def rebase_merge_request(
     asked: Annotated[Rebasing, Depends(given(Rebasing))], found: MergeRequestDep, services: ServicesDep
-) -> dict[str, bool]:
+) -> RebaseResponse:
     """Rebase the source branch upon the target's head; it is done when this answers.
 
     A conflict is no error of the call: `merge_error` of the merge request tells it, as in GitLab.
     """
     found.project.require(Action.SEE)
     if found.row.state != State.OPENED:
-        raise NotAllowed("405 Method Not Allowed")
+        raise NotAllowed("Method Not Allowed")
     access = found.project
     if not found.here.same_project:
         access = await _source_access(services, found)
@@ -182,18 +195,18 @@ async def rebase_merge_request(
     return {"rebase_in_progress": False}
 
 
-async def _source_access(services: Services, found: MergeRequestAccess) -> Any:
+async def _source_access(services: Services, found: MergeRequestAccess) -> ProjectAccess:
     if found.here.source is None:
-        raise Forbidden("403 Forbidden: Source branch does not exist")
+        raise Forbidden("Forbidden: Source branch does not exist")
     return await access_to(services, found.project.caller, found.here.source.id)
 
 
 @router.get("/merge_ref")
-async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> JSONResponse:
+async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> MergeRefResponse:
     """Merge both heads to `refs/merge-requests/:iid/merge`, which says nothing of the target branch. Answers 400."""
     here, caller = found.here, found.project.caller
     if not caller.is_known:
-        raise Unauthenticated("401 Unauthorized")  # it writes a commit
+        raise Unauthenticated("Unauthorized")  # it writes a commit
     target = await here.target_head()
     if target is None or here.row.state != State.OPENED:
         raise Invalid("Merge request is not mergeable")
@@ -208,4 +221,4 @@ async def merge_ref(found: MergeRequestDep, services: ServicesDep) -> JSONRespon
     if made.sha is None:
         raise Invalid(f"Merge request is not mergeable: {CONFLICTS}")
     await here.repository.place(here.ref(EventType.MERGED_RESULT), made.sha)
-    return JSONResponse({"commit_id": made.sha})
+    return {"commit_id": made.sha}

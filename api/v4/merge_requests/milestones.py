@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
-from sqlalchemy import Select
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -18,15 +17,17 @@ from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_gr
 from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.merge_requests import MergeRequestResponse
 from api.v4.representation.merge_requests import listed as shown_request
+from api.v4.representation.milestones import MilestoneResponse, web_url
 from api.v4.representation.milestones import milestone as shown_milestone
-from api.v4.representation.milestones import web_url
 from application.access import viewer_of
 from domain.errors import Invalid
-from models.columns import Record
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import readable_ids
+from models.rows.labels import MilestoneRow
+from models.rows.merge_requests import MergeRequestRow
 
 _MAX_DESCRIPTION: Final = 1_048_576
 _STATES: Final = {"close": "closed", "activate": "active"}
@@ -82,17 +83,23 @@ NewDep = Annotated[NewMilestone, Depends(given(NewMilestone))]
 ChangesDep = Annotated[MilestoneChanges, Depends(given(MilestoneChanges))]
 
 
-async def _shown(planning: PlanningAccess, services: Services, rows: Sequence[Record]) -> list[dict[str, Any]]:
+async def _shown(planning: PlanningAccess, services: Services, rows: Sequence[MilestoneRow]) -> list[MilestoneResponse]:
+    ids = {row.namespace_id for row in rows if row.namespace_id is not None}
     async with services.database.read() as connection:
-        groups = await relations.namespaces(connection, {row.namespace_id for row in rows})
+        groups = await relations.namespaces(connection, ids)
     path = planning.row.full_path
     url, today = services.settings.url, services.clock().date()
-    return [shown_milestone(row, web_url(url, path, groups.get(row.namespace_id)), today) for row in rows]
+
+    def pages(row: MilestoneRow) -> str:
+        return web_url(url, path, None if row.namespace_id is None else groups.get(row.namespace_id))
+
+    return [shown_milestone(row, pages(row), today) for row in rows]
 
 
-async def _row(planning: PlanningAccess, services: Services, key: int) -> Record:
+async def _row(planning: PlanningAccess, services: Services, key: int) -> MilestoneRow:
     async with services.database.read() as connection:
-        return await milestones.find(connection, planning.owner, key)
+        row: MilestoneRow = await milestones.find(connection, planning.owner, key)
+    return row
 
 
 def _check_days(start: date | None, due: date | None) -> None:
@@ -100,7 +107,9 @@ def _check_days(start: date | None, due: date | None) -> None:
         raise Invalid("due_date is invalid: it must be on or after start_date.")
 
 
-async def _change(planning: PlanningAccess, services: Services, key: int, changes: MilestoneChanges) -> dict[str, Any]:
+async def _change(
+    planning: PlanningAccess, services: Services, key: int, changes: MilestoneChanges
+) -> MilestoneResponse:
     planning.require_change()
     values = changes.model_dump(exclude_none=True, exclude={"state_event"})
     if changes.state_event is not None:
@@ -112,7 +121,7 @@ async def _change(planning: PlanningAccess, services: Services, key: int, change
     return (await _shown(planning, services, [row]))[0]
 
 
-def _requests(planning: PlanningAccess, row: Record) -> Select[Any]:
+def _requests(planning: PlanningAccess, row: MilestoneRow) -> Listing[MergeRequestRow]:
     """Statement for the merge requests of a milestone, of projects that the caller may read."""
     return milestones.merge_requests(row, readable_ids(viewer_of(planning.caller)))
 
@@ -121,7 +130,7 @@ routes = APIRouter()
 """The same calls for the milestones of one kind of owner."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[MilestoneResponse])
 async def list_milestones(
     services: ServicesDep, paging: PagingDep, asked: WantedDep, planning: PlanningAccess = Depends(of_owner)
 ) -> JSONResponse:
@@ -136,7 +145,7 @@ async def list_milestones(
 @routes.post("", status_code=201)
 async def create_milestone(
     new: NewDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> MilestoneResponse:
     """Add a milestone, as a reporter; that of a group is for all that lies in it."""
     planning.require_change()
     _check_days(new.start_date, new.due_date)
@@ -149,7 +158,7 @@ async def create_milestone(
 @routes.get("/{milestone_id}")
 async def get_milestone(
     milestone_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> MilestoneResponse:
     """One milestone."""
     return (await _shown(planning, services, [await _row(planning, services, milestone_id)]))[0]
 
@@ -157,7 +166,7 @@ async def get_milestone(
 @routes.put("/{milestone_id}")
 async def change_milestone(
     milestone_id: Id, changes: ChangesDep, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> MilestoneResponse:
     """Change a milestone, close it or open it again."""
     return await _change(planning, services, milestone_id, changes)
 
@@ -173,7 +182,7 @@ async def remove_milestone(
     return Response(status_code=204)
 
 
-@routes.get("/{milestone_id}/merge_requests")
+@routes.get("/{milestone_id}/merge_requests", response_model=list[MergeRequestResponse])
 async def list_requests(
     milestone_id: Id, services: ServicesDep, paging: PagingDep, planning: PlanningAccess = Depends(of_owner)
 ) -> JSONResponse:

@@ -13,17 +13,17 @@ from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.parameters import Optionals
-from api.v4.representation.notes import AroundNotes, people_of
+from api.v4.representation.notes import AroundNotes, DiscussionResponse, NoteResponse, people_of
 from api.v4.representation.notes import discussion as shown_discussion
 from api.v4.representation.notes import note as shown_note
 from application.merge_requests.notes import NewNote
 from auth.permissions import LEVEL_FOR, Action, NoteAction, may_note, require_known, require_note
 from domain.errors import Forbidden
 from domain.merge_requests.notes import MAX_BODY
-from models.columns import Record
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.merge_requests.merge_request_notes import NoteFilter
 from models.repositories.projects import relations
+from models.rows.merge_request_notes import MergeRequestNoteRow
 
 
 class Written(Optionals):
@@ -54,13 +54,13 @@ class NoteAccess:
         """Raise unless the caller is known and the project not archived."""
         require_known(self.found.project.caller)
         if self.found.project.row.archived:
-            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+            raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
 
-    def require_change(self, note: Record) -> None:
+    def require_change(self, note: MergeRequestNoteRow) -> None:
         """Raise unless the caller may change a note; nobody changes what the server noted."""
         self.require(NoteAction.CHANGE, is_author=note.author_id == self.found.project.caller.user_id)
         if note.system:
-            raise Forbidden("403 Forbidden: what the server noted cannot be changed.")
+            raise Forbidden("Forbidden: what the server noted cannot be changed.")
 
     def require_resolve(self) -> None:
         """Raise unless the caller may resolve threads."""
@@ -90,40 +90,41 @@ async def notes_of(found: MergeRequestDep) -> NoteAccess:
 NotesDep = Annotated[NoteAccess, Depends(notes_of)]
 
 
-async def note_of(note_id: Id, notes: NotesDep, services: ServicesDep) -> Record:
+async def note_of(note_id: Id, notes: NotesDep, services: ServicesDep) -> MergeRequestNoteRow:
     """The note of a path. Raises `NotFound`, also for one that the caller may not read."""
     async with services.database.read() as connection:
-        return await merge_request_notes.find(connection, notes.seen(), note_id)
+        row: MergeRequestNoteRow = await merge_request_notes.find(connection, notes.seen(), note_id)
+    return row
 
 
-NoteDep = Annotated[Any, Depends(note_of)]
+NoteDep = Annotated[MergeRequestNoteRow, Depends(note_of)]
 
 
-async def discussion_of(discussion_id: str, notes: NotesDep, services: ServicesDep) -> Sequence[Record]:
+async def discussion_of(discussion_id: str, notes: NotesDep, services: ServicesDep) -> Sequence[MergeRequestNoteRow]:
     """The notes of the thread of a path, the oldest first. Raises `NotFound`."""
     async with services.database.read() as connection:
         return await merge_request_notes.of_discussion(connection, notes.seen(), discussion_id)
 
 
-DiscussionDep = Annotated[Any, Depends(discussion_of)]
+DiscussionDep = Annotated[Sequence[MergeRequestNoteRow], Depends(discussion_of)]
 
 
-async def around(services: Services, notes: NoteAccess, rows: Sequence[Record]) -> AroundNotes:
+async def around(services: Services, notes: NoteAccess, rows: Sequence[MergeRequestNoteRow]) -> AroundNotes:
     """What these notes point to."""
     async with services.database.read() as connection:
         people = await relations.users(connection, people_of(rows))
     return AroundNotes(notes.found.row, services.settings.url, people)
 
 
-async def shown(services: Services, notes: NoteAccess, rows: Sequence[Record]) -> list[dict[str, Any]]:
+async def shown(services: Services, notes: NoteAccess, rows: Sequence[MergeRequestNoteRow]) -> list[NoteResponse]:
     """Notes as JSON."""
     about = await around(services, notes, rows)
     return [shown_note(row, about) for row in rows]
 
 
 async def shown_discussions(
-    services: Services, notes: NoteAccess, found: Mapping[str, Sequence[Record]]
-) -> list[dict[str, Any]]:
+    services: Services, notes: NoteAccess, found: Mapping[str, Sequence[MergeRequestNoteRow]]
+) -> list[DiscussionResponse]:
     """Threads as JSON."""
     about = await around(services, notes, [row for rows in found.values() for row in rows])
     return [shown_discussion(key, rows, about) for key, rows in found.items()]

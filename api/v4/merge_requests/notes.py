@@ -1,6 +1,6 @@
 """Notes on merge requests, one by one: those of people and those of the server."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -10,6 +10,7 @@ from api.deps import ServicesDep
 from api.v4.merge_requests.note_access import NoteDep, NotesDep, Written, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.notes import NoteResponse
 from application.merge_requests.notes import change_body, delete_note, write_note
 from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
@@ -34,7 +35,7 @@ class NoteChanges(Optionals):
 _SYSTEM = {"all_notes": None, "only_comments": False, "only_activity": True}
 
 
-@router.get("")
+@router.get("", response_model=list[NoteResponse])
 async def list_notes(
     notes: NotesDep,
     services: ServicesDep,
@@ -53,14 +54,14 @@ async def list_notes(
 @router.post("", status_code=201)
 async def create_note(
     new: Annotated[NewNote, Depends(given(NewNote))], notes: NotesDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> NoteResponse:
     """Write a note: whoever may read the merge request may, reporters an internal one."""
     wanted = notes.new(new, internal=new.internal or new.confidential)
     return (await shown(services, notes, [await write_note(services, notes.found.here, wanted)]))[0]
 
 
 @router.get("/{note_id}")
-async def get_note(note: NoteDep, notes: NotesDep, services: ServicesDep) -> dict[str, Any]:
+async def get_note(note: NoteDep, notes: NotesDep, services: ServicesDep) -> NoteResponse:
     """One note."""
     return (await shown(services, notes, [note]))[0]
 
@@ -68,7 +69,7 @@ async def get_note(note: NoteDep, notes: NotesDep, services: ServicesDep) -> dic
 @router.put("/{note_id}")
 async def change_note(
     changes: Annotated[NoteChanges, Depends(given(NoteChanges))], note: NoteDep, notes: NotesDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> NoteResponse:
     """Write another text of a note; its author may, and maintainers."""
     notes.require_change(note)
     return (await shown(services, notes, [await change_body(services, note, changes.body)]))[0]

@@ -4,12 +4,13 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.merge_requests.access import MergeRequestDep
 from api.v4.merge_requests.note_access import NotesDep
 from api.v4.pagination import PagingDep
-from api.v4.representation.people import person
+from api.v4.representation.people import PersonResponse, person
 from domain.moments import moment
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.projects import relations
@@ -17,7 +18,15 @@ from models.repositories.projects import relations
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 
 
-@router.get("/participants")
+class ReviewerResponse(TypedDict):
+    """Somebody who is to review, and whether they have."""
+
+    user: PersonResponse
+    state: str
+    created_at: str
+
+
+@router.get("/participants", response_model=list[PersonResponse])
 async def list_participants(notes: NotesDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """Author, assignees, reviewers, and whoever wrote a note that the caller may read."""
     row, url = notes.found.row, services.settings.url
@@ -29,14 +38,14 @@ async def list_participants(notes: NotesDep, services: ServicesDep, paging: Pagi
     return paging.answer(paging.of(people), len(people))
 
 
-@router.get("/reviewers")
+@router.get("/reviewers", response_model=list[ReviewerResponse])
 async def list_reviewers(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """Who is to review it: `unreviewed`, or `approved` by now. When somebody was asked is not kept."""
     row, url = found.row, services.settings.url
     async with services.database.read() as connection:
         known = await relations.users(connection, row.reviewer_ids)
         approved = {one.id for one in await merge_requests.approvals(connection, row.id)}
-    reviewers: list[dict[str, Any]] = [
+    reviewers: list[ReviewerResponse] = [
         {
             "user": person(known[key], url),
             "state": "approved" if key in approved else "unreviewed",
@@ -48,8 +57,8 @@ async def list_reviewers(found: MergeRequestDep, services: ServicesDep, paging: 
     return paging.answer(paging.of(reviewers), len(reviewers))
 
 
-@router.get("/closes_issues")
-@router.get("/related_issues")
+@router.get("/closes_issues", response_model=list[dict[str, Any]])
+@router.get("/related_issues", response_model=list[dict[str, Any]])
 async def list_issues(_: MergeRequestDep, paging: PagingDep) -> JSONResponse:
     """No issues: Perdure keeps none."""
     return paging.answer([], 0)

@@ -26,7 +26,7 @@ class PlanningAccess:
         """Raise unless the caller may write labels and milestones."""
         require_planning(self.caller, self.member_level)
         if self.archived:
-            raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+            raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
 
 
 async def planning_of_project(project: ProjectDep, services: ServicesDep) -> PlanningAccess:

@@ -1,13 +1,14 @@
 """What the reports of a merge request's pipeline say against those of its target: this path is our own."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired
 
 from fastapi import APIRouter
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.merge_requests.access import MergeRequestDep, pipeline_project
-from api.v4.representation.pipelines import brief
+from api.v4.representation.pipelines import PipelineResponse, brief
 from application.merge_requests.reports import Comparison, compared
 from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, TestComparison
 from domain.pipelines.status import COMPLETE
@@ -16,8 +17,81 @@ from models.repositories.merge_requests import merge_requests
 router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
 
 
+class CountsOfTests(TypedDict):
+    """How many tests there are, and how many fail."""
+
+    total: int
+    failed: int
+    fixed: int
+    new_failures: int
+
+
+class ComparedTestResponse(TypedDict):
+    """A test case; `execution_time` in seconds."""
+
+    status: str | None
+    name: str | None
+    classname: str | None
+    file: str | None
+    execution_time: float
+    system_output: str | None
+    suite: str | None
+
+
+class ComparedTestsResponse(TypedDict):
+    """Test cases that fail or did before."""
+
+    summary: CountsOfTests
+    new_failures: list[ComparedTestResponse]
+    fixed: list[ComparedTestResponse]
+    existing_failures: list[ComparedTestResponse]
+
+
+class ComparedCoverageResponse(TypedDict):
+    """Covered lines in percent; `change` in percentage points."""
+
+    base: float | None
+    head: float | None
+    change: float | None
+
+
+class CountsOfFindings(TypedDict):
+    """How many findings came, went and stayed."""
+
+    new: int
+    fixed: int
+    existing: int
+
+
+class ComparedFindingsResponse(TypedDict):
+    """Findings, as their reports have them."""
+
+    summary: CountsOfFindings
+    new: list[dict[str, Any]]
+    fixed: list[dict[str, Any]]
+
+
+class _Compared(TypedDict):
+    tests: ComparedTestsResponse
+    coverage: ComparedCoverageResponse
+    code_quality: ComparedFindingsResponse
+    security: dict[str, ComparedFindingsResponse]
+
+
+class ComparedReportsResponse(TypedDict):
+    """What the reports of two pipelines say; without a pipeline only that."""
+
+    status: str
+    head_pipeline: PipelineResponse | None
+    base_pipeline: PipelineResponse | None
+    tests: NotRequired[ComparedTestsResponse]
+    coverage: NotRequired[ComparedCoverageResponse]
+    code_quality: NotRequired[ComparedFindingsResponse]
+    security: NotRequired[dict[str, ComparedFindingsResponse]]
+
+
 @router.get("/reports")
-async def get_reports(found: MergeRequestDep, services: ServicesDep) -> dict[str, Any]:
+async def get_reports(found: MergeRequestDep, services: ServicesDep) -> ComparedReportsResponse:
     """Tests, coverage and findings of the head pipeline, compared with the nearest pipeline of the target branch.
 
     `status` is `none` without a pipeline, `running` while it has not ended, else `finished`.
@@ -38,7 +112,7 @@ async def get_reports(found: MergeRequestDep, services: ServicesDep) -> dict[str
     }
 
 
-def _shown(comparison: Comparison) -> dict[str, Any]:
+def _shown(comparison: Comparison) -> _Compared:
     coverage = comparison.coverage
     return {
         "tests": _tests(comparison.tests),
@@ -48,14 +122,21 @@ def _shown(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _tests(found: TestComparison) -> dict[str, Any]:
-    lists = {"new_failures": found.new, "fixed": found.fixed, "existing_failures": found.existing}
-    summary = {"total": found.total, "failed": len(found.new) + len(found.existing), "fixed": len(found.fixed)}
-    shown = {name: [_case(case) for case in cases[:MAX_SHOWN]] for name, cases in lists.items()}
-    return {"summary": {**summary, "new_failures": len(found.new)}, **shown}
+def _tests(found: TestComparison) -> ComparedTestsResponse:
+    return {
+        "summary": {
+            "total": found.total,
+            "failed": len(found.new) + len(found.existing),
+            "fixed": len(found.fixed),
+            "new_failures": len(found.new),
+        },
+        "new_failures": [_case(case) for case in found.new[:MAX_SHOWN]],
+        "fixed": [_case(case) for case in found.fixed[:MAX_SHOWN]],
+        "existing_failures": [_case(case) for case in found.existing[:MAX_SHOWN]],
+    }
 
 
-def _case(case: Mapping[str, Any]) -> dict[str, Any]:
+def _case(case: Mapping[str, Any]) -> ComparedTestResponse:
     return {
         "status": case.get("status"),
         "name": case.get("name"),
@@ -67,10 +148,9 @@ def _case(case: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _findings(found: FindingComparison) -> dict[str, Any]:
-    summary = {"new": len(found.new), "fixed": len(found.fixed), "existing": found.existing}
+def _findings(found: FindingComparison) -> ComparedFindingsResponse:
     return {
-        "summary": summary,
+        "summary": {"new": len(found.new), "fixed": len(found.fixed), "existing": found.existing},
         "new": [dict(entry) for entry in found.new[:MAX_SHOWN]],
         "fixed": [dict(entry) for entry in found.fixed[:MAX_SHOWN]],
     }

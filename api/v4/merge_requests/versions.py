@@ -1,6 +1,6 @@
 """The versions of what a merge request brings, one a push, and its changes as git writes them."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -10,8 +10,10 @@ from api.leaving_callers import EndsWithCaller
 from api.v4.access import Id
 from api.v4.merge_requests.access import MergeRequestDep
 from api.v4.pagination import PagingDep
+from api.v4.representation.commits import CommitResponse, DiffResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
+from api.v4.representation.notes import MergeRequestVersionResponse
 from api.v4.representation.notes import version as shown_version
 from api.v4.streaming import begun
 from git.reading.diffs import changed_files, stream_diff, with_patches
@@ -26,6 +28,13 @@ _MAX_COMMITS: Final = 100
 """Of one version; `commits` of the merge request lists all of the newest one in pages."""
 
 
+class MergeRequestVersionDetailsResponse(MergeRequestVersionResponse):
+    """A version with its commits and changed files."""
+
+    commits: list[CommitResponse]
+    diffs: list[DiffResponse]
+
+
 async def _kept(found: MergeRequestDep, services: ServicesDep) -> None:
     """A merge request of before versions were kept gets its present state as the first one."""
     async with services.database.read() as connection:
@@ -35,7 +44,7 @@ async def _kept(found: MergeRequestDep, services: ServicesDep) -> None:
         await merge_requests.keep_version(connection, found.row.id, found.row.updated_at)
 
 
-@router.get("/versions")
+@router.get("/versions", response_model=list[MergeRequestVersionResponse])
 async def list_versions(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The versions of a merge request, the newest first."""
     await _kept(found, services)
@@ -48,7 +57,7 @@ async def list_versions(found: MergeRequestDep, services: ServicesDep, paging: P
 @router.get("/versions/{version_id}")
 async def get_version(
     version_id: Id, found: MergeRequestDep, services: ServicesDep, unidiff: bool = False
-) -> dict[str, Any]:
+) -> MergeRequestVersionDetailsResponse:
     """One version, with its newest commits and with the files that it changes.
 
     Answers `state` `without_files` and neither when git has its commits no more.

@@ -1,7 +1,7 @@
 """Groups, the groups within them, and all namespaces; an organisation is a group at the top."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
@@ -15,7 +15,8 @@ from api.v4.names import PathName
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import project_page
-from api.v4.representation.projects import group, namespace
+from api.v4.representation.groups import GroupResponse, NamespaceResponse, group, namespace
+from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import viewer_of
 from application.audit import record
 from application.projects import removal
@@ -30,6 +31,7 @@ from models.repositories.paging import first_of, slice_of
 from models.repositories.projects.listings import NamespaceFilter, ProjectFilter
 from models.repositories.projects.listings import namespaces as listed_namespaces
 from models.repositories.projects.listings import projects as listed
+from models.rows.namespaces import NamespaceRow
 
 _NOWHERE: Final = "/0/"
 """The trail of a group that is not there: no id is 0."""
@@ -59,9 +61,9 @@ class GroupChanges(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GroupAccess:
-    """A group as one caller may use it. `row` has the columns of `models.tables.namespaces.Namespace`."""
+    """A group as one caller may use it."""
 
-    row: Any
+    row: NamespaceRow
     caller: Caller
     level: int
 
@@ -90,9 +92,9 @@ async def group_by(services: Services, caller: Caller, reference: str) -> GroupA
         if not level and (row is None or not is_open(caller, row.visibility)):
             visible = listed(ProjectFilter(viewer_of(caller), within=trail))
             if await first_of(connection, visible) is None:
-                raise NotFound("404 Group Not Found")
+                raise NotFound("Group Not Found")
     if row is None:
-        raise NotFound("404 Group Not Found")
+        raise NotFound("Group Not Found")
     return GroupAccess(row, caller, max(level, 10))
 
 
@@ -104,7 +106,7 @@ async def group_of(group: str, services: ServicesDep, caller: CallerDep) -> Grou
 GroupDep = Annotated[GroupAccess, Depends(group_of)]
 
 
-@router.get("/groups")
+@router.get("/groups", response_model=list[GroupResponse])
 async def list_groups(
     caller: CallerDep,
     services: ServicesDep,
@@ -126,7 +128,7 @@ async def list_groups(
 @router.post("/groups", status_code=201)
 async def create_group(
     new: Annotated[NewGroup, Depends(given(NewGroup))], caller: CallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> GroupResponse:
     """Add a group, at the top or within another one. The caller becomes its owner."""
     require_known(caller)
     path = _path_of(new)
@@ -164,7 +166,7 @@ def _path_of(new: NewGroup) -> str:
 
 @router.get("/organizations/{group}")
 @router.get("/groups/{group}")
-async def get_group(found: GroupDep, services: ServicesDep) -> dict[str, Any]:
+async def get_group(found: GroupDep, services: ServicesDep) -> GroupResponse:
     """One group, by id or full path."""
     return group(found.row, services.settings.url)
 
@@ -172,7 +174,7 @@ async def get_group(found: GroupDep, services: ServicesDep) -> dict[str, Any]:
 @router.put("/groups/{group}")
 async def change_group(
     changes: Annotated[GroupChanges, Depends(given(GroupChanges))], found: GroupDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> GroupResponse:
     """Change name, description or visibility of a group; its owners may."""
     found.require(GroupAction.OWN)
     values = changes.model_dump(exclude_none=True)
@@ -183,20 +185,20 @@ async def change_group(
 
 
 @router.delete("/groups/{group}", status_code=202)
-async def remove_group(found: GroupDep, services: ServicesDep) -> dict[str, str]:
+async def remove_group(found: GroupDep, services: ServicesDep) -> PendingRemovalResponse:
     """Remove a group with all groups, projects and runners in it; its owners may. What runs is canceled first."""
     found.require(GroupAction.OWN)
     await removal.remove_group(services, found.caller, found.row)
     return {"message": "202 Accepted"}
 
 
-@router.get("/groups/{group}/subgroups")
+@router.get("/groups/{group}/subgroups", response_model=list[GroupResponse])
 async def groups_within(found: GroupDep, services: ServicesDep, paging: PagingDep, search: str = "") -> JSONResponse:
     """The groups directly within a group that the caller may see."""
     return await _within(found, services, paging, search, directly=True)
 
 
-@router.get("/groups/{group}/descendant_groups")
+@router.get("/groups/{group}/descendant_groups", response_model=list[GroupResponse])
 async def all_groups_within(
     found: GroupDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
@@ -214,7 +216,7 @@ async def _within(
     return paging.answer([group(row, services.settings.url) for row in rows.rows], rows.total)
 
 
-@router.get("/groups/{group}/projects")
+@router.get("/groups/{group}/projects", response_model=list[ProjectResponse])
 async def projects_of_group(
     found: GroupDep,
     services: ServicesDep,
@@ -236,7 +238,7 @@ async def projects_of_group(
     return await project_page(services, found.caller, listed(wanted), paging)
 
 
-@router.get("/namespaces")
+@router.get("/namespaces", response_model=list[NamespaceResponse])
 async def list_namespaces(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
@@ -248,7 +250,7 @@ async def list_namespaces(
 
 
 @router.get("/namespaces/{group}")
-async def get_namespace(found: GroupDep, services: ServicesDep) -> dict[str, Any]:
+async def get_namespace(found: GroupDep, services: ServicesDep) -> NamespaceResponse:
     """The same group as a namespace."""
     require_known(found.caller)
     return namespace(found.row, services.settings.url)
@@ -257,5 +259,5 @@ async def get_namespace(found: GroupDep, services: ServicesDep) -> dict[str, Any
 def require_project_creation(found: GroupAccess) -> None:
     """Raise unless the caller may create projects there: developers of a group, in a person's own only that person."""
     if found.row.kind == "user" and found.row.owner_id != found.caller.user_id and not found.caller.is_admin:
-        raise Forbidden(f"403 Forbidden: {found.row.full_path} is somebody's own namespace.")
+        raise Forbidden(f"Forbidden: {found.row.full_path} is somebody's own namespace.")
     found.require(GroupAction.ADD_PROJECT)

@@ -1,12 +1,11 @@
 """Members of projects and groups, under the same parts of their addresses."""
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
@@ -15,16 +14,18 @@ from api.v4.access import Id, SeenProjectDep
 from api.v4.namespaces.groups import GroupAccess, GroupDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.people import MemberResponse
 from api.v4.representation.people import member as shown
 from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import OWNER, Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound, Refused
-from models.columns import Record
 from models.repositories.accounts import accounts, members
+from models.repositories.accounts.members import ListedMember
 from models.repositories.environments import protected_environments
 from models.repositories.installation.audit import Happened
-from models.repositories.paging import every_of, slice_of
+from models.repositories.paging import Listing, every_of, slice_of
+from models.rows.accounts import UserRow
 
 router = APIRouter()
 
@@ -50,20 +51,22 @@ class MemberChange(BaseModel):
     expires_at: date | None = None
 
 
-async def _page(services: Services, paging: Paging, statement: Select[Any]) -> JSONResponse:
+async def _page(services: Services, paging: Paging, statement: Listing[ListedMember]) -> JSONResponse:
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     return paging.answer([shown(row, services.settings.url) for row in found.rows], found.total)
 
 
-async def _one(connection: AsyncConnection, services: Services, statement: Select[Any], user_id: int) -> dict[str, Any]:
+async def _one(
+    connection: AsyncConnection, services: Services, statement: Listing[ListedMember], user_id: int
+) -> MemberResponse:
     row = await members.one(connection, statement, user_id)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return shown(row, services.settings.url)
 
 
-async def _person(connection: AsyncConnection, new: NewMember) -> Record:
+async def _person(connection: AsyncConnection, new: NewMember) -> UserRow:
     """Whom a new membership is for. Raises `Invalid` unless one is named, `NotFound`."""
     if (new.user_id is None) == (not new.username):
         raise Invalid("user_id, username: exactly one of them must be given")
@@ -71,16 +74,16 @@ async def _person(connection: AsyncConnection, new: NewMember) -> Record:
         return await accounts.get(connection, new.user_id)
     row = await accounts.by_username(connection, new.username)
     if row is None:
-        raise NotFound("404 User Not Found")
+        raise NotFound("User Not Found")
     return row
 
 
 def _require_no_more(level: int, own: int) -> None:
     if level > own:
-        raise Forbidden(f"403 Forbidden: nobody can give a higher access level than their own ({own}).")
+        raise Forbidden(f"Forbidden: nobody can give a higher access level than their own ({own}).")
 
 
-@router.get("/projects/{project}/members")
+@router.get("/projects/{project}/members", response_model=list[MemberResponse])
 async def list_members(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
@@ -88,7 +91,7 @@ async def list_members(
     return await _page(services, paging, members.narrowed(members.of_project(project.row.id), query))
 
 
-@router.get("/projects/{project}/members/all")
+@router.get("/projects/{project}/members/all", response_model=list[MemberResponse])
 async def list_all_members(
     project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
@@ -97,14 +100,14 @@ async def list_all_members(
 
 
 @router.get("/projects/{project}/members/all/{user_id}")
-async def get_any_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_any_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> MemberResponse:
     """One of them."""
     async with services.database.read() as connection:
         return await _one(connection, services, members.all_of_project(project.row), user_id)
 
 
 @router.get("/projects/{project}/members/{user_id}")
-async def get_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> MemberResponse:
     """One member of a project itself."""
     async with services.database.read() as connection:
         return await _one(connection, services, members.of_project(project.row.id), user_id)
@@ -113,7 +116,7 @@ async def get_member(user_id: Id, project: SeenProjectDep, services: ServicesDep
 @router.post("/projects/{project}/members", status_code=201)
 async def add_member(
     new: Annotated[NewMember, Depends(given(NewMember))], project: SeenProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> MemberResponse:
     """Give a person an access level, at most one's own. Answers 409 for a person who is a member already."""
     project.require(Action.ADMINISTER)
     _require_no_more(new.access_level, project.level)
@@ -133,7 +136,7 @@ async def change_member(
     change: Annotated[MemberChange, Depends(given(MemberChange))],
     project: SeenProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> MemberResponse:
     """Give a member another access level; nobody changes those above themselves."""
     project.require(Action.ADMINISTER)
     statement = members.of_project(project.row.id)
@@ -160,7 +163,7 @@ async def remove_member(user_id: Id, project: SeenProjectDep, services: Services
     return Response(status_code=204)
 
 
-@router.get("/groups/{group}/members")
+@router.get("/groups/{group}/members", response_model=list[MemberResponse])
 async def list_group_members(
     group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
@@ -168,7 +171,7 @@ async def list_group_members(
     return await _page(services, paging, members.narrowed(members.of_group(group.row.id), query))
 
 
-@router.get("/groups/{group}/members/all")
+@router.get("/groups/{group}/members/all", response_model=list[MemberResponse])
 async def list_all_group_members(
     group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
 ) -> JSONResponse:
@@ -177,7 +180,7 @@ async def list_all_group_members(
 
 
 @router.get("/groups/{group}/members/{user_id}")
-async def get_group_member(user_id: Id, group: GroupDep, services: ServicesDep) -> dict[str, Any]:
+async def get_group_member(user_id: Id, group: GroupDep, services: ServicesDep) -> MemberResponse:
     """One member of a group itself."""
     async with services.database.read() as connection:
         return await _one(connection, services, members.of_group(group.row.id), user_id)
@@ -186,7 +189,7 @@ async def get_group_member(user_id: Id, group: GroupDep, services: ServicesDep) 
 @router.post("/groups/{group}/members", status_code=201)
 async def add_group_member(
     new: Annotated[NewMember, Depends(given(NewMember))], group: GroupDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> MemberResponse:
     """Give a person an access level in a group and all within it; its owners may."""
     group.require(GroupAction.OWN)
     statement = members.of_group(group.row.id)
@@ -205,7 +208,7 @@ async def change_group_member(
     change: Annotated[MemberChange, Depends(given(MemberChange))],
     group: GroupDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> MemberResponse:
     """Give a member of a group another access level; its owners may. A group keeps one owner at least."""
     group.require(GroupAction.OWN)
     statement = members.of_group(group.row.id)
@@ -235,7 +238,7 @@ async def _require_owner(connection: AsyncConnection, group: GroupAccess) -> Non
     """Raise `Forbidden` where nobody would own the group any more."""
     rows = await every_of(connection, members.all_of_group(group.row))
     if not any(row.access_level >= OWNER for row in rows):
-        raise Forbidden("403 Forbidden: this is the last owner of the group; make somebody else an owner first.")
+        raise Forbidden("Forbidden: this is the last owner of the group; make somebody else an owner first.")
 
 
 async def _note(

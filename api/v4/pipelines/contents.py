@@ -1,6 +1,6 @@
 """What a pipeline holds: its jobs and what their reports say."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
@@ -9,9 +9,16 @@ from api.deps import ServicesDep
 from api.v4.access import PipelineDep
 from api.v4.jobs.jobs import ScopeDep, shown_jobs
 from api.v4.pagination import PagingDep
-from api.v4.representation.bridges import bridge
+from api.v4.representation.bridges import BridgeResponse, bridge
+from api.v4.representation.jobs import JobResponse
+from api.v4.representation.reports import ReportResponse
 from api.v4.representation.reports import reports as shown_reports
-from api.v4.representation.test_reports import test_report, test_report_summary
+from api.v4.representation.test_reports import (
+    TestReportResponse,
+    TestReportSummaryResponse,
+    test_report,
+    test_report_summary,
+)
 from application.bridges.downstream_pipelines import downstream_of
 from models.repositories.artifacts import reports
 from models.repositories.paging import slice_of
@@ -20,7 +27,7 @@ from models.repositories.pipelines import jobs
 router = APIRouter(prefix="/projects/{project}/pipelines/{pipeline_id}")
 
 
-@router.get("/jobs")
+@router.get("/jobs", response_model=list[JobResponse])
 async def list_jobs_of_pipeline(
     found: PipelineDep,
     services: ServicesDep,
@@ -36,7 +43,7 @@ async def list_jobs_of_pipeline(
     return paging.answer(items, page.total)
 
 
-@router.get("/bridges")
+@router.get("/bridges", response_model=list[BridgeResponse])
 async def list_bridges(found: PipelineDep, services: ServicesDep, paging: PagingDep, scope: ScopeDep) -> JSONResponse:
     """The trigger jobs of a pipeline, newest first, each with its downstream pipeline."""
     statement = jobs.of_pipeline(found.row.id, statuses=scope, bridges=True)
@@ -51,21 +58,21 @@ async def list_bridges(found: PipelineDep, services: ServicesDep, paging: Paging
 
 
 @router.get("/test_report")
-async def get_test_report(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+async def get_test_report(found: PipelineDep, services: ServicesDep) -> TestReportResponse:
     """What the JUnit reports of the latest attempts say."""
     async with services.database.read() as connection:
         return test_report(await reports.tests_of(connection, found.row.id, cases=True))
 
 
 @router.get("/test_report_summary")
-async def get_test_report_summary(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+async def get_test_report_summary(found: PipelineDep, services: ServicesDep) -> TestReportSummaryResponse:
     """The same in figures, without the test cases."""
     async with services.database.read() as connection:
         return test_report_summary(await reports.tests_of(connection, found.row.id, cases=False))
 
 
 @router.get("/reports")
-async def get_reports(found: PipelineDep, services: ServicesDep) -> list[dict[str, Any]]:
+async def get_reports(found: PipelineDep, services: ServicesDep) -> list[ReportResponse]:
     """Every kind of report of the latest attempts, with its counts."""
     async with services.database.read() as connection:
         tests = await reports.tests_of(connection, found.row.id, cases=False)

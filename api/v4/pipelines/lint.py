@@ -3,17 +3,25 @@
 No variable of the project is resolved here, so none that is protected either.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, NotRequired
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import PostEndsWithCaller
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.parameters import given
-from api.v4.representation.plans import absent_job, included, planned_job
+from api.v4.representation.plans import (
+    AbsentJobResponse,
+    IncludedResponse,
+    PlannedJobResponse,
+    absent_job,
+    included,
+    planned_job,
+)
 from application.access import ProjectAccess
 from application.configurations.compiling import Compilation
 from application.configurations.config_sources import ConfigSources
@@ -54,13 +62,25 @@ class CommittedText(BaseModel):
     ref: str = ""
 
 
+class LintResponse(TypedDict):
+    """What a configuration would make, or what is wrong with it; jobs only when asked for."""
+
+    valid: bool
+    errors: list[str]
+    warnings: list[str]
+    merged_yaml: str | None
+    includes: list[IncludedResponse]
+    jobs: NotRequired[list[PlannedJobResponse]]
+    absent: NotRequired[list[AbsentJobResponse]]
+
+
 @router.post("/ci/lint")
 async def lint_text(
     wanted: Annotated[GivenText, Depends(given(GivenText))],
     project: ProjectDep,
     services: ServicesDep,
     _caller: KnownCallerDep,
-) -> dict[str, Any]:
+) -> LintResponse:
     """Check a text as if it were the project's configuration; with `dry_run` as a push to `ref` would compile it."""
     project.require(Action.RUN)
     services.limits.note(Limited.LINT, project.caller.user_id)
@@ -76,7 +96,7 @@ async def lint_committed(
     project: ProjectDep,
     services: ServicesDep,
     _caller: KnownCallerDep,
-) -> dict[str, Any]:
+) -> LintResponse:
     """Check the configuration of a commit, of the newest one of the default branch without `content_ref`."""
     services.limits.note(Limited.LINT, project.caller.user_id)
     repository = services.repositories.get(project.row.id)
@@ -104,27 +124,31 @@ async def _answer(
     request: PipelineRequest,
     config: Configuration,
     wanted: GivenText | CommittedText,
-) -> dict[str, Any]:
+) -> LintResponse:
     async with services.database.read() as connection:
         user = await accounts.get(connection, project.caller.user_id)
         ours = await reaching(services, connection, project.row.id)
     context = event_context(services.settings, request, project.row, user, services.clock(), ours)
     sources = ConfigSources.of_event(services, request, project.row, user, repository)
     compilation = Compilation(services, config.text, context, sources, config.file)
-    answer: dict[str, Any] = {"valid": False, "errors": [], "warnings": [], "merged_yaml": None, "includes": []}
+    merged: str | None = None
     try:
-        answer["merged_yaml"] = await compilation.merged()
+        merged = await compilation.merged()
         plan = await compilation.plan(every_job=not wanted.dry_run)
     except ConfigInvalid as error:
-        return {**answer, "errors": [str(issue) for issue in error.issues]}
+        errors = [str(issue) for issue in error.issues]
+        return {"valid": False, "errors": errors, "warnings": [], "merged_yaml": merged, "includes": []}
     except PipelineFiltered as error:
-        return {**answer, "errors": [str(error)], **_shown(error.plan, jobs=wanted.include_jobs)}
-    return {**answer, "valid": True, **_shown(plan, jobs=wanted.include_jobs)}
+        return _shown(error.plan, merged, [str(error)], jobs=wanted.include_jobs)
+    return _shown(plan, merged, [], jobs=wanted.include_jobs)
 
 
-def _shown(plan: Plan, *, jobs: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _shown(plan: Plan, merged: str | None, errors: list[str], *, jobs: bool) -> LintResponse:
+    shown: LintResponse = {
+        "valid": not errors,
+        "errors": errors,
         "warnings": [str(warning) for warning in plan.warnings],
+        "merged_yaml": merged,
         "includes": [included(one) for one in plan.includes],
     }
     if jobs:

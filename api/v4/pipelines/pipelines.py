@@ -1,19 +1,20 @@
 """Pipelines: listed, read, created, canceled, retried."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, PipelineDep, ProjectDep
-from api.v4.asking import answer_with
+from api.v4.asking import KEPT, answer_with
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.pipelines import brief, pipeline
+from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse, brief, pipeline
 from application.pipelines import removal
 from application.pipelines.creation import create_pipeline
 from application.pipelines.refs import find_ref
@@ -29,6 +30,7 @@ from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import listings
 from models.repositories.projects.listings import PipelineFilter
 from models.repositories.projects.listings import pipelines as listed
+from models.rows.projects import ProjectRow
 
 _FILTERS: Final = ("status", "ref", "sha", "source")
 
@@ -50,6 +52,21 @@ class NewPipeline(BaseModel):
     inputs: dict[str, Any] = {}
 
 
+class PipelineVariableResponse(TypedDict):
+    """A variable that a pipeline was started with."""
+
+    variable_type: str
+    raw: bool
+    key: str
+    value: str
+
+
+class AskedPipelineResponse(PipelineDetailsResponse):
+    """A pipeline after an operation; `notice` says that there was nothing to do."""
+
+    notice: NotRequired[str]
+
+
 async def filter_of(
     request: Request,
     scope: Literal["", "running", "pending", "finished", "branches", "tags"] = "",
@@ -66,7 +83,7 @@ async def filter_of(
     return PipelineFilter(equal, scope, updated_after, updated_before, order_by, sort == "asc")
 
 
-@router.get("/pipelines")
+@router.get("/pipelines", response_model=list[PipelineResponse])
 async def list_pipelines(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, wanted: Annotated[PipelineFilter, Depends(filter_of)]
 ) -> JSONResponse:
@@ -80,23 +97,23 @@ async def list_pipelines(
 @router.get("/pipelines/latest")
 async def latest_pipeline(
     project: ProjectDep, services: ServicesDep, ref: Annotated[str, Query()] = ""
-) -> dict[str, Any]:
+) -> PipelineDetailsResponse:
     """The newest pipeline of a ref (of the default branch without one)."""
     wanted = PipelineFilter({"ref": ref or project.row.default_branch})
     async with services.database.read() as connection:
         row = await listings.latest_pipeline(connection, project.row.id, wanted)
     if row is None:
-        raise NotFound("404 Pipeline Not Found")
+        raise NotFound("Pipeline Not Found")
     return await full(services, row.id, project.row)
 
 
 @router.get("/pipelines/{pipeline_id}")
-async def get_pipeline(found: PipelineDep, services: ServicesDep) -> dict[str, Any]:
+async def get_pipeline(found: PipelineDep, services: ServicesDep) -> PipelineDetailsResponse:
     """One pipeline."""
     return await full(services, found.row.id, found.project.row)
 
 
-async def full(services: Services, pipeline_id: int, project: Any) -> dict[str, Any]:
+async def full(services: Services, pipeline_id: int, project: ProjectRow) -> PipelineDetailsResponse:
     """A pipeline in full, as it is now."""
     async with services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id, project.id)
@@ -108,16 +125,24 @@ async def full(services: Services, pipeline_id: int, project: Any) -> dict[str, 
 
 
 @router.get("/pipelines/{pipeline_id}/variables")
-async def variables_of_pipeline(found: PipelineDep) -> list[dict[str, Any]]:
+async def variables_of_pipeline(found: PipelineDep) -> list[PipelineVariableResponse]:
     """The variables that the pipeline was started with; whoever may start pipelines may see them."""
     found.project.require(Action.RUN)
-    return [{"variable_type": "env_var", "raw": False, **variable} for variable in found.row.variables]
+    return [
+        {
+            "variable_type": variable.get("variable_type", "env_var"),
+            "raw": bool(variable.get("raw")),
+            "key": variable["key"],
+            "value": variable["value"],
+        }
+        for variable in found.row.variables
+    ]
 
 
 @router.post("/pipeline", status_code=201)
 async def start_pipeline(
     new: Annotated[NewPipeline, Depends(given(NewPipeline))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> PipelineDetailsResponse:
     """Create a pipeline for a branch or tag. Answers 400 with every fault of the configuration."""
     project.require(Action.RUN)
     repository = services.repositories.get(project.row.id)
@@ -137,13 +162,13 @@ async def start_pipeline(
     return await full(services, pipeline_id, project.row)
 
 
-@router.post("/pipelines/{pipeline_id}/cancel")
+@router.post("/pipelines/{pipeline_id}/cancel", response_model=AskedPipelineResponse, responses=KEPT)
 async def cancel_pipeline(pipeline_id: Id, found: PipelineDep, services: ServicesDep) -> JSONResponse:
     """Cancel every job that has not ended."""
     return await _ask(services, found, pipeline_id, "cancel_pipeline", 200)
 
 
-@router.post("/pipelines/{pipeline_id}/retry")
+@router.post("/pipelines/{pipeline_id}/retry", status_code=201, response_model=AskedPipelineResponse, responses=KEPT)
 async def retry_pipeline(pipeline_id: Id, found: PipelineDep, services: ServicesDep) -> JSONResponse:
     """Run every failed or canceled job again."""
     return await _ask(services, found, pipeline_id, "retry_pipeline", 201)
@@ -159,7 +184,7 @@ async def delete_pipeline(found: PipelineDep, services: ServicesDep) -> None:
 async def _ask(services: Services, found: PipelineDep, pipeline_id: int, name: str, status: int) -> JSONResponse:
     found.project.require_operation(name, found.row)
 
-    async def present(_answer: Answer) -> dict[str, Any]:
+    async def present(_answer: Answer) -> PipelineDetailsResponse:
         return await full(services, pipeline_id, found.project.row)
 
     caller_id = found.project.caller.user_id

@@ -4,7 +4,7 @@ Like GitLab, all of it wants the access level developer.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
@@ -16,6 +16,8 @@ from api.v4.encoded_paths import decoded
 from api.v4.jobs.jobs import shown_jobs
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.representation.jobs import JobResponse
+from api.v4.representation.resource_groups import ResourceGroupResponse
 from api.v4.representation.resource_groups import resource_group as shown
 from application.access import ProjectAccess
 from auth.permissions import Action
@@ -23,6 +25,7 @@ from domain.pipelines.resource_groups import ProcessMode
 from models.notifications import OUTBOX
 from models.repositories.paging import every_of, slice_of
 from models.repositories.pipelines import resource_groups
+from models.rows.environments import ResourceGroupRow
 
 router = APIRouter(prefix="/projects/{project}/resource_groups")
 
@@ -35,9 +38,9 @@ class Changes(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GroupAccess:
-    """A resource group of a project. `row` has the columns of `models.tables.environments.ResourceGroup`."""
+    """A resource group of a project."""
 
-    row: Any
+    row: ResourceGroupRow
     project: ProjectAccess
 
 
@@ -51,7 +54,7 @@ async def group_of(key: str, project: ProjectDep, services: ServicesDep) -> Grou
 GroupDep = Annotated[GroupAccess, Depends(group_of)]
 
 
-@router.get("")
+@router.get("", response_model=list[ResourceGroupResponse])
 async def list_resource_groups(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The resource groups of a project, oldest first."""
     project.require(Action.RUN)
@@ -62,7 +65,7 @@ async def list_resource_groups(project: ProjectDep, services: ServicesDep, pagin
 
 
 @router.get("/{key}")
-async def get_resource_group(found: GroupDep) -> dict[str, Any]:
+async def get_resource_group(found: GroupDep) -> ResourceGroupResponse:
     """One resource group."""
     return shown(found.row)
 
@@ -70,7 +73,7 @@ async def get_resource_group(found: GroupDep) -> dict[str, Any]:
 @router.put("/{key}")
 async def change_resource_group(
     changes: Annotated[Changes, Depends(given(Changes))], found: GroupDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ResourceGroupResponse:
     """Give a resource group another order; it holds for those that wait already."""
     if changes.process_mode is not None:
         async with services.database.write() as connection:
@@ -80,7 +83,7 @@ async def change_resource_group(
         return shown(await resource_groups.get(connection, found.project.row.id, found.row.key))
 
 
-@router.get("/{key}/upcoming_jobs")
+@router.get("/{key}/upcoming_jobs", response_model=list[JobResponse])
 async def list_upcoming_jobs(found: GroupDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The jobs that are to get the slot, the next one first."""
     async with services.database.read() as connection:
@@ -90,7 +93,7 @@ async def list_upcoming_jobs(found: GroupDep, services: ServicesDep, paging: Pag
 
 
 @router.get("/{key}/current_job")
-async def get_current_job(found: GroupDep, services: ServicesDep) -> dict[str, Any] | None:
+async def get_current_job(found: GroupDep, services: ServicesDep) -> JobResponse | None:
     """The job that holds the slot; null while it is free."""
     async with services.database.read() as connection:
         rows = await every_of(connection, resource_groups.current(found.row))

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
+from api.v4.representation.schedules import ScheduleVariableResponse
 from api.v4.representation.schedules import variable as presented
 from application.access import ProjectAccess
 from application.audit import record
@@ -17,19 +18,20 @@ from auth.permissions import ScheduleAction, may_schedule, require_schedule
 from domain.schedules.ticks import short_ref
 from models.repositories.installation.audit import Happened
 from models.repositories.pipelines import schedules
+from models.rows.schedules import PipelineScheduleRow, ScheduleVariableRow
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleAccess:
-    """A schedule. `row` has the columns of `models.tables.schedules.PipelineSchedule`."""
+    """A schedule of a project."""
 
-    row: Any
+    row: PipelineScheduleRow
     project: ProjectAccess
 
     @property
     def is_mine(self) -> bool:
         """Whether the caller owns it."""
-        return self.project.caller.is_known and bool(self.row.owner_id == self.project.caller.user_id)
+        return self.project.caller.is_known and self.row.owner_id == self.project.caller.user_id
 
     def may(self, action: ScheduleAction) -> bool:
         """Whether the caller may do it."""
@@ -47,7 +49,7 @@ class ScheduleAccess:
         happened = Happened(name, {"id": self.row.id, **details})
         await record(connection, self.project.caller, self.project.entity, happened, now)
 
-    def shown(self, services: Services, variable: Any) -> dict[str, Any]:
+    def shown(self, services: Services, variable: ScheduleVariableRow) -> ScheduleVariableResponse:
         """A variable of it as GitLab's JSON."""
         return presented(variable, services.sealer.open(variable.value, schedules.purpose_of(self.row.id)))
 

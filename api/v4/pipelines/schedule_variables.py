@@ -1,7 +1,7 @@
 """Variables of a pipeline schedule: read, added, changed, removed."""
 
 import re
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
 
@@ -10,6 +10,7 @@ from api.services import Services
 from api.v4.parameters import given
 from api.v4.pipelines.schedule_access import ScheduleAccess, ScheduleDep
 from api.v4.pipelines.schedule_input import NewScheduleVariable, ScheduleVariableChanges
+from api.v4.representation.schedules import ScheduleVariableResponse
 from auth.permissions import ScheduleAction
 from domain.errors import FieldsInvalid
 from models.repositories.pipelines import schedules
@@ -20,7 +21,7 @@ _KEY: Final = re.compile(r"[a-zA-Z0-9_]{1,255}")
 
 
 @router.get("")
-async def list_variables(found: ScheduleDep, services: ServicesDep) -> list[dict[str, Any]]:
+async def list_variables(found: ScheduleDep, services: ServicesDep) -> list[ScheduleVariableResponse]:
     """All of them, by name."""
     found.require(ScheduleAction.ADMINISTER)
     async with services.database.read() as connection:
@@ -28,7 +29,7 @@ async def list_variables(found: ScheduleDep, services: ServicesDep) -> list[dict
 
 
 @router.get("/{key}")
-async def get_variable(key: str, found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
+async def get_variable(key: str, found: ScheduleDep, services: ServicesDep) -> ScheduleVariableResponse:
     """One of them."""
     found.require(ScheduleAction.ADMINISTER)
     async with services.database.read() as connection:
@@ -40,7 +41,7 @@ async def add_variable(
     new: Annotated[NewScheduleVariable, Depends(given(NewScheduleVariable))],
     found: ScheduleDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> ScheduleVariableResponse:
     """Add one."""
     found.require(ScheduleAction.CHANGE)
     if _KEY.fullmatch(new.key) is None:
@@ -63,7 +64,7 @@ async def change_variable(
     changes: Annotated[ScheduleVariableChanges, Depends(given(ScheduleVariableChanges))],
     found: ScheduleDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> ScheduleVariableResponse:
     """Change one."""
     found.require(ScheduleAction.CHANGE)
     values = changes.model_dump(exclude_none=True)
@@ -77,7 +78,7 @@ async def change_variable(
 
 
 @router.delete("/{key}", status_code=202)
-async def remove_variable(key: str, found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
+async def remove_variable(key: str, found: ScheduleDep, services: ServicesDep) -> ScheduleVariableResponse:
     """Take one away; answers with what it was."""
     found.require(ScheduleAction.ADMINISTER)
     async with services.database.write() as connection:

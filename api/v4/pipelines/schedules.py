@@ -3,11 +3,13 @@
 A call is answered when SQL knows it. Temporal is told afterwards, whether it is there or not.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -17,7 +19,13 @@ from api.v4.parameters import given
 from api.v4.pipelines.pipelines import filter_of
 from api.v4.pipelines.schedule_access import ScheduleAccess, ScheduleDep
 from api.v4.pipelines.schedule_input import NewSchedule, ScheduleFields, columns_of, found_ref, when_checked
-from api.v4.representation.pipelines import brief
+from api.v4.representation.pipelines import PipelineResponse, brief
+from api.v4.representation.schedules import (
+    AdministeredScheduleResponse,
+    ScheduleDetailsResponse,
+    ScheduleResponse,
+    ScheduleTickResponse,
+)
 from api.v4.representation.schedules import schedule as shown
 from api.v4.representation.schedules import tick as shown_tick
 from application.access import ProjectAccess
@@ -32,12 +40,23 @@ from models.repositories.paging import slice_of
 from models.repositories.pipelines import schedule_ticks, schedules
 from models.repositories.projects.listings import PipelineFilter
 from models.repositories.projects.listings import pipelines as listed
+from models.rows.accounts import UserRow
+from models.rows.schedules import PipelineScheduleRow
 from models.time_zones import zone_of
 
 router = APIRouter(prefix="/projects/{project}/pipeline_schedules")
 
 
-@router.get("")
+_Whole: TypeAlias = AdministeredScheduleResponse | ScheduleDetailsResponse
+
+
+class PlayedResponse(TypedDict):
+    """That a schedule will make a pipeline."""
+
+    message: str
+
+
+@router.get("", response_model=list[ScheduleResponse])
 async def list_schedules(
     project: ProjectDep,
     services: ServicesDep,
@@ -50,32 +69,41 @@ async def list_schedules(
         ids = {row.owner_id for row in found.rows if row.owner_id is not None}
         people = {row.id: row for row in await accounts.by_ids(connection, ids)}
     url, now = services.settings.url, services.clock()
-    items = [shown(row, people.get(row.owner_id), _next_run(row, now), url) for row in found.rows]
+    items = [shown(row, _owner(people, row), _next_run(row, now), url) for row in found.rows]
     return paging.answer(items, found.total)
 
 
+def _owner(people: Mapping[int, UserRow], row: PipelineScheduleRow) -> UserRow | None:
+    return None if row.owner_id is None else people.get(row.owner_id)
+
+
 @router.get("/{schedule_id}")
-async def get_schedule(found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
+async def get_schedule(found: ScheduleDep, services: ServicesDep) -> _Whole:
     """One schedule; its variables and inputs for those who may administer it."""
     return await _full(services, found)
 
 
-async def _full(services: Services, found: ScheduleAccess) -> dict[str, Any]:
+async def _full(services: Services, found: ScheduleAccess) -> _Whole:
     async with services.database.read() as connection:
         row = await schedules.get(connection, found.row.id, found.project.row.id)
-        known = await accounts.by_ids(connection, {row.owner_id} - {None})
+        known = await accounts.by_ids(connection, [] if row.owner_id is None else [row.owner_id])
         last = await schedule_ticks.last_pipeline(connection, row.id)
         variables = await schedules.variables_of(connection, row.id)
     now, url, path = services.clock(), services.settings.url, found.project.row.full_path
-    document = shown(row, known[0] if known else None, _next_run(row, now), url)
-    document["last_pipeline"] = None if last is None else brief(last, path, url)
-    if ScheduleAccess(row, found.project).may(ScheduleAction.ADMINISTER):
-        document["variables"] = [found.shown(services, item) for item in variables]
-        document["inputs"] = [{"name": name, "value": value} for name, value in sorted(row.inputs.items())]
-    return document
+    document: ScheduleDetailsResponse = {
+        **shown(row, known[0] if known else None, _next_run(row, now), url),
+        "last_pipeline": None if last is None else brief(last, path, url),
+    }
+    if not ScheduleAccess(row, found.project).may(ScheduleAction.ADMINISTER):
+        return document
+    return {
+        **document,
+        "variables": [found.shown(services, item) for item in variables],
+        "inputs": [{"name": name, "value": value} for name, value in sorted(row.inputs.items())],
+    }
 
 
-def _next_run(row: Any, now: datetime) -> datetime | None:
+def _next_run(row: PipelineScheduleRow, now: datetime) -> datetime | None:
     """When the next tick is; as in GitLab also that of a schedule which is not active."""
     return next_tick(parse(row.cron), zone_of(row.cron_timezone), now)
 
@@ -83,7 +111,7 @@ def _next_run(row: Any, now: datetime) -> datetime | None:
 @router.post("", status_code=201)
 async def create_schedule(
     new: Annotated[NewSchedule, Depends(given(NewSchedule))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> _Whole:
     """Make a schedule, which is the caller's."""
     project.require(Action.RUN)
     now = services.clock()
@@ -107,7 +135,7 @@ def _require_run(project: ProjectAccess, full: str) -> None:
 @router.put("/{schedule_id}")
 async def change_schedule(
     changes: Annotated[ScheduleFields, Depends(given(ScheduleFields))], found: ScheduleDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> _Whole:
     """Change a schedule. Ticks that were due before are those of the old one."""
     found.require(ScheduleAction.CHANGE)
     now = services.clock()
@@ -121,7 +149,7 @@ async def change_schedule(
 
 
 @router.post("/{schedule_id}/take_ownership", status_code=201)
-async def take_ownership(found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
+async def take_ownership(found: ScheduleDep, services: ServicesDep) -> _Whole:
     """Make the schedule the caller's: it runs with their rights from now on."""
     found.require(ScheduleAction.ADMINISTER)
     found.project.require(Action.RUN)
@@ -140,7 +168,7 @@ async def _write(services: Services, found: ScheduleAccess, now: datetime, value
 
 
 @router.post("/{schedule_id}/play", status_code=201)
-async def play_schedule(found: ScheduleDep, services: ServicesDep) -> dict[str, Any]:
+async def play_schedule(found: ScheduleDep, services: ServicesDep) -> PlayedResponse:
     """Make a pipeline now, as the caller; when the next one comes is not touched."""
     found.require(ScheduleAction.PLAY)
     services.limits.note(Limited.SCHEDULE_PLAY, found.row.id, found.project.caller.user_id)
@@ -166,7 +194,7 @@ async def delete_schedule(found: ScheduleDep, services: ServicesDep) -> Response
     return Response(status_code=204)
 
 
-@router.get("/{schedule_id}/pipelines")
+@router.get("/{schedule_id}/pipelines", response_model=list[PipelineResponse])
 async def pipelines_of_schedule(
     found: ScheduleDep,
     services: ServicesDep,
@@ -181,7 +209,7 @@ async def pipelines_of_schedule(
     return paging.answer([brief(row, path, url) for row in page.rows], page.total)
 
 
-@router.get("/{schedule_id}/ticks")
+@router.get("/{schedule_id}/ticks", response_model=list[ScheduleTickResponse])
 async def ticks_of_schedule(found: ScheduleDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """What became of each tick, the latest first; our own."""
     async with services.database.read() as connection:

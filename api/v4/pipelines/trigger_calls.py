@@ -17,6 +17,7 @@ from api.services import Services
 from api.v4.encoded_paths import decoded
 from api.v4.parameters import parameters, validated
 from api.v4.pipelines.pipelines import full
+from api.v4.representation.pipelines import PipelineDetailsResponse
 from application.pipelines.trigger_calls import TriggerCall, start
 from auth.job_token import PREFIX
 from domain.errors import ConfigInvalid, Forbidden, Invalid, NotFound
@@ -62,7 +63,7 @@ async def given(request: Request, services: ServicesDep) -> TriggerCall:
     return TriggerCall(token, call.ref, call.variables, call.inputs, payload, is_of_job)
 
 
-@router.post("/trigger/pipeline", status_code=201)
+@router.post("/trigger/pipeline", status_code=201, response_model=PipelineDetailsResponse)
 async def trigger(
     project: str, request: Request, call: Annotated[TriggerCall, Depends(given)], services: ServicesDep
 ) -> JSONResponse:
@@ -70,7 +71,7 @@ async def trigger(
     return await _started(project, request, call, services)
 
 
-@router.post("/ref/{ref}/trigger/pipeline", status_code=201)
+@router.post("/ref/{ref}/trigger/pipeline", status_code=201, response_model=PipelineDetailsResponse)
 async def trigger_on_ref(
     project: str,
     ref: str,  # noqa: ARG001  (it is read with the other parameters)
@@ -84,7 +85,7 @@ async def trigger_on_ref(
 
 async def _started(project: str, request: Request, call: TriggerCall, services: Services) -> JSONResponse:
     if request.headers.get("x-gitlab-event") == _OF_PIPELINES:
-        raise Forbidden("403 Forbidden: a webhook for pipelines cannot start pipelines.")
+        raise Forbidden("Forbidden: a webhook for pipelines cannot start pipelines.")
     try:
         pipeline_id, row = await start(services, decoded(project), call)
     except NotFound:

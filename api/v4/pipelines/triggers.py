@@ -4,28 +4,29 @@ A token is shown once, when it is made; afterwards its first characters tell it 
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.people import person
+from api.v4.representation.people import Person, PersonResponse, person
 from application.audit import record
 from auth.permissions import Action
 from auth.secret_token import TRIGGER, digest, plain_token
 from domain.errors import Forbidden, Invalid
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations, triggers
+from models.rows.triggers import PipelineTriggerRow
 
 SHORT: Final = 4
 """Characters of a token, after its prefix, that are kept and shown; as many as GitLab shows."""
@@ -51,7 +52,21 @@ class TriggerChanges(BaseModel):
     description: str | None = Field(default=None, max_length=255)
 
 
-def shown(row: Record, owner: Record, url: str, *, plain: str = "") -> dict[str, Any]:
+class TriggerResponse(TypedDict):
+    """A trigger; `token` is the token itself only in the one answer that shows it."""
+
+    id: int
+    token: str
+    description: str
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+    last_used: str | None
+    expires_at: str | None
+    owner: PersonResponse
+
+
+def shown(row: PipelineTriggerRow, owner: Person, url: str, *, plain: str = "") -> TriggerResponse:
     """A trigger as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
     return {
         "id": row.id,
@@ -66,7 +81,7 @@ def shown(row: Record, owner: Record, url: str, *, plain: str = "") -> dict[str,
     }
 
 
-@router.get("")
+@router.get("", response_model=list[TriggerResponse])
 async def list_triggers(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The triggers of a project; maintainers may see them."""
     project.require(Action.ADMINISTER)
@@ -77,7 +92,7 @@ async def list_triggers(project: ProjectDep, services: ServicesDep, paging: Pagi
 
 
 @router.get("/{trigger_id}")
-async def get_trigger(trigger_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_trigger(trigger_id: Id, project: ProjectDep, services: ServicesDep) -> TriggerResponse:
     """One trigger."""
     project.require(Action.ADMINISTER)
     return await _one(services, trigger_id, project.row.id)
@@ -86,7 +101,7 @@ async def get_trigger(trigger_id: Id, project: ProjectDep, services: ServicesDep
 @router.post("", status_code=201)
 async def create_trigger(
     new: Annotated[NewTrigger, Depends(given(NewTrigger))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> TriggerResponse:
     """Make a trigger; its token is shown only in this answer. Its pipelines will be the caller's."""
     project.require(Action.ADMINISTER)
     now, plain = services.clock(), plain_token(TRIGGER)
@@ -111,14 +126,14 @@ async def change_trigger(
     changes: Annotated[TriggerChanges, Depends(given(TriggerChanges))],
     project: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> TriggerResponse:
     """Call a trigger otherwise; only who owns it may, as in GitLab."""
     project.require(Action.ADMINISTER)
     now = services.clock()
     async with services.database.write() as connection:
         row = await triggers.get(connection, trigger_id, project.row.id)
         if row.owner_id != project.caller.user_id and not project.caller.is_admin:
-            raise Forbidden("403 Forbidden: only the owner of a trigger may change it.")
+            raise Forbidden("Forbidden: only the owner of a trigger may change it.")
         if changes.description is not None:
             await triggers.describe(connection, trigger_id, changes.description, now)
             happened = Happened("trigger_changed", {"id": trigger_id, "description": changes.description})
@@ -138,7 +153,7 @@ async def remove_trigger(trigger_id: Id, project: ProjectDep, services: Services
     return Response(status_code=204)
 
 
-async def _one(services: Services, trigger_id: int, project_id: int, *, plain: str = "") -> dict[str, Any]:
+async def _one(services: Services, trigger_id: int, project_id: int, *, plain: str = "") -> TriggerResponse:
     async with services.database.read() as connection:
         row = await triggers.get(connection, trigger_id, project_id)
         owner = await accounts.get(connection, row.owner_id)

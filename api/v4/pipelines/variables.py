@@ -1,11 +1,12 @@
 """CI/CD variables of projects, of groups and of the instance, under GitLab's addresses and shapes."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator, model_validator
+from typing_extensions import TypedDict
 
 from api.deps import CallerDep, ServicesDep
 from api.services import Services
@@ -22,6 +23,7 @@ from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import ci_variables
 from models.repositories.projects.ci_variables import Owner
+from models.rows.variables import CiVariableRow
 
 Kind = Literal["env_var", "file"]
 INSTANCE: Final = Entity("instance", 1, "")
@@ -95,7 +97,21 @@ async def of_instance(caller: CallerDep) -> VariablesAccess:
     return VariablesAccess(Owner(), caller, INSTANCE)
 
 
-def _shown(services: Services, row: Any) -> dict[str, Any]:
+class CiVariableResponse(TypedDict):
+    """A CI/CD variable; a hidden one without its value."""
+
+    variable_type: str
+    key: str
+    value: str | None
+    hidden: bool
+    protected: bool
+    masked: bool
+    raw: bool
+    environment_scope: str
+    description: str | None
+
+
+def _shown(services: Services, row: CiVariableRow) -> CiVariableResponse:
     value = None if row.hidden else services.sealer.open(row.value, ci_variables.owner_of(row).purpose)
     return {
         "variable_type": row.variable_type,
@@ -113,7 +129,7 @@ def _shown(services: Services, row: Any) -> dict[str, Any]:
 ScopeDep = Annotated[str | None, Query(alias="filter[environment_scope]")]
 
 
-def _require_maskable(services: Services, row: Any, changes: VariableChanges) -> None:
+def _require_maskable(services: Services, row: CiVariableRow, changes: VariableChanges) -> None:
     if row.hidden and changes.masked is False:
         raise Invalid("masked is invalid: a hidden variable stays masked")
     value = changes.value
@@ -127,7 +143,7 @@ routes = APIRouter()
 """The same five calls for the variables of one kind of owner."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[CiVariableResponse])
 async def list_variables(
     services: ServicesDep, paging: PagingDep, found: VariablesAccess = Depends(of_owner)
 ) -> JSONResponse:
@@ -140,7 +156,7 @@ async def list_variables(
 @routes.get("/{key}")
 async def get_variable(
     key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> CiVariableResponse:
     """One variable; where several have the key, `filter[environment_scope]` says which."""
     async with services.database.read() as connection:
         return _shown(services, await ci_variables.find(connection, found.owner, key, scope))
@@ -151,7 +167,7 @@ async def add_variable(
     new: Annotated[NewCiVariable, Depends(given(NewCiVariable))],
     services: ServicesDep,
     found: VariablesAccess = Depends(of_owner),
-) -> dict[str, Any]:
+) -> CiVariableResponse:
     """Add a variable; its value is kept sealed."""
     values = {
         "key": new.key,
@@ -178,7 +194,7 @@ async def change_variable(
     changes: Annotated[VariableChanges, Depends(given(VariableChanges))],
     services: ServicesDep,
     found: VariablesAccess = Depends(of_owner),
-) -> dict[str, Any]:
+) -> CiVariableResponse:
     """Change a variable."""
     now, scope = services.clock(), changes.filter.get("environment_scope")
     values = changes.model_dump(exclude_none=True, exclude={"filter"})

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -21,10 +22,11 @@ from auth.permissions import Action, GroupAction
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.projects.badges import BadgeFacts, checked_address, names_in, rendered
 from git.reading.ref_listing import list_refs
-from models.columns import Record
 from models.repositories.paging import first_of, slice_of
 from models.repositories.projects import badges
 from models.repositories.projects.listings import readable
+from models.rows.badges import BadgeRow
+from models.rows.projects import ProjectRow
 
 _FROM_GIT: Final = frozenset({"commit_sha", "latest_tag"})
 _Name = Annotated[str | None, Field(default=None, max_length=255)]
@@ -46,6 +48,27 @@ class BadgeChanges(Optionals):
     name: _Name
 
 
+class BadgeAddressesResponse(TypedDict):
+    """The addresses of a badge as they are written, and with what their placeholders stand for."""
+
+    link_url: str
+    image_url: str
+    rendered_link_url: str
+    rendered_image_url: str
+
+
+class _BadgePart(TypedDict):
+    """What it is called, and whose it is."""
+
+    id: int
+    name: str | None
+    kind: str
+
+
+class BadgeResponse(_BadgePart, BadgeAddressesResponse):
+    """A badge; `kind` is whose it is, `project` or `group`."""
+
+
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
     for field in ("link_url", "image_url"):
         if field in values:
@@ -55,9 +78,9 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-async def _project_of(services: Services, planning: PlanningAccess) -> Record | None:
+async def _project_of(services: Services, planning: PlanningAccess) -> ProjectRow | None:
     """The project that placeholders are about: for a group the oldest in it whose code the caller may read."""
-    if planning.owner.project_id is not None:
+    if isinstance(planning.row, ProjectRow):
         return planning.row
     async with services.database.read() as connection:
         return await first_of(connection, readable(viewer_of(planning.caller), planning.row.trail))
@@ -83,7 +106,7 @@ async def _facts(services: Services, planning: PlanningAccess, addresses: Sequen
     return BadgeFacts(row.full_path, row.name, row.path, row.id, row.default_branch, server, **of_git)
 
 
-async def _shown(services: Services, planning: PlanningAccess, rows: Sequence[Record]) -> list[dict[str, Any]]:
+async def _shown(services: Services, planning: PlanningAccess, rows: Sequence[BadgeRow]) -> list[BadgeResponse]:
     facts = await _facts(services, planning, [text for row in rows for text in (row.link_url, row.image_url)])
     return [
         {
@@ -96,7 +119,7 @@ async def _shown(services: Services, planning: PlanningAccess, rows: Sequence[Re
     ]
 
 
-def _addresses(link_url: str, image_url: str, facts: BadgeFacts | None) -> dict[str, str]:
+def _addresses(link_url: str, image_url: str, facts: BadgeFacts | None) -> BadgeAddressesResponse:
     return {
         "link_url": link_url,
         "image_url": image_url,
@@ -105,11 +128,11 @@ def _addresses(link_url: str, image_url: str, facts: BadgeFacts | None) -> dict[
     }
 
 
-async def _row_to_change(services: Services, planning: PlanningAccess, key: int) -> Record:
+async def _row_to_change(services: Services, planning: PlanningAccess, key: int) -> BadgeRow:
     async with services.database.read() as connection:
         row = await badges.find(connection, planning.owner, key)
     if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
-        raise Forbidden("403 Forbidden: it is the badge of a group around the project; change it there.")
+        raise Forbidden("Forbidden: it is the badge of a group around the project; change it there.")
     return row
 
 
@@ -136,7 +159,7 @@ routes = APIRouter()
 """The same calls for the badges of one kind of owner."""
 
 
-@routes.get("")
+@routes.get("", response_model=list[BadgeResponse])
 async def list_badges(
     services: ServicesDep, paging: PagingDep, name: str = "", planning: PlanningAccess = Depends(of_owner)
 ) -> JSONResponse:
@@ -150,7 +173,7 @@ async def list_badges(
 @routes.get("/render")
 async def render_badge(
     link_url: str, image_url: str, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+) -> BadgeAddressesResponse:
     """What the addresses of a badge would be."""
     checked_address(link_url, "link_url")
     checked_address(image_url, "image_url")
@@ -158,9 +181,7 @@ async def render_badge(
 
 
 @routes.get("/{badge_id}")
-async def get_badge(
-    badge_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)
-) -> dict[str, Any]:
+async def get_badge(badge_id: Id, services: ServicesDep, planning: PlanningAccess = Depends(of_owner)) -> BadgeResponse:
     """One badge."""
     async with services.database.read() as connection:
         row = await badges.find(connection, planning.owner, badge_id)
@@ -172,7 +193,7 @@ async def create_badge(
     new: Annotated[NewBadge, Depends(given(NewBadge))],
     services: ServicesDep,
     planning: PlanningAccess = Depends(of_owner_to_change),
-) -> dict[str, Any]:
+) -> BadgeResponse:
     """Add a badge: maintainers of a project and owners of a group may."""
     values = _checked({**new.model_dump(), "name": new.name or ""})
     async with services.database.write() as connection:
@@ -186,7 +207,7 @@ async def change_badge(
     changes: Annotated[BadgeChanges, Depends(given(BadgeChanges))],
     services: ServicesDep,
     planning: PlanningAccess = Depends(of_owner_to_change),
-) -> dict[str, Any]:
+) -> BadgeResponse:
     """Change a badge."""
     values = _checked(changes.model_dump(exclude_none=True))
     row = await _row_to_change(services, planning, badge_id)

@@ -1,8 +1,7 @@
 """What a project is written in, and where it is kept."""
 
-from typing import Any
-
 from fastapi import APIRouter
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
@@ -13,6 +12,15 @@ from git.reading.languages import shares_of
 from git.reading.revision import commit_named
 
 router = APIRouter(prefix="/projects/{project}")
+
+
+class StorageResponse(TypedDict):
+    """Where a repository is."""
+
+    project_id: int
+    disk_path: str
+    created_at: str
+    repository_storage: str
 
 
 @router.get("/languages")
@@ -27,7 +35,7 @@ async def languages_of_project(project: ProjectDep, services: ServicesDep) -> di
 
 
 @router.get("/storage")
-async def storage_of_project(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def storage_of_project(project: ProjectDep, services: ServicesDep) -> StorageResponse:
     """Where the repository is; for administrators."""
     require_admin(project.caller)
     path = services.repositories.path(project.row.id)

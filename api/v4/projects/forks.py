@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
@@ -14,8 +14,9 @@ from api.v4.names import PathName
 from api.v4.namespaces.groups import Visibility
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.projects.documents import documents, project_page
+from api.v4.projects.documents import documents, project_page, project_row
 from api.v4.projects.projects import namespace_for
+from api.v4.representation.projects import ProjectResponse
 from application.access import viewer_of
 from application.audit import record
 from auth.permissions import OWNER
@@ -50,10 +51,16 @@ class NewFork(Optionals):
         return str(self.namespace_id) if self.namespace_id is not None else self.namespace_path or self.namespace
 
 
+class ForkResponse(ProjectResponse):
+    """A new fork."""
+
+    import_status: str
+
+
 @router.post("/fork", status_code=201)
 async def fork_project(
     new: Annotated[NewFork, Depends(given(NewFork))], project: ProjectDep, caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ForkResponse:
     """Copy a project that the caller may read, with its repository; they become the owner of the copy.
 
     It is no more open than what it was copied from. Answers 409 when the path is taken.
@@ -81,7 +88,7 @@ async def fork_project(
                 forked_from_id=origin.id,
             )
             await services.repositories.adopt(draft, key)
-            row = await projects.find(connection, key)
+            row = await project_row(connection, key)
             entity = Entity("project", key, f"{owner.full_path}/{path}")
             await record(connection, caller, entity, Happened("project_forked", {"from": origin.full_path}), now)
             (document,) = await documents(services, connection, caller, [row], level=OWNER)
@@ -92,7 +99,7 @@ async def fork_project(
     return {**document, "import_status": "finished"}
 
 
-@router.get("/forks")
+@router.get("/forks", response_model=list[ProjectResponse])
 async def list_forks(project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = "") -> JSONResponse:
     """The forks of a project that the caller may see, newest first."""
     wanted = ProjectFilter(viewer_of(project.caller), search=search, forked_from=project.row.id)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
@@ -15,9 +16,9 @@ from application.mirrors.pull import checked_url
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.installation.audit import Happened
 from models.repositories.projects import mirrors
+from models.rows.mirrors import MirrorRow
 
 router = APIRouter(prefix="/projects/{project}/mirror/pull")
 
@@ -33,7 +34,26 @@ class MirrorChanges(BaseModel):
     interval: int | None = Field(default=None, ge=300, le=30 * 86400)
 
 
-def shown(row: Record) -> dict[str, Any]:
+class MirrorResponse(TypedDict):
+    """A mirror. `interval` is seconds."""
+
+    id: int
+    enabled: bool
+    url: str
+    update_status: str
+    last_error: str | None
+    last_update_at: str | None
+    last_update_started_at: str | None
+    last_successful_update_at: str | None
+    mirror_trigger_builds: bool
+    only_mirror_protected_branches: bool
+    mirror_overwrites_diverged_branches: bool
+    mirror_branch_regex: None
+    interval: int
+    next_update_at: str | None
+
+
+def shown(row: MirrorRow) -> MirrorResponse:
     """A mirror as GitLab's JSON; nothing of its credentials."""
     return {
         "id": row.id,
@@ -54,7 +74,7 @@ def shown(row: Record) -> dict[str, Any]:
 
 
 @router.get("")
-async def get_mirror(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_mirror(project: ProjectDep, services: ServicesDep) -> MirrorResponse:
     """The mirror; maintainers may see it."""
     project.require(Action.ADMINISTER)
     return shown(await _row(services, project))
@@ -63,7 +83,7 @@ async def get_mirror(project: ProjectDep, services: ServicesDep) -> dict[str, An
 @router.put("")
 async def put_mirror(
     changes: Annotated[MirrorChanges, Depends(given(MirrorChanges))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> MirrorResponse:
     """Set the mirror up, or change it: it is the caller's from now on, and is pulled soon.
 
     Credentials stay with their address: another url without new ones has none.
@@ -83,7 +103,9 @@ async def put_mirror(
     return shown(await _row(services, project))
 
 
-def _values(services: Services, project: ProjectAccess, changes: MirrorChanges, known: Any) -> dict[str, Any]:
+def _values(
+    services: Services, project: ProjectAccess, changes: MirrorChanges, known: MirrorRow | None
+) -> dict[str, Any]:
     columns = {
         "enabled": changes.enabled,
         "trigger_builds": changes.mirror_trigger_builds,
@@ -104,7 +126,7 @@ def _values(services: Services, project: ProjectAccess, changes: MirrorChanges, 
 
 
 @router.post("")
-async def start_pull(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def start_pull(project: ProjectDep, services: ServicesDep) -> MirrorResponse:
     """Pull soon, whatever the timer says; developers may."""
     project.require(Action.PUSH)
     async with services.database.write() as connection:
@@ -125,9 +147,9 @@ async def remove_mirror(project: ProjectDep, services: ServicesDep) -> Response:
     return Response(status_code=204)
 
 
-async def _row(services: Services, project: ProjectAccess) -> Record:
+async def _row(services: Services, project: ProjectAccess) -> MirrorRow:
     async with services.database.read() as connection:
         row = await mirrors.of_project(connection, project.row.id)
     if row is None:
-        raise NotFound("404 Mirror Not Found")
+        raise NotFound("Mirror Not Found")
     return row

@@ -1,6 +1,6 @@
 """Projects: listed, read, changed, and created together with their repository."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
@@ -14,7 +14,8 @@ from api.v4.names import PathName
 from api.v4.namespaces.groups import Visibility, group_by, require_project_creation
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.projects.documents import documents, project_page
+from api.v4.projects.documents import documents, project_page, project_row
+from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import ProjectAccess, viewer_of
 from application.audit import record
 from application.projects import removal
@@ -24,7 +25,6 @@ from domain.merge_requests.merge_request import MergeMethod, SquashOption
 from domain.projects.config_place import config_place
 from domain.projects.path_names import checked_path, path_from
 from git.names import checked_branch
-from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity, Happened
@@ -32,6 +32,7 @@ from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed
+from models.rows.namespaces import NamespaceRow
 from models.tables.projects import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400
@@ -63,7 +64,7 @@ class NewProject(BaseModel):
     build_git_strategy: GitStrategy = "fetch"
 
 
-@router.get("/projects")
+@router.get("/projects", response_model=list[ProjectResponse])
 async def list_projects(
     caller: CallerDep,
     services: ServicesDep,
@@ -91,7 +92,7 @@ async def list_projects(
 
 
 @router.get("/projects/{project}")
-async def get_project(project: SeenProjectDep, services: ServicesDep, statistics: bool = False) -> dict[str, Any]:
+async def get_project(project: SeenProjectDep, services: ServicesDep, statistics: bool = False) -> ProjectResponse:
     """One project; with `statistics`, which members from reporters on may see, what it takes in bytes."""
     async with services.database.read() as connection:
         return await project_document(connection, services, project, statistics=statistics)
@@ -100,7 +101,7 @@ async def get_project(project: SeenProjectDep, services: ServicesDep, statistics
 @router.post("/projects", status_code=201)
 async def create_project(
     new: Annotated[NewProject, Depends(given(NewProject))], caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProjectResponse:
     """Create a project with its empty repository. The caller becomes its owner."""
     path = _path_of(new)
     checked_branch(new.default_branch)
@@ -123,7 +124,7 @@ async def create_project(
         )
         # Inside the transaction: a project without repository must not exist; a folder that is left over harms nobody.
         await services.repositories.create(key, new.default_branch)
-        row = await projects.find(connection, key)
+        row = await project_row(connection, key)
         entity = Entity("project", key, f"{owner.full_path}/{path}")
         await record(connection, caller, entity, Happened("project_created", {"visibility": new.visibility}), now)
         (document,) = await documents(services, connection, caller, [row], level=OWNER)
@@ -215,7 +216,7 @@ _OF_ADMINISTRATORS: Final = frozenset({"max_artifacts_size", "may_run_as_server"
 @router.put("/projects/{project}")
 async def change_project(
     changes: Annotated[ProjectChanges, Depends(given(ProjectChanges))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProjectResponse:
     """Change what a project is called, who sees it, how its pipelines treat older ones, whose runners take its jobs.
 
     Only maintainers may; who sees it, and when old pipelines go, is for owners to say. How large an artifact
@@ -254,7 +255,7 @@ async def _set_default_branch(services: Services, project: ProjectAccess, branch
 
 
 @router.delete("/projects/{project}", status_code=202)
-async def remove_project(project: ProjectDep, services: ServicesDep) -> dict[str, str]:
+async def remove_project(project: ProjectDep, services: ServicesDep) -> PendingRemovalResponse:
     """Remove a project with all that belongs to it, its repository too; its owners may. What runs is canceled first."""
     project.require(Action.OWN)
     await removal.remove(services, project)
@@ -262,18 +263,18 @@ async def remove_project(project: ProjectDep, services: ServicesDep) -> dict[str
 
 
 @router.post("/projects/{project}/archive", status_code=201)
-async def archive_project(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def archive_project(project: ProjectDep, services: ServicesDep) -> ProjectResponse:
     """Let nothing of a project change any more: no pushes, no pipelines; its owners may."""
     return await _archived(project, services, archived=True)
 
 
 @router.post("/projects/{project}/unarchive", status_code=201)
-async def unarchive_project(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def unarchive_project(project: ProjectDep, services: ServicesDep) -> ProjectResponse:
     """Let a project change again; its owners may."""
     return await _archived(project, services, archived=False)
 
 
-async def _archived(project: ProjectAccess, services: Services, *, archived: bool) -> dict[str, Any]:
+async def _archived(project: ProjectAccess, services: Services, *, archived: bool) -> ProjectResponse:
     project.require(Action.OWN)
     name = "project_archived" if archived else "project_unarchived"
     async with services.database.write() as connection:
@@ -284,11 +285,9 @@ async def _archived(project: ProjectAccess, services: Services, *, archived: boo
 
 async def project_document(
     connection: AsyncConnection, services: Services, project: ProjectAccess, *, statistics: bool = False
-) -> dict[str, Any]:
+) -> ProjectResponse:
     """A project as it is now. Raises `NotFound`."""
-    row = await projects.find(connection, project.row.id)
-    if row is None:
-        raise NotFound("404 Project Not Found")
+    row = await project_row(connection, project.row.id)
     found = await documents(services, connection, project.caller, [row], level=project.level, statistics=statistics)
     return found[0]
 
@@ -301,7 +300,7 @@ def _path_of(new: NewProject) -> str:
         raise Invalid("name is missing, path is missing" if not path else f"path is invalid: {error}") from error
 
 
-async def namespace_for(services: Services, caller: Caller, reference: str | None) -> Record:
+async def namespace_for(services: Services, caller: Caller, reference: str | None) -> NamespaceRow:
     """The group of a new project, by id or path; the caller's own without one.
 
     Raises `Forbidden` for one in which the caller may create none.
@@ -313,17 +312,17 @@ async def namespace_for(services: Services, caller: Caller, reference: str | Non
     return found.row
 
 
-async def _own_namespace(services: Services, caller: Caller) -> Record:
+async def _own_namespace(services: Services, caller: Caller) -> NamespaceRow:
     """The caller's own namespace, made when they first want it. Raises `Forbidden` where a group has that name."""
     async with services.database.write() as connection:
         try:
             row = await namespaces.get_by(connection, path=caller.username)
         except NotFound:
             name = caller.username
-            own = {"kind": "user", "owner_id": caller.user_id}
-            key = await namespaces.create(connection, name, name, services.clock(), **own)
+            made_at, owner_id = services.clock(), caller.user_id
+            key = await namespaces.create(connection, name, name, made_at, kind="user", owner_id=owner_id)
             await members.add_to_group(connection, key, caller.user_id, OWNER)
             return await namespaces.get_by(connection, key=key)
     if row.owner_id != caller.user_id or row.kind != "user":
-        raise Forbidden(f"403 Forbidden: the name {caller.username} is that of a group; name a group for the project.")
+        raise Forbidden(f"Forbidden: the name {caller.username} is that of a group; name a group for the project.")
     return row

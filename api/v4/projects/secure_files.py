@@ -10,7 +10,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.runner.multipart import FilePart, file_part
@@ -26,11 +27,11 @@ from domain.errors import Invalid, TooLarge, Unavailable
 from domain.moments import moment
 from domain.object_keys import secure_file_key
 from domain.projects.secure_files import LIMIT, checked_name
-from models.columns import Record
 from models.repositories.artifacts import unused_objects
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import secure_files
+from models.rows.secure_files import SecureFileRow
 
 router = APIRouter(prefix="/projects/{project}/secure_files")
 
@@ -43,7 +44,19 @@ _FORM: Final[dict[str, Any]] = {
 _BODY: Final = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-def _shown(row: Record) -> dict[str, Any]:
+class SecureFileResponse(TypedDict):
+    """A file, without its content."""
+
+    id: int
+    name: str
+    checksum: str
+    checksum_algorithm: str
+    created_at: str
+    expires_at: None
+    metadata: None
+
+
+def _shown(row: SecureFileRow) -> SecureFileResponse:
     """A file as GitLab's JSON; what is in it is read by nobody here, so it has no `metadata` and no end."""
     return {
         "id": row.id,
@@ -56,7 +69,7 @@ def _shown(row: Record) -> dict[str, Any]:
     }
 
 
-@router.get("")
+@router.get("", response_model=list[SecureFileResponse])
 async def list_secure_files(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The secure files of a project, the oldest first; developers may, and jobs of theirs."""
     project.require(Action.READ_SECURE_FILES)
@@ -66,13 +79,13 @@ async def list_secure_files(project: ProjectDep, services: ServicesDep, paging: 
 
 
 @router.get("/{file_id}")
-async def get_secure_file(file_id: Id, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_secure_file(file_id: Id, project: ProjectDep, services: ServicesDep) -> SecureFileResponse:
     """One secure file, without its content."""
     return _shown(await _row(project, services, file_id))
 
 
 @router.get("/{file_id}/download")
-async def download_secure_file(file_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
+async def download_secure_file(file_id: Id, project: ProjectDep, services: ServicesDep) -> StreamingResponse:
     """The content of a secure file, as it was handed in."""
     row = await _row(project, services, file_id)
     sealed = b"".join([part async for part in services.store.read(row.object_key)])
@@ -84,7 +97,7 @@ async def download_secure_file(file_id: Id, project: ProjectDep, services: Servi
 
 
 @router.post("", status_code=201, openapi_extra=_BODY)
-async def create_secure_file(request: Request, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def create_secure_file(request: Request, project: ProjectDep, services: ServicesDep) -> SecureFileResponse:
     """Keep a file of at most 5 MiB under a name that the project has not yet; maintainers may."""
     project.require(Action.ADMINISTER)
     part = await file_part(request)
@@ -114,14 +127,14 @@ async def remove_secure_file(file_id: Id, project: ProjectDep, services: Service
     return Response(status_code=204)
 
 
-async def _row(project: ProjectAccess, services: Services, file_id: int) -> Record:
+async def _row(project: ProjectAccess, services: Services, file_id: int) -> SecureFileRow:
     """A file of a project whose files the caller may read. Raises `NotFound`, `Forbidden`."""
     project.require(Action.READ_SECURE_FILES)
     async with services.database.read() as connection:
         return await secure_files.get(connection, project.row.id, file_id)
 
 
-async def _keep(services: Services, project: ProjectAccess, name: str, key: str, content: bytes) -> Record:
+async def _keep(services: Services, project: ProjectAccess, name: str, key: str, content: bytes) -> SecureFileRow:
     """Write the row of a file whose object is in the store. Raises `Invalid` when another one was quicker."""
     now = services.clock()
     async with services.database.write() as connection:

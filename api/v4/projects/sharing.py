@@ -1,7 +1,7 @@
 """Projects shared with groups: a group's members have what they are there, up to `group_access`."""
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
@@ -12,8 +12,9 @@ from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import group_by
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.people import person
-from api.v4.representation.projects import public_group
+from api.v4.representation.groups import PublicGroupResponse, public_group
+from api.v4.representation.people import PersonResponse, person
+from api.v4.representation.projects import ShareResponse
 from api.v4.representation.projects import share as shown
 from application.access import viewer_of
 from application.audit import record
@@ -41,7 +42,7 @@ class NewShare(Optionals):
 @router.post("/share", status_code=201)
 async def share_project(
     new: Annotated[NewShare, Depends(given(NewShare))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ShareResponse:
     """Let the members of a group in, with their own level there but `group_access` at most.
 
     Maintainers may, with a group that they may see, up to their own level. GitLab: "Projects API", "Share a project
@@ -50,7 +51,7 @@ async def share_project(
     project.require(Action.ADMINISTER)
     group = (await group_by(services, project.caller, str(new.group_id))).row
     if new.group_access > project.level:
-        raise Forbidden("403 Forbidden: nobody can give a higher access level than their own.")
+        raise Forbidden("Forbidden: nobody can give a higher access level than their own.")
     now = services.clock()
     async with services.database.write() as connection:
         home = await namespaces.get_by(connection, key=project.row.namespace_id)
@@ -68,14 +69,14 @@ async def unshare_project(shared_group_id: Id, project: ProjectDep, services: Se
     project.require(Action.ADMINISTER)
     async with services.database.write() as connection:
         if not await shares.remove(connection, project.row.id, shared_group_id):
-            raise NotFound("404 Not found")
+            raise NotFound("Not found")
         await protected_environments.forget_group(connection, project.row.id, shared_group_id)
         happened = Happened("project_unshared", {"group_id": shared_group_id})
         await record(connection, project.caller, project.entity, happened, services.clock())
     return Response(status_code=204)
 
 
-@router.get("/groups")
+@router.get("/groups", response_model=list[PublicGroupResponse])
 async def groups_of_project(
     project: ProjectDep,
     services: ServicesDep,
@@ -94,7 +95,7 @@ async def groups_of_project(
     return paging.answer([public_group(row, services.settings.url) for row in found.rows], found.total)
 
 
-@router.get("/users")
+@router.get("/users", response_model=list[PersonResponse])
 async def users_of_project(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:

@@ -3,27 +3,29 @@
 When a pipeline of a tag of the other project succeeds, the default branch of this one gets a pipeline.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.people import person
+from api.v4.representation.people import PersonResponse, person
 from application.access import access_to
 from application.audit import record
 from auth.permissions import Action
 from domain.errors import Invalid
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations, subscriptions
+from models.repositories.projects.subscriptions import ListedSubscription
+from models.rows.accounts import UserRow
 
 router = APIRouter(prefix="/projects/{project}/subscriptions")
 
@@ -34,7 +36,24 @@ class NewSubscription(BaseModel):
     upstream_project: int | str = Field(union_mode="left_to_right")
 
 
-def shown(row: Record, user: Record, url: str) -> dict[str, Any]:
+class UpstreamProjectResponse(TypedDict):
+    """The project that another one follows."""
+
+    id: int
+    path_with_namespace: str
+
+
+class SubscriptionResponse(TypedDict):
+    """That a project follows another one; its pipelines are the author's."""
+
+    id: int
+    project_id: int
+    upstream_project: UpstreamProjectResponse
+    author: PersonResponse
+    created_at: str
+
+
+def shown(row: ListedSubscription, user: UserRow, url: str) -> SubscriptionResponse:
     """A subscription."""
     return {
         "id": row.id,
@@ -45,7 +64,7 @@ def shown(row: Record, user: Record, url: str) -> dict[str, Any]:
     }
 
 
-@router.get("")
+@router.get("", response_model=list[SubscriptionResponse])
 async def list_subscriptions(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The subscriptions of a project; maintainers may see them."""
     project.require(Action.ADMINISTER)
@@ -58,7 +77,7 @@ async def list_subscriptions(project: ProjectDep, services: ServicesDep, paging:
 @router.post("", status_code=201)
 async def subscribe(
     new: Annotated[NewSubscription, Depends(given(NewSubscription))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> SubscriptionResponse:
     """Follow a project that the caller may read; the pipelines will be the caller's."""
     project.require(Action.ADMINISTER)
     upstream = await access_to(services, project.caller, new.upstream_project)

@@ -1,6 +1,6 @@
 """Projects that move into another group; the path they had leads to them, also for jobs that run."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
@@ -11,7 +11,9 @@ from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import GroupAccess, GroupDep, group_by, require_project_creation
 from api.v4.parameters import given
 from api.v4.projects.projects import project_document
-from api.v4.representation.projects import group as shown_group
+from api.v4.representation.groups import GroupResponse
+from api.v4.representation.groups import group as shown_group
+from api.v4.representation.projects import ProjectResponse
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from auth.permissions import Action, require_admin
@@ -32,7 +34,7 @@ class Transfer(BaseModel):
 @router.put("/projects/{project}/transfer")
 async def transfer_project(
     wanted: Annotated[Transfer, Depends(given(Transfer))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProjectResponse:
     """Move a project into another group; its owners may, if they may create projects there.
 
     GitLab: "Projects API", "Transfer a project". Both lie in one organisation: one lives in one pod, and the runners
@@ -47,7 +49,7 @@ async def transfer_project(
 
 
 @router.post("/groups/{group}/projects/{moved_project}", status_code=201)
-async def take_project(moved_project: Id, found: GroupDep, services: ServicesDep) -> dict[str, Any]:
+async def take_project(moved_project: Id, found: GroupDep, services: ServicesDep) -> GroupResponse:
     """Move a project into this group; administrators may. Answers with the group."""
     require_admin(found.caller)
     await _move(services, await access_to(services, found.caller, moved_project), found)

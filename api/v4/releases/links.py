@@ -17,12 +17,13 @@ from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.releases.releases import Link, LinkType
-from api.v4.representation.releases import release_link, release_page
+from api.v4.representation.releases import ReleaseLinkResponse, release_link, release_page
 from application.access import ProjectAccess
 from auth.permissions import Action
 from domain.errors import Invalid
 from domain.projects.release_links import link_at, link_of, links_of, with_changed_link, with_link, without_link
 from models.repositories.artifacts import releases
+from models.rows.environments import ReleaseRow
 
 LATEST = "permalink/latest"
 """Stands for the tag of the release that was released last."""
@@ -51,11 +52,11 @@ class LinkChanges(Optionals):
         return found
 
 
-def _shown(link: Mapping[str, Any], row: Any, access: ProjectAccess, services: Services) -> dict[str, Any]:
+def _shown(link: Mapping[str, Any], row: ReleaseRow, access: ProjectAccess, services: Services) -> ReleaseLinkResponse:
     return release_link(link, release_page(row, access.row, services.settings.url))
 
 
-@router.get("/{tag}/assets/links")
+@router.get("/{tag}/assets/links", response_model=list[ReleaseLinkResponse])
 async def list_links(tag: str, access: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The links of a release."""
     async with services.database.read() as connection:
@@ -67,7 +68,7 @@ async def list_links(tag: str, access: ProjectDep, services: ServicesDep, paging
 @router.post("/{tag}/assets/links", status_code=201)
 async def add_link(
     tag: str, new: Annotated[Link, Depends(given(Link))], access: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ReleaseLinkResponse:
     """Add a link; no other of the release has its name, address or path."""
     access.require(Action.PUSH)
     async with services.database.write() as connection:
@@ -78,7 +79,7 @@ async def add_link(
 
 
 @router.get("/{tag}/assets/links/{link_id}")
-async def get_link(tag: str, link_id: Id, access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_link(tag: str, link_id: Id, access: ProjectDep, services: ServicesDep) -> ReleaseLinkResponse:
     """One link."""
     async with services.database.read() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
@@ -92,7 +93,7 @@ async def change_link(
     new: Annotated[LinkChanges, Depends(given(LinkChanges))],
     access: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> ReleaseLinkResponse:
     """Change a link."""
     access.require(Action.PUSH)
     changes = new.document()
@@ -104,7 +105,7 @@ async def change_link(
 
 
 @router.delete("/{tag}/assets/links/{link_id}")
-async def remove_link(tag: str, link_id: Id, access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def remove_link(tag: str, link_id: Id, access: ProjectDep, services: ServicesDep) -> ReleaseLinkResponse:
     """Take a link away; the answer is the link as it was."""
     access.require(Action.PUSH)
     async with services.database.write() as connection:

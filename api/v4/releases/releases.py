@@ -14,6 +14,7 @@ from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.representation.releases import ReleaseResponse
 from api.v4.representation.releases import release as shown
 from application.releases.releasing import (
     MAX_DESCRIPTION,
@@ -30,6 +31,8 @@ from models.repositories.accounts import accounts
 from models.repositories.artifacts import releases
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
+from models.rows.environments import ReleaseRow
+from models.rows.projects import ProjectRow
 
 router = APIRouter(prefix="/projects/{project}/releases")
 
@@ -104,7 +107,7 @@ class ReleaseChanges(Optionals):
         return found if moment is None else found | {"released_at": moment}
 
 
-async def _shown(services: Services, project: Any, rows: Sequence[Any]) -> list[dict[str, Any]]:
+async def _shown(services: Services, project: ProjectRow, rows: Sequence[ReleaseRow]) -> list[ReleaseResponse]:
     async with services.database.read() as connection:
         users = await relations.users(connection, (row.user_id for row in rows))
     commits = await _commits(services, project.id, (row.sha for row in rows))
@@ -123,7 +126,7 @@ async def _commits(services: Services, project_id: int, shas: Iterable[str]) -> 
     return found
 
 
-@router.get("")
+@router.get("", response_model=list[ReleaseResponse])
 async def list_releases(
     access: ProjectDep,
     services: ServicesDep,
@@ -139,7 +142,7 @@ async def list_releases(
 
 
 @router.get("/permalink/latest")
-async def get_latest_release(access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_latest_release(access: ProjectDep, services: ServicesDep) -> ReleaseResponse:
     """The release that was released last; those of the future do not count."""
     async with services.database.read() as connection:
         row = await releases.latest(connection, access.row.id, services.clock())
@@ -147,7 +150,7 @@ async def get_latest_release(access: ProjectDep, services: ServicesDep) -> dict[
 
 
 @router.get("/{tag:path}")
-async def get_release(tag: str, access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_release(tag: str, access: ProjectDep, services: ServicesDep) -> ReleaseResponse:
     """The release of a tag."""
     async with services.database.read() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
@@ -157,7 +160,7 @@ async def get_release(tag: str, access: ProjectDep, services: ServicesDep) -> di
 @router.post("", status_code=201)
 async def create_release(
     new: Annotated[Release, Depends(given(Release))], access: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ReleaseResponse:
     """Make a release, and its tag at `ref` if that is missing. Answers 409 when the tag has a release already."""
     access.require(Action.PUSH)
     async with services.database.read() as connection:
@@ -176,7 +179,7 @@ async def create_release(
 @router.put("/{tag:path}")
 async def change_release(
     tag: str, new: Annotated[ReleaseChanges, Depends(given(ReleaseChanges))], access: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ReleaseResponse:
     """Change name, description, time or the names of milestones of a release."""
     access.require(Action.PUSH)
     name = decoded(tag)
@@ -188,7 +191,7 @@ async def change_release(
 
 
 @router.delete("/{tag:path}")
-async def delete_release(tag: str, access: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def delete_release(tag: str, access: ProjectDep, services: ServicesDep) -> ReleaseResponse:
     """Delete a release and keep its tag; the answer is the release as it was."""
     access.require(Action.PUSH)
     async with services.database.write() as connection:

@@ -1,7 +1,7 @@
 """The repository of a project, and the commits that calls name in it."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 
@@ -12,6 +12,7 @@ from application.access import ProjectAccess
 from domain.errors import NotFound
 from git.reading.revision import commit_named
 from git.repository import Repository
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +24,17 @@ class RepositoryAccess:
     url: str
 
     @property
-    def row(self) -> Any:
+    def row(self) -> ProjectRow:
         """The project's row."""
-        return self.project.row
+        row: ProjectRow = self.project.row
+        return row
 
     @property
     def path(self) -> str:
         """The project's full path."""
         return str(self.project.row.full_path)
 
-    async def commit(self, name: str, error: str = "404 Commit Not Found") -> str:
+    async def commit(self, name: str, error: str = "Commit Not Found") -> str:
         """The commit that a branch, tag or sha leads to; the default branch's for an empty name. Raises `NotFound`."""
         sha = await commit_named(self.git, name or f"refs/heads/{self.row.default_branch}")
         if sha is None:

@@ -1,10 +1,11 @@
 """Branches: listed, read, made, deleted."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
@@ -12,7 +13,7 @@ from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
-from api.v4.representation.refs import BranchStanding
+from api.v4.representation.refs import BranchResponse, BranchStanding
 from api.v4.representation.refs import branch as shown
 from application.pushes.committing import branch_ref, new_branch_ref
 from application.pushes.push import update_refs
@@ -38,7 +39,13 @@ class NewBranch(Optionals):
     ref: str
 
 
-@router.get("/branches")
+class RemovedBranchesResponse(TypedDict):
+    """That merged branches are removed."""
+
+    message: str
+
+
+@router.get("/branches", response_model=list[BranchResponse])
 async def list_branches(
     repository: RepositoryDep,
     paging: PagingDep,
@@ -71,7 +78,7 @@ def fits(name: str, search: str) -> bool:
     return name.lower().endswith(wanted) if text.endswith("$") else wanted in name.lower()
 
 
-async def _shown(repository: RepositoryAccess, branches: Sequence[ListedRef]) -> list[dict[str, Any]]:
+async def _shown(repository: RepositoryAccess, branches: Sequence[ListedRef]) -> list[BranchResponse]:
     commits = await commits_by_sha(repository.git, (branch.ref.sha for branch in branches))
     root = await commit_named(repository.git, f"refs/heads/{repository.row.default_branch}")
     merged = await merged_branches(repository.git, root) if root is not None and branches else frozenset()
@@ -103,12 +110,12 @@ async def _existing(repository: RepositoryAccess, name: str) -> ListedRef:
     except Invalid:
         found = None
     if found is None:
-        raise NotFound("404 Branch Not Found")
+        raise NotFound("Branch Not Found")
     return found
 
 
 @router.get("/branches/{branch}")
-async def get_branch(branch: str, repository: RepositoryDep) -> dict[str, Any]:
+async def get_branch(branch: str, repository: RepositoryDep) -> BranchResponse:
     """One branch."""
     return (await _shown(repository, [await _existing(repository, decoded(branch))]))[0]
 
@@ -123,7 +130,7 @@ async def has_branch(branch: str, repository: RepositoryDep) -> Response:
 @router.post("/branches", status_code=201)
 async def create_branch(
     new: Annotated[NewBranch, Depends(given(NewBranch))], repository: RepositoryDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> BranchResponse:
     """Make a branch at a commit; it gets its pipeline."""
     repository.project.require(Action.PUSH)
     ref = new_branch_ref(new.branch)
@@ -150,10 +157,10 @@ async def delete_branch(branch: str, repository: RepositoryDep, services: Servic
 
 
 @router.delete("/merged_branches", status_code=202)
-async def delete_merged_branches(repository: RepositoryDep, services: ServicesDep) -> dict[str, str]:
+async def delete_merged_branches(repository: RepositoryDep, services: ServicesDep) -> RemovedBranchesResponse:
     """Delete all branches that the default branch holds, but for the protected ones."""
     repository.project.require(Action.PUSH)
-    root = await repository.commit("", "404 Branch Not Found")
+    root = await repository.commit("", "Branch Not Found")
     merged = await merged_branches(repository.git, root)
     protection = repository.project.protection
     kept = {repository.row.default_branch}

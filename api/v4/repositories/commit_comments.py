@@ -1,24 +1,25 @@
 """Comments on commits: listed and written."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryDep
-from api.v4.representation.people import person
+from api.v4.representation.people import Person, PersonResponse, person
 from domain.errors import Forbidden, Invalid
 from domain.moments import moment
-from models.columns import Record
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import commit_comments
 from models.repositories.projects import relations
+from models.rows.commit_comments import CommitCommentRow
 
 router = APIRouter(prefix="/projects/{project}/repository/commits/{sha}/comments")
 
@@ -32,7 +33,18 @@ class NewComment(Optionals):
     line_type: Literal["new", "old"] = "new"
 
 
-def shown(row: Record, author: Record, url: str) -> dict[str, Any]:
+class CommitCommentResponse(TypedDict):
+    """A comment on a commit, or on a line of one of its files."""
+
+    note: str
+    path: str | None
+    line: int | None
+    line_type: str | None
+    author: PersonResponse
+    created_at: str
+
+
+def shown(row: CommitCommentRow, author: Person, url: str) -> CommitCommentResponse:
     """A comment as GitLab's JSON."""
     return {
         "note": row.note,
@@ -44,7 +56,7 @@ def shown(row: Record, author: Record, url: str) -> dict[str, Any]:
     }
 
 
-@router.get("")
+@router.get("", response_model=list[CommitCommentResponse])
 async def list_comments(
     sha: CommitDep, repository: RepositoryDep, services: ServicesDep, paging: PagingDep
 ) -> JSONResponse:
@@ -63,12 +75,12 @@ async def add_comment(
     repository: RepositoryDep,
     services: ServicesDep,
     caller: KnownCallerDep,
-) -> dict[str, Any]:
+) -> CommitCommentResponse:
     """Comment on a commit: whoever may read the code may."""
     if new.path is not None and new.line is None:
         raise Invalid("line is missing")
     if repository.row.archived:
-        raise Forbidden("403 Forbidden: the project is archived; nothing of it changes until it is unarchived.")
+        raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
     place = {"path": new.path, "line": new.line, "line_type": new.line_type} if new.path is not None else {}
     async with services.database.write() as connection:
         row = await commit_comments.add(

@@ -1,6 +1,7 @@
 """Results of a commit: reported by systems outside, listed together with the jobs of its pipelines."""
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
@@ -12,18 +13,19 @@ from api.services import Services
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
-from api.v4.representation.commit_statuses import of_job, reported
+from api.v4.representation.commit_statuses import CommitStatusResponse, of_job, reported
 from auth.permissions import Action
 from domain.errors import NotFound
 from domain.projects.commit_status import State
 from domain.projects.ref_names import short_name
 from git.reading.ref_listing import refs_with
-from models.columns import Record
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import commit_statuses, jobs, pipelines
 from models.repositories.pipelines.commit_statuses import JOB, Report, StatusFilter
 from models.repositories.projects import relations
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline
+from models.rows.commit_statuses import CommitStatusRow
+from models.rows.pipelines import JobFacts
 
 router = APIRouter(prefix="/projects/{project}")
 
@@ -50,7 +52,7 @@ async def report_status(
     commit: CommitDep,
     repository: RepositoryDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> CommitStatusResponse:
     """Report a result for a commit. The same name again changes the result, or begins the next one if it has ended."""
     repository.project.require(Action.RUN)
     async with services.database.read() as connection:
@@ -85,18 +87,18 @@ async def _place(
     if new.pipeline_id is not None:
         row = await pipelines.get(connection, new.pipeline_id, repository.row.id)
         if row.sha != sha or (short and row.ref != short):
-            raise NotFound("404 Pipeline for pipeline_id, sha and ref Not Found")
+            raise NotFound("Pipeline for pipeline_id, sha and ref Not Found")
         return row.ref, row.id
     newest = await latest_pipeline(connection, repository.row.id, wanted)
     if newest is not None:
         return newest.ref, newest.id
     names = [short] if short else await refs_with(repository.git, sha, "refs/heads")
     if not names:
-        raise NotFound("404 References for commit Not Found")
+        raise NotFound("References for commit Not Found")
     return names[0], None
 
 
-@router.get("/repository/commits/{sha}/statuses")
+@router.get("/repository/commits/{sha}/statuses", response_model=list[CommitStatusResponse])
 async def list_statuses(
     commit: CommitDep,
     repository: RepositoryDep,
@@ -115,25 +117,26 @@ async def list_statuses(
     async with services.database.read() as connection:
         statement = commit_statuses.of_commit(repository.row.id, commit, wanted)
         page = await slice_of(connection, statement, paging.number, paging.size)
-        items = await _shown(services, connection, repository, page.rows)
+        items = await _shown(services, connection, repository, [(row.kind, row.id) for row in page.rows])
     return paging.answer(items, page.total)
 
 
 async def _shown(
-    services: Services, connection: AsyncConnection, repository: RepositoryAccess, rows: Any
-) -> list[dict[str, Any]]:
-    of_ours = await jobs.by_ids(connection, (row.id for row in rows if row.kind == JOB))
-    of_others = await commit_statuses.by_ids(connection, [row.id for row in rows if row.kind != JOB])
-    everything: list[Record] = [*of_ours.values(), *of_others.values()]
+    services: Services, connection: AsyncConnection, repository: RepositoryAccess, listed: Sequence[tuple[str, int]]
+) -> list[CommitStatusResponse]:
+    """Results by kind and id."""
+    of_ours = await jobs.by_ids(connection, (key for kind, key in listed if kind == JOB))
+    of_others = await commit_statuses.by_ids(connection, [key for kind, key in listed if kind != JOB])
+    everything: list[JobFacts | CommitStatusRow] = [*of_ours.values(), *of_others.values()]
     users = await relations.users(connection, (row.user_id for row in everything))
     around = await relations.of_jobs(connection, list(of_ours.values()))
     url = services.settings.url
     items = []
-    for row in rows:
-        if row.kind == JOB:
-            one = of_ours[row.id]
+    for kind, key in listed:
+        if kind == JOB:
+            one = of_ours[key]
             pipeline = around.pipelines[one.pipeline_id]
             items.append(of_job(one, pipeline, users.get(one.user_id), repository.path, url))
         else:
-            items.append(reported(of_others[row.id], users.get(of_others[row.id].user_id), url))
+            items.append(reported(of_others[key], users.get(of_others[key].user_id), url))
     return items

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
 from api.v4.repositories.commits import detailed
+from api.v4.representation.commits import CommitDetailsResponse
 from application.pushes.committing import WantedCommit, advance, commit_files, existing_head, signature_of
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
@@ -95,7 +97,7 @@ async def create_commit(
     new: Annotated[CommitGiven, Depends(given(CommitGiven, "commit_bytes"))],
     repository: RepositoryDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> CommitDetailsResponse:
     """Make a commit of several actions: all of them, or none. Its branch gets its pipeline."""
     repository.project.require(Action.PUSH)
     if new.start_branch and new.start_sha:
@@ -122,11 +124,19 @@ class Pick(Optionals):
     message: str = ""
 
 
+class TrialResponse(TypedDict):
+    """That the commit could be made."""
+
+    dry_run: str
+
+
+TRIED: Final[dict[int | str, dict[str, Any]]] = {200: {"model": TrialResponse}}
+"""What `dry_run` answers."""
 PickDep = Annotated[Pick, Depends(given(Pick))]
 Picking = Callable[[str, Signature], Awaitable[Picked]]
 
 
-@router.post("/{sha}/cherry_pick", status_code=201)
+@router.post("/{sha}/cherry_pick", status_code=201, response_model=CommitDetailsResponse, responses=TRIED)
 async def cherry_pick_commit(
     commit: CommitDep, asked: PickDep, repository: RepositoryDep, services: ServicesDep
 ) -> JSONResponse:
@@ -140,7 +150,7 @@ async def cherry_pick_commit(
     return await _pick(services, repository, asked, picking, _PICKED)
 
 
-@router.post("/{sha}/revert", status_code=201)
+@router.post("/{sha}/revert", status_code=201, response_model=CommitDetailsResponse, responses=TRIED)
 async def revert_commit(
     commit: CommitDep, asked: PickDep, repository: RepositoryDep, services: ServicesDep
 ) -> JSONResponse:
@@ -171,7 +181,7 @@ async def _pick(
 
     async def build(now: str | None) -> str:
         if now is None:
-            raise NotFound("404 Branch Not Found")
+            raise NotFound("Branch Not Found")
         picked = await picking(now, me)
         if picked.sha is None:
             raise _CannotPickError("conflict" if picked.conflicts else "empty")
@@ -180,7 +190,8 @@ async def _pick(
     try:
         if asked.dry_run:
             await build(head)
-            return JSONResponse({"dry_run": "success"}, 200)
+            trial: TrialResponse = {"dry_run": "success"}
+            return JSONResponse(trial, 200)
         sha = await advance(services, repository.project, repository.git, asked.branch, build)
     except _CannotPickError as error:
         answer = {"message": refusal, "error_code": error.code}

@@ -1,16 +1,23 @@
 """Commits: listed, read, compared."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.services import Services
 from api.v4.pagination import Paging, PagingDep
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
+from api.v4.representation.commits import (
+    CommitDetailsResponse,
+    CommitResponse,
+    CountedCommitResponse,
+    DiffResponse,
+)
 from api.v4.representation.commits import commit as shown
 from api.v4.representation.commits import diff as shown_diff
 from api.v4.representation.commits import stats as shown_stats
@@ -32,7 +39,31 @@ _MAX_COMPARED: Final = 10_000
 _FOLDERS: Final = {"branch": "refs/heads", "tag": "refs/tags"}
 
 
-@router.get("/commits")
+class HoldingRefResponse(TypedDict):
+    """A branch or tag (`type`) that holds a commit."""
+
+    type: str
+    name: str
+
+
+class CommitCountResponse(TypedDict):
+    """How many commits lead to one."""
+
+    count: int
+
+
+class ComparisonResponse(TypedDict):
+    """What one commit has that another has not; `commit` is the newest of them."""
+
+    commit: CommitResponse | None
+    commits: list[CommitResponse]
+    diffs: list[DiffResponse]
+    compare_timeout: bool
+    compare_same_ref: bool
+    web_url: str
+
+
+@router.get("/commits", response_model=list[CountedCommitResponse])
 async def list_commits(
     repository: RepositoryDep,
     paging: PagingDep,
@@ -66,12 +97,8 @@ async def list_commits(
     found = await commits(repository.git, query)
     page = found[: paging.size]
     lines = await changed_lines(repository.git, page) if with_stats else {}
-    items = [
-        {
-            **shown(commit, repository.path, repository.url),
-            **({"stats": shown_stats(lines[commit.sha])} if with_stats else {}),
-        }
-        for commit in page
+    items: list[CountedCommitResponse] = [
+        {**shown(commit, repository.path, repository.url), **shown_stats(lines.get(commit.sha))} for commit in page
     ]
     more = len(found) > paging.size
     if not paging.keyset:
@@ -112,28 +139,29 @@ async def get_commit(
     repository: RepositoryDep,
     services: ServicesDep,
     stats: bool = True,
-) -> dict[str, Any]:
+) -> CommitDetailsResponse:
     """One commit by its sha or by the name of a branch or tag, with its newest pipeline."""
     return await detailed(services, repository, commit, stats=stats)
 
 
-async def detailed(services: Services, repository: RepositoryAccess, sha: str, *, stats: bool = True) -> dict[str, Any]:
+async def detailed(
+    services: Services, repository: RepositoryAccess, sha: str, *, stats: bool = True
+) -> CommitDetailsResponse:
     """A commit in full."""
     found = await repository.git.commit(sha)
     async with services.database.read() as connection:
         pipeline = await latest_pipeline(connection, repository.row.id, PipelineFilter({"sha": sha}))
-    document = shown(found, repository.path, repository.url)
-    if stats:
-        document["stats"] = shown_stats((await changed_lines(repository.git, [found]))[sha])
+    lines = await changed_lines(repository.git, [found]) if stats else {}
     return {
-        **document,
+        **shown(found, repository.path, repository.url),
+        **shown_stats(lines.get(sha)),
         "status": None if pipeline is None else pipeline.status,
         "project_id": repository.row.id,
         "last_pipeline": None if pipeline is None else brief(pipeline, repository.path, repository.url),
     }
 
 
-@router.get("/commits/{sha}/diff")
+@router.get("/commits/{sha}/diff", response_model=list[DiffResponse])
 async def get_commit_diff(
     commit: CommitDep, repository: RepositoryDep, paging: PagingDep, unidiff: bool = False
 ) -> JSONResponse:
@@ -145,7 +173,7 @@ async def get_commit_diff(
     return paging.answer([shown_diff(file, unidiff=unidiff) for file in page], len(files))
 
 
-@router.get("/commits/{sha}/refs")
+@router.get("/commits/{sha}/refs", response_model=list[HoldingRefResponse])
 async def get_commit_refs(
     commit: CommitDep,
     repository: RepositoryDep,
@@ -153,7 +181,7 @@ async def get_commit_refs(
     kind: Annotated[Literal["branch", "tag", "all"], Query(alias="type")] = "all",
 ) -> JSONResponse:
     """The branches and tags that hold a commit."""
-    found = [
+    found: list[HoldingRefResponse] = [
         {"type": word, "name": name}
         for word, folder in _FOLDERS.items()
         if kind in {word, "all"}
@@ -165,7 +193,7 @@ async def get_commit_refs(
 @router.get("/commits/{sha}/sequence")
 async def get_commit_sequence(
     commit: CommitDep, repository: RepositoryDep, first_parent: bool = False
-) -> dict[str, int]:
+) -> CommitCountResponse:
     """How many commits lead to this one, itself included."""
     return {"count": await count_commits(repository.git, commit, first_parent=first_parent)}
 
@@ -177,9 +205,9 @@ async def compare(
     head: Annotated[str, Query(alias="to")],
     straight: bool = False,
     unidiff: bool = False,
-) -> dict[str, Any]:
+) -> ComparisonResponse:
     """What `to` has that `from` has not; `straight` compares the two, else from their last common commit on."""
-    old, new = await repository.commit(base, "404 Ref Not Found"), await repository.commit(head, "404 Ref Not Found")
+    old, new = await repository.commit(base, "Ref Not Found"), await repository.commit(head, "Ref Not Found")
     query = HistoryQuery([new, f"^{old}"], oldest_first=True, limit=_MAX_COMPARED)
     between = await commits(repository.git, query)
     begin = old if straight else await merge_base(repository.git, old, new) or old

@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
@@ -16,6 +18,7 @@ from api.v4.encoded_paths import decoded
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
 from api.v4.repositories.commit_writes import content_of
+from api.v4.representation.commits import CommitResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.streaming import download
 from application.pushes.committing import WantedCommit, commit_files
@@ -33,6 +36,41 @@ router = APIRouter(prefix="/projects/{project}/repository/files/{file_path}", ro
 _CHANGED: Final = "You are attempting to update a file that has changed since you started editing it."
 
 
+class FileFactsResponse(TypedDict):
+    """What is known of a file besides its content; `size` in bytes."""
+
+    file_name: str
+    file_path: str
+    size: int
+    encoding: str
+    content_sha256: str
+    ref: str
+    blob_id: str
+    commit_id: str
+    last_commit_id: str
+    execute_filemode: bool
+
+
+class FileContentResponse(FileFactsResponse):
+    """A file with its content in Base64."""
+
+    content: str
+
+
+class BlamedLinesResponse(TypedDict):
+    """Lines of a file that the same commit changed last."""
+
+    commit: CommitResponse
+    lines: list[str]
+
+
+class WrittenFileResponse(TypedDict):
+    """Where a file was written."""
+
+    file_path: str
+    branch: str
+
+
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A file of a commit; `ref` is how the call named the commit."""
@@ -47,7 +85,7 @@ class FoundFile:
         """Bytes."""
         return self.entry.size or 0
 
-    def facts(self, sha256: str) -> dict[str, Any]:
+    def facts(self, sha256: str) -> FileFactsResponse:
         """What GitLab tells of a file besides its content."""
         return {
             "file_name": self.entry.name,
@@ -72,11 +110,11 @@ async def _found(repository: RepositoryAccess, file_path: str, ref: str) -> Foun
     sha = await repository.commit("" if ref == "HEAD" else ref)
     entry = await entry_at(repository.git, sha, path)
     if entry is None or entry.kind != "blob":
-        raise NotFound("404 File Not Found")
+        raise NotFound("File Not Found")
     return FoundFile(entry, ref or repository.row.default_branch, sha, await last_commit_of(repository.git, sha, path))
 
 
-def _headers(facts: dict[str, Any]) -> dict[str, str]:
+def _headers(facts: Mapping[str, object]) -> dict[str, str]:
     """The facts as `X-Gitlab-...`; what is not ASCII goes as UTF-8."""
     headers = {}
     for name, value in facts.items():
@@ -102,7 +140,7 @@ async def get_file(
     repository: RepositoryDep,
     services: ServicesDep,
     ref: Annotated[str, Query(min_length=1)],
-) -> dict[str, Any]:
+) -> FileContentResponse:
     """A file with its content."""
     file = await _found(repository, file_path, ref)
     content = await read_blob(repository.git, file.entry.sha, services.settings.sizes.commit_bytes)
@@ -128,7 +166,7 @@ async def get_raw_file(file_path: str, repository: RepositoryDep, ref: str = "")
     return answer
 
 
-@router.get("/blame")
+@router.get("/blame", response_model=list[BlamedLinesResponse])
 async def get_blame(
     file_path: str, repository: RepositoryDep, ref: Annotated[str, Query(min_length=1)]
 ) -> JSONResponse:
@@ -137,7 +175,8 @@ async def get_blame(
     parts = await blame(repository.git, file.commit, file.entry.path)
     commits = await commits_by_sha(repository.git, (part.sha for part in parts))
     shown = {sha: shown_commit(commit, repository.path, repository.url) for sha, commit in commits.items()}
-    return JSONResponse([{"commit": shown[part.sha], "lines": list(part.lines)} for part in parts])
+    blamed: list[BlamedLinesResponse] = [{"commit": shown[part.sha], "lines": list(part.lines)} for part in parts]
+    return JSONResponse(blamed)
 
 
 class Change(Optionals):
@@ -171,7 +210,7 @@ WrittenDep = Annotated[Written, Depends(given(Written, "commit_bytes"))]
 @router.post("", status_code=201)
 async def create_file(
     file_path: str, new: WrittenDep, repository: RepositoryDep, services: ServicesDep
-) -> dict[str, str]:
+) -> WrittenFileResponse:
     """Make a file."""
     return await _write(services, repository, Kind.CREATE, file_path, new)
 
@@ -179,7 +218,7 @@ async def create_file(
 @router.put("")
 async def update_file(
     file_path: str, new: WrittenDep, repository: RepositoryDep, services: ServicesDep
-) -> dict[str, str]:
+) -> WrittenFileResponse:
     """Give a file another content."""
     return await _write(services, repository, Kind.UPDATE, file_path, new)
 
@@ -199,7 +238,7 @@ async def delete_file(
 
 async def _write(
     services: Services, repository: RepositoryAccess, kind: Kind, file_path: str, new: Written
-) -> dict[str, str]:
+) -> WrittenFileResponse:
     action = FileAction(
         kind,
         decoded(file_path),

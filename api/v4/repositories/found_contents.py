@@ -1,12 +1,12 @@
 """What a search finds in one project: files, commits, and notes of merge requests."""
 
-from typing import Any
-
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from api.services import Services
 from api.v4.pagination import Paging
 from api.v4.repositories.access import RepositoryAccess
+from api.v4.representation.commits import CommitResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.notes import AroundNotes, people_of
 from api.v4.representation.notes import note as shown_note
@@ -17,6 +17,25 @@ from git.reading.searching import FoundFile, commits_with, files_with, first_pla
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
+
+
+class FoundFileResponse(TypedDict):
+    """A file that holds a text, first in the line `startline`; `basename` is the path without its ending."""
+
+    basename: str
+    data: str
+    path: str
+    filename: str
+    id: int | None
+    ref: str
+    startline: int
+    project_id: int
+
+
+class FoundCommitResponse(CommitResponse):
+    """A commit whose message holds a text."""
+
+    project_id: int
 
 
 async def found_files(services: Services, project: ProjectAccess, paging: Paging, text: str, ref: str) -> JSONResponse:
@@ -30,8 +49,7 @@ async def found_files(services: Services, project: ProjectAccess, paging: Paging
     return paging.answer([_shown(file, named, project.row.id) for file in found], len(paths))
 
 
-def _shown(file: FoundFile, ref: str, project_id: int) -> dict[str, Any]:
-    """A file as GitLab shows it: `basename` is the path without its ending."""
+def _shown(file: FoundFile, ref: str, project_id: int) -> FoundFileResponse:
     name, dot, ending = file.path.rpartition(".")
     return {
         "basename": name if dot and "/" not in ending and name else file.path,
@@ -54,7 +72,7 @@ async def found_commits(
         return paging.answer([], 0)
     found = await commits_with(repository.git, sha, text, skip=paging.offset, limit=paging.size + 1)
     items = [shown_commit(one, repository.path, repository.url) for one in found[: paging.size]]
-    shown = ({**item, "project_id": project.row.id} for item in items)
+    shown: list[FoundCommitResponse] = [{**item, "project_id": project.row.id} for item in items]
     return paging.uncounted(shown, more=len(found) > paging.size)
 
 

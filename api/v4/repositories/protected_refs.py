@@ -1,10 +1,11 @@
 """Protected branches and tags of a project, under GitLab's addresses and shapes."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
@@ -16,6 +17,7 @@ from auth.permissions import Action
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import protected_refs
+from models.rows.protected_refs import ProtectedBranchRow, ProtectedTagRow
 
 router = APIRouter(prefix="/projects/{project}")
 
@@ -54,12 +56,51 @@ class NewProtectedTag(BaseModel):
     create_access_level: Level = _MAINTAINERS
 
 
-def _levels(level: int) -> list[dict[str, Any]]:
-    words = {"access_level": level, "access_level_description": _WORDS[level]}
-    return [{"id": level, **words, "deploy_key_id": None, "user_id": None, "group_id": None}]
+class RefLevelResponse(TypedDict):
+    """From which access level on something may be done; rules here name no single people, groups or keys."""
+
+    id: int
+    access_level: int
+    access_level_description: str
+    deploy_key_id: int | None
+    user_id: int | None
+    group_id: int | None
 
 
-def branch(row: Any) -> dict[str, Any]:
+class ProtectedBranchResponse(TypedDict):
+    """A protected branch, or all whose names fit a pattern."""
+
+    id: int
+    name: str
+    push_access_levels: list[RefLevelResponse]
+    merge_access_levels: list[RefLevelResponse]
+    unprotect_access_levels: list[RefLevelResponse]
+    allow_force_push: bool
+    code_owner_approval_required: bool
+    inherited: bool
+
+
+class ProtectedTagResponse(TypedDict):
+    """A protected tag, or all whose names fit a pattern."""
+
+    name: str
+    create_access_levels: list[RefLevelResponse]
+
+
+def _levels(level: int) -> list[RefLevelResponse]:
+    return [
+        {
+            "id": level,
+            "access_level": level,
+            "access_level_description": _WORDS[level],
+            "deploy_key_id": None,
+            "user_id": None,
+            "group_id": None,
+        }
+    ]
+
+
+def branch(row: ProtectedBranchRow) -> ProtectedBranchResponse:
     """A protected branch as GitLab's JSON."""
     return {
         "id": row.id,
@@ -73,12 +114,12 @@ def branch(row: Any) -> dict[str, Any]:
     }
 
 
-def tag(row: Any) -> dict[str, Any]:
+def tag(row: ProtectedTagRow) -> ProtectedTagResponse:
     """A protected tag as GitLab's JSON."""
     return {"name": row.name, "create_access_levels": _levels(row.create_level)}
 
 
-@router.get("/protected_branches")
+@router.get("/protected_branches", response_model=list[ProtectedBranchResponse])
 async def list_protected_branches(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
@@ -91,7 +132,7 @@ async def list_protected_branches(
 
 
 @router.get("/protected_branches/{name}")
-async def get_protected_branch(name: str, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_protected_branch(name: str, project: ProjectDep, services: ServicesDep) -> ProtectedBranchResponse:
     """One protected branch, by its exact name or pattern."""
     project.require(Action.RUN)
     async with services.database.read() as connection:
@@ -101,7 +142,7 @@ async def get_protected_branch(name: str, project: ProjectDep, services: Service
 @router.post("/protected_branches", status_code=201)
 async def protect_branch(
     new: Annotated[NewProtectedBranch, Depends(given(NewProtectedBranch))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProtectedBranchResponse:
     """Protect a branch, or those that fit a name with `*`; maintainers may. Answers 409 for one that is."""
     project.require(Action.ADMINISTER)
     levels = {"push_level": new.push_access_level, "merge_level": new.merge_access_level}
@@ -121,7 +162,7 @@ async def change_protected_branch(
     change: Annotated[BranchChange, Depends(given(BranchChange))],
     project: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> ProtectedBranchResponse:
     """Change who may push to and merge into a protected branch; maintainers may."""
     project.require(Action.ADMINISTER)
     wanted = {
@@ -144,7 +185,7 @@ async def unprotect_branch(name: str, project: ProjectDep, services: ServicesDep
     return await _remove(name, project, services, is_tag=False)
 
 
-@router.get("/protected_tags")
+@router.get("/protected_tags", response_model=list[ProtectedTagResponse])
 async def list_protected_tags(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The protected tags of a project."""
     project.require(Action.RUN)
@@ -155,7 +196,7 @@ async def list_protected_tags(project: ProjectDep, services: ServicesDep, paging
 
 
 @router.get("/protected_tags/{name}")
-async def get_protected_tag(name: str, project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def get_protected_tag(name: str, project: ProjectDep, services: ServicesDep) -> ProtectedTagResponse:
     """One protected tag, by its exact name or pattern."""
     project.require(Action.RUN)
     async with services.database.read() as connection:
@@ -165,7 +206,7 @@ async def get_protected_tag(name: str, project: ProjectDep, services: ServicesDe
 @router.post("/protected_tags", status_code=201)
 async def protect_tag(
     new: Annotated[NewProtectedTag, Depends(given(NewProtectedTag))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> ProtectedTagResponse:
     """Protect a tag, or those that fit a name with `*`; maintainers may."""
     project.require(Action.ADMINISTER)
     level, now = new.create_access_level, services.clock()
@@ -182,7 +223,7 @@ async def change_protected_tag(
     change: Annotated[TagChange, Depends(given(TagChange))],
     project: ProjectDep,
     services: ServicesDep,
-) -> dict[str, Any]:
+) -> ProtectedTagResponse:
     """Change who may create a protected tag; maintainers may.
 
     Our own: in GitLab a rule is removed and made anew, and the tag is open to everybody in between.

@@ -1,7 +1,7 @@
 """Tags: listed, read, made, deleted."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -14,6 +14,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
 from api.v4.repositories.branches import fits
+from api.v4.representation.refs import TagResponse
 from api.v4.representation.refs import tag as shown
 from application.pushes.committing import signature_of
 from application.pushes.push import update_refs
@@ -42,7 +43,7 @@ class WantedTag(Optionals):
     message: str | None = None
 
 
-@router.get("")
+@router.get("", response_model=list[TagResponse])
 async def list_tags(
     repository: RepositoryDep,
     services: ServicesDep,
@@ -62,7 +63,7 @@ async def list_tags(
     return paging.keyed(await _shown(services, repository, page), following)
 
 
-async def _shown(services: Services, repository: RepositoryAccess, tags: Sequence[ListedRef]) -> list[dict[str, Any]]:
+async def _shown(services: Services, repository: RepositoryAccess, tags: Sequence[ListedRef]) -> list[TagResponse]:
     commits = await commits_by_sha(repository.git, (tag.ref.sha for tag in tags))
     async with services.database.read() as connection:
         released = await releases.by_tags(connection, repository.row.id, [tag.name for tag in tags])
@@ -86,12 +87,12 @@ async def _existing(repository: RepositoryAccess, name: str) -> ListedRef:
     except Invalid:
         found = None
     if found is None:
-        raise NotFound("404 Tag Not Found")
+        raise NotFound("Tag Not Found")
     return found
 
 
 @router.get("/{tag}")
-async def get_tag(tag: str, repository: RepositoryDep, services: ServicesDep) -> dict[str, Any]:
+async def get_tag(tag: str, repository: RepositoryDep, services: ServicesDep) -> TagResponse:
     """One tag."""
     return (await _shown(services, repository, [await _existing(repository, decoded(tag))]))[0]
 
@@ -99,7 +100,7 @@ async def get_tag(tag: str, repository: RepositoryDep, services: ServicesDep) ->
 @router.post("", status_code=201)
 async def create_tag(
     new: Annotated[WantedTag, Depends(given(WantedTag))], repository: RepositoryDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> TagResponse:
     """Make a tag at a commit; it gets its pipeline."""
     repository.project.require(Action.PUSH)
     try:

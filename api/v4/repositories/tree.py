@@ -3,15 +3,17 @@
 import base64
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
+from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.v4.pagination import PagingDep
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
+from api.v4.representation.commits import CommitResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.streaming import begun, disposition, download
 from domain.errors import Invalid, NotFound
@@ -30,7 +32,36 @@ _MAX_REFS: Final = 20
 _SAFE_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
 
-@router.get("/tree")
+class TreeEntryResponse(TypedDict):
+    """An entry of a folder; `mode` is octal."""
+
+    id: str
+    name: str
+    type: str
+    path: str
+    mode: str
+
+
+class BlobResponse(TypedDict):
+    """A blob with its content in Base64; `size` in bytes."""
+
+    size: int
+    encoding: str
+    content: str
+    sha: str
+
+
+class ContributorResponse(TypedDict):
+    """Who wrote commits, and how many; lines are not counted."""
+
+    name: str
+    email: str
+    commits: int
+    additions: int
+    deletions: int
+
+
+@router.get("/tree", response_model=list[TreeEntryResponse])
 async def get_tree(
     repository: RepositoryDep,
     paging: PagingDep,
@@ -39,7 +70,7 @@ async def get_tree(
     recursive: bool = False,
 ) -> JSONResponse:
     """Entries of a folder, folders first."""
-    sha = await repository.commit(ref, "404 Tree Not Found")
+    sha = await repository.commit(ref, "Tree Not Found")
     entries = await list_tree(repository.git, sha, _place(path), recursive=recursive)
     if entries is None:
         raise NotFound("404 invalid revision or path Not Found")
@@ -56,7 +87,7 @@ def _place(path: str) -> str:
     return checked_path(place) if place else ""
 
 
-def _shown(entry: TreeEntry) -> dict[str, Any]:
+def _shown(entry: TreeEntry) -> TreeEntryResponse:
     return {"id": entry.sha, "name": entry.name, "type": entry.kind, "path": entry.path, "mode": entry.mode}
 
 
@@ -78,7 +109,7 @@ def _after(entries: Sequence[TreeEntry], token: str) -> int:
 
 
 @router.get("/blobs/{sha}")
-async def get_blob(sha: str, repository: RepositoryDep, services: ServicesDep) -> dict[str, Any]:
+async def get_blob(sha: str, repository: RepositoryDep, services: ServicesDep) -> BlobResponse:
     """A blob by its id, as JSON."""
     size = await _size(repository, sha)
     content = await read_blob(repository.git, sha, services.settings.sizes.commit_bytes)
@@ -95,7 +126,7 @@ async def get_raw_blob(sha: str, repository: RepositoryDep) -> StreamingResponse
 async def _size(repository: RepositoryAccess, sha: str) -> int:
     size = await blob_size(repository.git, sha)
     if size is None:
-        raise NotFound("404 Blob Not Found")
+        raise NotFound("Blob Not Found")
     return size
 
 
@@ -107,16 +138,16 @@ async def get_archive(
     sha: str = "",
     path: str = "",
     exclude_paths: str = "",
-) -> Response:
+) -> StreamingResponse:
     """The files of a commit, packed; `exclude_paths` are left out, with commas between."""
     ending = request.path_params.get("ending", "tar.gz")
     if ending not in FORMATS:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     packing, media_type = FORMATS[ending]
-    commit = await repository.commit(sha, "404 File Not Found")
+    commit = await repository.commit(sha, "File Not Found")
     place = _place(path)
     if place and await list_tree(repository.git, commit, place) is None:
-        raise NotFound("404 File Not Found")
+        raise NotFound("File Not Found")
     name = _archive_name(repository, sha or repository.row.default_branch, commit, place)
     left_out = tuple(_place(one) for one in exclude_paths.split(",") if one.strip("/ "))
     stream = stream_archive(repository.git, ArchiveRequest(commit, packing, name, place, left_out))
@@ -131,7 +162,7 @@ def _archive_name(repository: RepositoryAccess, ref: str, sha: str, path: str) -
 
 
 @router.get("/merge_base")
-async def get_merge_base(repository: RepositoryDep, request: Request) -> dict[str, Any]:
+async def get_merge_base(repository: RepositoryDep, request: Request) -> CommitResponse:
     """The last commit that all refs have in common."""
     query = request.query_params
     refs = list(dict.fromkeys([*query.getlist("refs[]"), *query.getlist("refs")]))
@@ -142,12 +173,12 @@ async def get_merge_base(repository: RepositoryDep, request: Request) -> dict[st
         raise Invalid(f"Could not find ref{'s' * (len(unknown) > 1)}: {', '.join(unknown)}")
     base = await merge_base(repository.git, *(sha for sha in shas if sha is not None))
     if base is None:
-        raise NotFound("404 Merge Base Not Found")
+        raise NotFound("Merge Base Not Found")
     found = await commits_by_sha(repository.git, [base])
     return shown_commit(found[base], repository.path, repository.url)
 
 
-@router.get("/contributors")
+@router.get("/contributors", response_model=list[ContributorResponse])
 async def list_contributors(
     repository: RepositoryDep,
     paging: PagingDep,
@@ -156,10 +187,10 @@ async def list_contributors(
     sort: Annotated[Literal["asc", "desc"], Query()] = "asc",
 ) -> JSONResponse:
     """Who wrote the commits of a ref, and how many; lines are not counted, as in GitLab."""
-    sha = await repository.commit(ref, "404 Ref Not Found")
+    sha = await repository.commit(ref, "Ref Not Found")
     people = await contributors(repository.git, sha)
     ordered = sorted(people, key=lambda one: (getattr(one, order_by), one.email), reverse=sort == "desc")
-    items = [
+    items: list[ContributorResponse] = [
         {"name": one.name, "email": one.email, "commits": one.commits, "additions": 0, "deletions": 0}
         for one in paging.of(ordered)
     ]

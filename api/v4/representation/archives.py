@@ -1,18 +1,28 @@
 """The list of an archive as JSON: one folder, or all below it."""
 
 from collections.abc import Iterable
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from storage.zip_directory import Entry
 
 
-def tree(entries: Iterable[Entry], folder: str, *, recursive: bool = False) -> list[dict[str, Any]]:
+class ArchiveEntryResponse(TypedDict):
+    """A file or a folder of an archive; a folder has no size."""
+
+    name: str
+    path: str
+    type: str
+    size: int | None
+
+
+def tree(entries: Iterable[Entry], folder: str, *, recursive: bool = False) -> list[ArchiveEntryResponse]:
     """What is in `folder` (empty: the archive itself), by path.
 
     With `recursive` all entries below it. Without, its folders are there even if no entry of the archive names them.
     """
     prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, ArchiveEntryResponse] = {}
     for entry in entries:
         inner = entry.name.removeprefix(prefix).rstrip("/")
         if not entry.name.startswith(prefix) or not inner:
@@ -24,7 +34,6 @@ def tree(entries: Iterable[Entry], folder: str, *, recursive: bool = False) -> l
     return [found[path] for path in sorted(found)]
 
 
-def _item(path: str, size: int | None) -> dict[str, Any]:
-    """A folder has no size."""
+def _item(path: str, size: int | None) -> ArchiveEntryResponse:
     kind = "directory" if size is None else "file"
     return {"name": path.rpartition("/")[2], "path": path, "type": kind, "size": size}

@@ -1,12 +1,33 @@
 """Results of a commit as GitLab's JSON: those of others, and the jobs of our own pipelines."""
 
-from typing import Any
+from typing_extensions import TypedDict
 
-from api.v4.representation.people import person
+from api.v4.representation.people import Person, PersonResponse, person
 from domain.moments import moment
+from models.rows.commit_statuses import CommitStatusRow
+from models.rows.pipelines import JobFacts, PipelineRow
 
 
-def reported(row: Any, author: Any | None, url: str) -> dict[str, Any]:
+class CommitStatusResponse(TypedDict):
+    """A result of a commit."""
+
+    id: int
+    sha: str
+    ref: str
+    status: str
+    name: str
+    target_url: str | None
+    description: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    allow_failure: bool
+    coverage: float | None
+    pipeline_id: int | None
+    author: PersonResponse | None
+
+
+def reported(row: CommitStatusRow, author: Person | None, url: str) -> CommitStatusResponse:
     """A result that was reported."""
     return {
         "id": row.id,
@@ -26,7 +47,9 @@ def reported(row: Any, author: Any | None, url: str) -> dict[str, Any]:
     }
 
 
-def of_job(row: Any, pipeline: Any, author: Any | None, full_path: str, url: str) -> dict[str, Any]:
+def of_job(
+    row: JobFacts, pipeline: PipelineRow, author: Person | None, full_path: str, url: str
+) -> CommitStatusResponse:
     """A job of a pipeline of the commit."""
     return {
         "id": row.id,

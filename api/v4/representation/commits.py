@@ -1,8 +1,11 @@
 """Commits, and what they differ in, as GitLab's JSON."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, NotRequired
 
+from typing_extensions import TypedDict
+
+from api.v4.representation.pipelines import PipelineResponse
 from git.reading.commit import Commit
 from git.reading.diffs import FileDiff
 from git.reading.history import ChangedLines
@@ -12,7 +15,70 @@ SHORT: Final = 8
 """Digits of a short id."""
 
 
-def commit(found: Commit, full_path: str, url: str) -> dict[str, Any]:
+class CommitResponse(TypedDict):
+    """A commit; of trailers that are there more than once, `trailers` has the last one."""
+
+    id: str
+    short_id: str
+    created_at: str
+    parent_ids: list[str]
+    title: str
+    message: str
+    author_name: str
+    author_email: str
+    authored_date: str
+    committer_name: str
+    committer_email: str
+    committed_date: str
+    trailers: dict[str, str]
+    extended_trailers: dict[str, list[str]]
+    web_url: str
+
+
+class CommitStatsResponse(TypedDict):
+    """How many lines a commit changed."""
+
+    additions: int
+    deletions: int
+    total: int
+
+
+class CountedCommitResponse(CommitResponse):
+    """A commit with the lines that it changed, if they were asked for."""
+
+    stats: NotRequired[CommitStatsResponse]
+
+
+class Counted(TypedDict, total=False):
+    """What is told of a commit when its lines are counted."""
+
+    stats: CommitStatsResponse
+
+
+class CommitDetailsResponse(CountedCommitResponse):
+    """A commit with its newest pipeline."""
+
+    status: str | None
+    project_id: int
+    last_pipeline: PipelineResponse | None
+
+
+class DiffResponse(TypedDict):
+    """A file that differs; modes are octal, `0` where there is no file."""
+
+    old_path: str
+    new_path: str
+    a_mode: str
+    b_mode: str
+    new_file: bool
+    renamed_file: bool
+    deleted_file: bool
+    diff: str
+    collapsed: bool
+    too_large: bool
+
+
+def commit(found: Commit, full_path: str, url: str) -> CommitResponse:
     """One commit, with the times in the zones of those who wrote it."""
     trailers = trailers_of(found.message)
     return {
@@ -38,16 +104,15 @@ def _moment(value: datetime) -> str:
     return value.isoformat(timespec="milliseconds")
 
 
-def stats(lines: ChangedLines) -> dict[str, int]:
-    """`stats` of a commit."""
-    return {
-        "additions": lines.additions,
-        "deletions": lines.deletions,
-        "total": lines.additions + lines.deletions,
-    }
+def stats(lines: ChangedLines | None) -> Counted:
+    """`stats` of a commit, if its lines were counted."""
+    if lines is None:
+        return {}
+    total = lines.additions + lines.deletions
+    return {"stats": {"additions": lines.additions, "deletions": lines.deletions, "total": total}}
 
 
-def diff(file: FileDiff, *, unidiff: bool = False) -> dict[str, Any]:
+def diff(file: FileDiff, *, unidiff: bool = False) -> DiffResponse:
     """One file that differs; with `unidiff` its patch can be applied by `patch`."""
     text = file.diff
     if unidiff and text.startswith("@@"):

@@ -6,31 +6,121 @@ says why no runner can take a job that is `stuck`; `unresponsive` is true while 
 """
 
 from datetime import datetime
-from typing import Any
+from typing import NotRequired
 
-from api.v4.representation.people import person
-from api.v4.representation.pipelines import brief
-from api.v4.representation.runners import runner, runner_manager
+from typing_extensions import TypedDict
+
+from api.v4.representation.people import PersonResponse, person
+from api.v4.representation.pipelines import PipelineResponse, brief
+from api.v4.representation.runners import RunnerManagerResponse, RunnerResponse, runner, runner_manager
 from domain.moments import duration, moment, queued
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import public_reason, reason_words
 from models.repositories.projects.relations import Relations, process_of
 from models.repositories.queue.wait_reasons import Standings
+from models.rows.artifacts import ArtifactRow
+from models.rows.pipelines import ListedJobRow, PipelineRow
+
+
+class JobCommitResponse(TypedDict):
+    """The commit of a pipeline, as it was when the pipeline was made."""
+
+    id: str
+    short_id: str
+    created_at: str | None
+    title: str
+    message: str
+    author_name: str
+    author_email: str
+    authored_date: str | None
+    web_url: str
+
+
+class JobProjectResponse(TypedDict):
+    """The project of a job; which one it is where jobs of many are listed."""
+
+    ci_job_token_scope_enabled: bool
+    id: NotRequired[int]
+    name: NotRequired[str]
+    path_with_namespace: NotRequired[str]
+
+
+class JobArtifactResponse(TypedDict):
+    """A file that a job has handed in."""
+
+    file_type: str
+    size: int
+    filename: str
+    file_format: str | None
+
+
+class ArchiveFileResponse(TypedDict):
+    """The archive of a job's artifacts."""
+
+    filename: str
+    size: int
+
+
+class AnyJobResponse(TypedDict):
+    """What jobs for runners and trigger jobs have in common."""
+
+    id: int
+    status: str
+    stage: str
+    name: str
+    ref: str
+    tag: bool
+    coverage: float | None
+    allow_failure: bool
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    erased_at: str | None
+    duration: float | None
+    queued_duration: float | None
+    user: PersonResponse | None
+    commit: JobCommitResponse
+    pipeline: PipelineResponse
+    web_url: str
+    project: JobProjectResponse
+
+
+class JobResponse(AnyJobResponse):
+    """One attempt of a job."""
+
+    artifacts: list[JobArtifactResponse]
+    artifacts_expire_at: str | None
+    runner: RunnerResponse | None
+    runner_manager: RunnerManagerResponse | None
+    tag_list: list[str]
+    source: str
+    archived: bool
+    attempt: int
+    retried: bool
+    exit_code: int | None
+    log_incomplete: bool
+    manual_confirmation: str | None
+    stuck: bool
+    stuck_reason: str | None
+    unresponsive: bool
+    artifacts_file: NotRequired[ArchiveFileResponse]
+    failure_reason: NotRequired[str | None]
+    failure_text: NotRequired[str | None]
 
 
 def job(
-    row: Any, relations: Relations, standings: Standings, full_path: str, url: str, now: datetime
-) -> dict[str, Any]:
+    row: ListedJobRow, relations: Relations, standings: Standings, full_path: str, url: str, now: datetime
+) -> JobResponse:
     """One attempt of a job; what it points to is in `relations`, what it waits for in `standings`."""
     stuck = standings.stuck.get(row.id)
     pipeline = relations.pipelines[row.pipeline_id]
     user = relations.users.get(row.user_id)
-    holder = relations.runners.get(row.runner_id)
+    holder = None if row.runner_id is None else relations.runners.get(row.runner_id)
     process = process_of(row)
     manager = relations.managers.get(process)
     kept = [_artifact(item) for item in relations.artifacts.get(row.id, ())]
     archive = next((item for item in relations.artifacts.get(row.id, ()) if item.file_type == "archive"), None)
-    document = {
+    document: JobResponse = {
         "id": row.id,
         "status": row.status,
         "stage": row.stage_name,
@@ -74,7 +164,7 @@ def job(
     return document
 
 
-def _artifact(row: Any) -> dict[str, Any]:
+def _artifact(row: ArtifactRow) -> JobArtifactResponse:
     return {
         "file_type": row.file_type,
         "size": row.size,
@@ -83,7 +173,7 @@ def _artifact(row: Any) -> dict[str, Any]:
     }
 
 
-def commit(pipeline: Any, full_path: str, url: str) -> dict[str, Any]:
+def commit(pipeline: PipelineRow, full_path: str, url: str) -> JobCommitResponse:
     """The commit of a pipeline, as it was when the pipeline was made."""
     facts = pipeline.commit
     return {

@@ -2,14 +2,214 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Final, Protocol
 
-from api.v4.representation.people import PersonResponse, person
+from typing_extensions import TypedDict
+
+from api.v4.representation.milestones import MilestoneResponse
+from api.v4.representation.people import Person, PersonResponse, person
+from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse
 from api.v4.representation.pipelines import brief as brief_pipeline
 from application.merge_requests.addresses import page_of
 from domain.merge_requests.merge_request import Standing, State, detailed_status, is_draft
 from domain.merge_requests.merge_train import CarStatus
 from domain.moments import moment, span
+from models.rows.accounts import UserRow
+from models.rows.merge_requests import MergeRequestRow, TrainCarRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
+
+
+class ReferencesResponse(TypedDict):
+    """How texts name a merge request."""
+
+    short: str
+    relative: str
+    full: str
+
+
+class TimeStatsResponse(TypedDict):
+    """What time was planned and spent: nobody counts any here."""
+
+    time_estimate: int
+    total_time_spent: int
+    human_time_estimate: str | None
+    human_total_time_spent: str | None
+
+
+class TaskCompletionResponse(TypedDict):
+    """How many boxes of a description are ticked: nobody counts any here."""
+
+    count: int
+    completed_count: int
+
+
+class MergeRequestResponse(TypedDict):
+    """A merge request as an item of a list."""
+
+    id: int
+    iid: int
+    project_id: int
+    title: str
+    description: str
+    state: str
+    created_at: str
+    updated_at: str
+    merged_by: PersonResponse | None
+    merge_user: PersonResponse | None
+    merged_at: str | None
+    closed_by: PersonResponse | None
+    closed_at: str | None
+    target_branch: str
+    source_branch: str
+    user_notes_count: int
+    upvotes: int
+    downvotes: int
+    author: PersonResponse | None
+    assignees: list[PersonResponse]
+    assignee: PersonResponse | None
+    reviewers: list[PersonResponse]
+    source_project_id: int | None
+    target_project_id: int
+    labels: list[str]
+    draft: bool
+    work_in_progress: bool
+    milestone: MilestoneResponse | None
+    merge_when_pipeline_succeeds: bool
+    merge_status: str
+    detailed_merge_status: str
+    has_conflicts: bool
+    sha: str
+    merge_commit_sha: str | None
+    squash_commit_sha: str | None
+    discussion_locked: bool | None
+    should_remove_source_branch: bool | None
+    force_remove_source_branch: bool
+    prepared_at: str
+    reference: str
+    references: ReferencesResponse
+    web_url: str
+    time_stats: TimeStatsResponse
+    squash: bool
+    squash_on_merge: bool
+    task_completion_status: TaskCompletionResponse
+    blocking_discussions_resolved: bool
+
+
+class DiffRefsResponse(TypedDict):
+    """The commits between which a merge request's changes are."""
+
+    base_sha: str | None
+    head_sha: str
+    start_sha: str | None
+
+
+class MergingUserResponse(TypedDict):
+    """What the caller may do."""
+
+    can_merge: bool
+
+
+class MergeRequestDetailsResponse(MergeRequestResponse):
+    """A merge request in full; its pipelines as far as the caller may see them."""
+
+    subscribed: bool
+    changes_count: str
+    latest_build_started_at: str | None
+    latest_build_finished_at: str | None
+    first_deployed_to_production_at: str | None
+    pipeline: PipelineResponse | None
+    head_pipeline: PipelineDetailsResponse | None
+    diff_refs: DiffRefsResponse
+    merge_error: str | None
+    rebase_in_progress: bool
+    first_contribution: bool
+    user: MergingUserResponse
+
+
+class ApprovalResponse(TypedDict):
+    """Who approved, and when."""
+
+    user: PersonResponse
+    approved_at: str
+
+
+class ApprovalsResponse(TypedDict):
+    """Who approved a merge request, and how many are still needed."""
+
+    id: int
+    iid: int
+    project_id: int
+    title: str
+    description: str
+    state: str
+    created_at: str
+    updated_at: str
+    merge_status: str
+    approved: bool
+    approvals_required: int
+    approvals_left: int
+    require_password_to_approve: bool
+    approved_by: list[ApprovalResponse]
+    suggested_approvers: list[PersonResponse]
+    approvers: list[PersonResponse]
+    approver_groups: list[dict[str, Any]]
+    approval_rules_left: list[dict[str, Any]]
+    has_approval_rules: bool
+    multiple_approval_rules_available: bool
+    merge_request_approvers_available: bool
+
+
+class ApprovalRuleResponse(TypedDict):
+    """How many approvals are needed; the rules here name nobody."""
+
+    id: int
+    name: str
+    rule_type: str
+    report_type: str | None
+    eligible_approvers: list[PersonResponse]
+    approvals_required: int
+    users: list[PersonResponse]
+    groups: list[dict[str, Any]]
+    contains_hidden_groups: bool
+
+
+class BriefMergeRequestResponse(TypedDict):
+    """A merge request in short, as on a train."""
+
+    id: int
+    iid: int
+    project_id: int
+    title: str
+    description: str
+    state: str
+    created_at: str
+    updated_at: str
+    web_url: str
+
+
+class TrainCarResponse(TypedDict):
+    """A car of a merge train; `duration` in whole seconds."""
+
+    id: int
+    merge_request: BriefMergeRequestResponse
+    user: PersonResponse | None
+    pipeline: PipelineResponse | None
+    created_at: str
+    updated_at: str
+    target_branch: str
+    status: str
+    merged_at: str | None
+    duration: int | None
+    commit_sha: str | None
+    base_sha: str | None
+
+
+class _Mergeability(TypedDict):
+    merge_status: str
+    detailed_merge_status: str
+    has_conflicts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +221,13 @@ class Around:
     """
 
     url: str
-    people: Mapping[int, Any] = field(default_factory=dict)
-    projects: Mapping[int, Any] = field(default_factory=dict)
+    people: Mapping[int, UserRow] = field(default_factory=dict)
+    projects: Mapping[int, ProjectRow] = field(default_factory=dict)
     notes: Mapping[int, int] = field(default_factory=dict)
     unresolved: frozenset[int] = frozenset()
-    milestones: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    milestones: Mapping[int, MilestoneResponse] = field(default_factory=dict)
 
-    def milestone(self, key: int | None) -> Mapping[str, Any] | None:
+    def milestone(self, key: int | None) -> MilestoneResponse | None:
         """A milestone, or None for none."""
         return None if key is None else self.milestones.get(key)
 
@@ -41,7 +241,7 @@ class Around:
         return [person(self.people[key], self.url) for key in keys if key in self.people]
 
 
-def people_of(rows: Iterable[Any]) -> set[int]:
+def people_of(rows: Iterable[MergeRequestRow]) -> set[int]:
     """The ids of everybody whom merge requests name."""
     found: set[int | None] = set()
     for row in rows:
@@ -50,7 +250,7 @@ def people_of(rows: Iterable[Any]) -> set[int]:
     return {key for key in found if key is not None}
 
 
-def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[str, Any]:
+def listed(row: MergeRequestRow, around: Around, standing: Standing | None = None) -> MergeRequestResponse:
     """A merge request as an item of a list; without a `standing` of now it tells what was found at the last look."""
     path = around.projects[row.project_id].full_path
     draft, assignees = is_draft(row.title), around.everybody(row.assignee_ids)
@@ -80,7 +280,7 @@ def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[s
         "reviewers": around.everybody(row.reviewer_ids),
         "source_project_id": row.source_project_id,
         "target_project_id": row.project_id,
-        "labels": row.labels,
+        "labels": list(row.labels),
         "draft": draft,
         "work_in_progress": draft,
         "milestone": around.milestone(row.milestone_id),
@@ -104,7 +304,7 @@ def listed(row: Any, around: Around, standing: Standing | None = None) -> dict[s
     }
 
 
-_NO_TIME = {
+_NO_TIME: Final[TimeStatsResponse] = {
     "time_estimate": 0,
     "total_time_spent": 0,
     "human_time_estimate": None,
@@ -112,7 +312,7 @@ _NO_TIME = {
 }
 
 
-def _mergeability(row: Any, standing: Standing | None) -> dict[str, Any]:
+def _mergeability(row: MergeRequestRow, standing: Standing | None) -> _Mergeability:
     if standing is None:
         detailed = "not_open" if row.state != State.OPENED else "draft_status" if is_draft(row.title) else None
         known = {"can_be_merged": "mergeable", "cannot_be_merged": "conflict"}.get(row.merge_status, "unchecked")
@@ -135,13 +335,13 @@ class Details:
 
     standing: Standing
     changes: str
-    pipeline: Any | None = None
-    head_pipeline: Mapping[str, Any] | None = None
+    pipeline: PipelineRow | None = None
+    head_pipeline: PipelineDetailsResponse | None = None
     pipeline_path: str = ""
     can_merge: bool = False
 
 
-def detailed(row: Any, around: Around, details: Details) -> dict[str, Any]:
+def detailed(row: MergeRequestRow, around: Around, details: Details) -> MergeRequestDetailsResponse:
     """One merge request in full."""
     pipeline = details.pipeline
     return {
@@ -165,7 +365,17 @@ def detailed(row: Any, around: Around, details: Details) -> dict[str, Any]:
     }
 
 
-def approvals(row: Any, around: Around, approved_by: Sequence[Any], required: int, counted: int) -> dict[str, Any]:
+class Approver(Person, Protocol):
+    """An account that approved."""
+
+    @property
+    def approved_at(self) -> datetime:
+        """When it did."""
+
+
+def approvals(
+    row: MergeRequestRow, around: Around, approved_by: Sequence[Approver], required: int, counted: int
+) -> ApprovalsResponse:
     """Who approved a merge request; `counted` of them count."""
     left = max(0, required - counted)
     return {
@@ -195,7 +405,7 @@ def approvals(row: Any, around: Around, approved_by: Sequence[Any], required: in
     }
 
 
-def any_approver_rule(project: Any) -> dict[str, Any]:
+def any_approver_rule(project: ProjectRow) -> ApprovalRuleResponse:
     """The one rule that there is: so many approvals, of whomever. Its id is the project's."""
     return {
         "id": project.id,
@@ -210,7 +420,7 @@ def any_approver_rule(project: Any) -> dict[str, Any]:
     }
 
 
-def train_car(car: Any, row: Any, around: Around, pipeline: Any | None) -> dict[str, Any]:
+def train_car(car: TrainCarRow, row: MergeRequestRow, around: Around, pipeline: PipelineRow | None) -> TrainCarResponse:
     """A car of a merge train, with its merge request in short."""
     path = around.projects[row.project_id].full_path
     return {

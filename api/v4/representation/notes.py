@@ -2,20 +2,87 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from api.v4.representation.people import PersonResponse, person
 from domain.merge_requests.notes import Kind
 from domain.moments import moment
+from models.rows.accounts import UserRow
+from models.rows.merge_request_notes import MergeRequestNoteRow, MergeRequestVersionRow
+from models.rows.merge_requests import MergeRequestRow
+
+
+class NoteResponse(TypedDict):
+    """A note on a merge request; those on its changes have a `position`, those of threads tell whether it is done."""
+
+    id: int
+    type: str | None
+    body: str
+    attachment: str | None
+    author: PersonResponse | None
+    created_at: str
+    updated_at: str
+    system: bool
+    noteable_id: int
+    noteable_type: str
+    project_id: int
+    commit_id: str | None
+    position: NotRequired[Mapping[str, Any] | None]
+    suggestions: NotRequired[list[dict[str, Any]]]
+    resolvable: bool
+    resolved: NotRequired[bool]
+    resolved_by: NotRequired[PersonResponse | None]
+    resolved_at: NotRequired[str | None]
+    confidential: bool
+    internal: bool
+    imported: bool
+    imported_from: str
+    noteable_iid: int
+    commands_changes: dict[str, Any]
+
+
+class DiscussionResponse(TypedDict):
+    """A thread with its notes."""
+
+    id: str
+    individual_note: bool
+    notes: list[NoteResponse]
+
+
+class MergeRequestVersionResponse(TypedDict):
+    """A version of what a merge request brings."""
+
+    id: int
+    head_commit_sha: str
+    base_commit_sha: str | None
+    start_commit_sha: str | None
+    created_at: str
+    merge_request_id: int
+    state: str
+    real_size: str | None
+    patch_id_sha: str | None
+
+
+class _Placed(TypedDict, total=False):
+    position: Mapping[str, Any] | None
+    suggestions: list[dict[str, Any]]
+
+
+class _Resolved(TypedDict, total=False):
+    resolved: bool
+    resolved_by: PersonResponse | None
+    resolved_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class AroundNotes:
     """What notes point to: their merge request, and people by id."""
 
-    merge_request: Any
+    merge_request: MergeRequestRow
     url: str
-    people: Mapping[int, Any] = field(default_factory=dict)
+    people: Mapping[int, UserRow] = field(default_factory=dict)
 
     def person(self, key: int | None) -> PersonResponse | None:
         """A person, or None for nobody."""
@@ -23,14 +90,16 @@ class AroundNotes:
         return None if found is None else person(found, self.url)
 
 
-def people_of(rows: Iterable[Any]) -> set[int]:
+def people_of(rows: Iterable[MergeRequestNoteRow]) -> set[int]:
     """The ids of everybody whom notes name."""
     return {key for row in rows for key in (row.author_id, row.resolved_by_id) if key is not None}
 
 
-def note(row: Any, around: AroundNotes) -> dict[str, Any]:
+def note(row: MergeRequestNoteRow, around: AroundNotes) -> NoteResponse:
     """A note; whether it is resolved is told of those that can be."""
     mine = around.merge_request
+    placed: _Placed = {"position": row.position, "suggestions": []} if row.kind == Kind.DIFF else {}
+    resolved: _Resolved = _resolved(row, around) if row.resolvable else {}
     return {
         "id": row.id,
         "type": row.kind or None,
@@ -44,9 +113,9 @@ def note(row: Any, around: AroundNotes) -> dict[str, Any]:
         "noteable_type": "MergeRequest",
         "project_id": mine.project_id,
         "commit_id": None,
-        **({"position": row.position, "suggestions": []} if row.kind == Kind.DIFF else {}),
+        **placed,
         "resolvable": row.resolvable,
-        **(_resolved(row, around) if row.resolvable else {}),
+        **resolved,
         "confidential": row.internal,
         "internal": row.internal,
         "imported": False,
@@ -56,7 +125,7 @@ def note(row: Any, around: AroundNotes) -> dict[str, Any]:
     }
 
 
-def _resolved(row: Any, around: AroundNotes) -> dict[str, Any]:
+def _resolved(row: MergeRequestNoteRow, around: AroundNotes) -> _Resolved:
     return {
         "resolved": row.resolved_at is not None,
         "resolved_by": around.person(row.resolved_by_id),
@@ -64,7 +133,7 @@ def _resolved(row: Any, around: AroundNotes) -> dict[str, Any]:
     }
 
 
-def discussion(key: str, rows: Sequence[Any], around: AroundNotes) -> dict[str, Any]:
+def discussion(key: str, rows: Sequence[MergeRequestNoteRow], around: AroundNotes) -> DiscussionResponse:
     """A thread with all of its notes, the oldest first."""
     return {
         "id": key,
@@ -73,7 +142,7 @@ def discussion(key: str, rows: Sequence[Any], around: AroundNotes) -> dict[str, 
     }
 
 
-def version(row: Any) -> dict[str, Any]:
+def version(row: MergeRequestVersionRow) -> MergeRequestVersionResponse:
     """A version of what a merge request brings, in a list."""
     return {
         "id": row.id,

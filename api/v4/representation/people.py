@@ -1,11 +1,14 @@
 """People and members as GitLab's JSON."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 from typing_extensions import TypedDict
 
 from domain.moments import moment
+from models.repositories.accounts.members import ListedMember
+from models.rows.accounts import UserRow
+from models.rows.identities import IdentityRow
 
 
 class Person(Protocol):
@@ -40,6 +43,40 @@ class PersonResponse(TypedDict):
     web_url: str
 
 
+class IdentityResponse(TypedDict):
+    """Who a person is at a provider of identities."""
+
+    provider: str
+    extern_uid: str
+
+
+class AccountResponse(PersonResponse):
+    """A person as they themselves and administrators see them."""
+
+    created_at: str
+    email: str
+    is_admin: bool
+    can_create_project: bool
+    can_create_group: bool
+    external: bool
+    bot: bool
+    two_factor_enabled: bool
+    namespace_id: int | None
+    last_sign_in_at: str | None
+    current_sign_in_at: str | None
+    last_activity_on: str | None
+    identities: list[IdentityResponse]
+
+
+class MemberResponse(PersonResponse):
+    """A person of a project or group."""
+
+    access_level: int
+    created_at: str | None
+    expires_at: str | None
+    membership_state: str
+
+
 def person(row: Person, url: str) -> PersonResponse:
     """A person as everybody sees them."""
     return {
@@ -53,7 +90,9 @@ def person(row: Person, url: str) -> PersonResponse:
     }
 
 
-def account(row: Any, url: str, identities: Iterable[Any] = (), namespace_id: int | None = None) -> dict[str, Any]:
+def account(
+    row: UserRow, url: str, identities: Iterable[IdentityRow] = (), namespace_id: int | None = None
+) -> AccountResponse:
     """A person as they themselves and administrators see them; `namespace_id` is that of their own namespace."""
     seen_on = row.last_activity_on
     return {
@@ -74,8 +113,8 @@ def account(row: Any, url: str, identities: Iterable[Any] = (), namespace_id: in
     }
 
 
-def member(row: Any, url: str) -> dict[str, Any]:
-    """A person of a project or group; `row` is the account with `access_level`, `expires_on` and `since`."""
+def member(row: ListedMember, url: str) -> MemberResponse:
+    """A person of a project or group."""
     return {
         **person(row, url),
         "access_level": row.access_level,

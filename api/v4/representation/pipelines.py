@@ -1,19 +1,59 @@
 """Pipelines as GitLab's JSON."""
 
 from datetime import datetime
-from typing import Any
 
-from api.v4.representation.people import person
-from api.v4.representation.statuses import detailed_status, shown_pipeline
+from typing_extensions import TypedDict
+
+from api.v4.representation.people import Person, PersonResponse, person
+from api.v4.representation.statuses import DetailedStatusResponse, detailed_status, shown_pipeline
 from domain.moments import moment, span
+from models.rows.pipelines import PipelineRow
 
 
-def page_of(row: Any, full_path: str) -> str:
+class PipelineResponse(TypedDict):
+    """A pipeline as an item of a list and inside a job."""
+
+    id: int
+    iid: int
+    project_id: int
+    sha: str
+    ref: str
+    status: str
+    source: str
+    created_at: str
+    updated_at: str
+    web_url: str
+    name: str | None
+
+
+class PipelineDetailsResponse(PipelineResponse):
+    """A pipeline in full; whole seconds for `duration`, as GitLab has them.
+
+    `status_reason` is our own: who canceled it, and why.
+    """
+
+    before_sha: str
+    tag: bool
+    yaml_errors: str | None
+    config_source: str | None
+    failure_reason: str | None
+    status_reason: str | None
+    user: PersonResponse | None
+    started_at: str | None
+    finished_at: str | None
+    committed_at: str | None
+    duration: int | None
+    queued_duration: float | None
+    coverage: str | None
+    detailed_status: DetailedStatusResponse
+
+
+def page_of(row: PipelineRow, full_path: str) -> str:
     """Path of a pipeline's page."""
     return f"/{full_path}/-/pipelines/{row.id}"
 
 
-def brief(row: Any, full_path: str, url: str) -> dict[str, Any]:
+def brief(row: PipelineRow, full_path: str, url: str) -> PipelineResponse:
     """A pipeline as an item of a list and inside a job."""
     return {
         "id": row.id,
@@ -31,19 +71,16 @@ def brief(row: Any, full_path: str, url: str) -> dict[str, Any]:
 
 
 def pipeline(
-    row: Any,
-    user: Any | None,
+    row: PipelineRow,
+    user: Person | None,
     full_path: str,
     url: str,
     now: datetime,
     *,
     warned: bool = False,
     coverage: str | None = None,
-) -> dict[str, Any]:
-    """A pipeline in full; whole seconds for `duration`, as GitLab has them.
-
-    `status_reason` is our own: who canceled it, and why.
-    """
+) -> PipelineDetailsResponse:
+    """A pipeline in full; `warned` when a job failed that was allowed to."""
     lasted = span(row.started_at, row.finished_at or now)
     return {
         **brief(row, full_path, url),

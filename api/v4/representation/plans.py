@@ -2,13 +2,61 @@
 
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from domain.config.plan import AbsentJob, Included, JobPlan
 from domain.config.why import Why, why_shown
 from models.repositories.pipelines.compiled import why_document
 
 
-def planned_job(job: JobPlan) -> dict[str, Any]:
-    """A job as `ci/lint` shows it; `needs` is null for a job that waits for its stages."""
+class PlannedNeedResponse(TypedDict):
+    """A job that another one needs."""
+
+    name: str
+    artifacts: bool
+    optional: bool
+
+
+PlannedJobResponse = TypedDict(
+    "PlannedJobResponse",
+    {
+        "name": str,
+        "stage": str,
+        "before_script": list[str],
+        "script": list[str],
+        "after_script": list[str],
+        "tag_list": list[str],
+        "only": str | None,
+        "except": str | None,
+        "environment": str | None,
+        "when": str,
+        "allow_failure": bool,
+        "needs": list[PlannedNeedResponse] | None,
+        "why": dict[str, Any],
+    },
+)
+"""A job as `ci/lint` shows it; `needs` is null for a job that waits for its stages."""
+
+
+class AbsentJobResponse(TypedDict):
+    """A job that is not in the pipeline."""
+
+    name: str
+    stage: str
+    why: dict[str, Any]
+
+
+class IncludedResponse(TypedDict):
+    """A file that was included; `extra` is empty here."""
+
+    type: str
+    location: str
+    extra: dict[str, Any]
+    included_by: str | None
+
+
+def planned_job(job: JobPlan) -> PlannedJobResponse:
+    """A job that would be in the pipeline."""
     return {
         "name": job.name,
         "stage": job.stage,
@@ -28,12 +76,12 @@ def planned_job(job: JobPlan) -> dict[str, Any]:
     }
 
 
-def absent_job(job: AbsentJob) -> dict[str, Any]:
+def absent_job(job: AbsentJob) -> AbsentJobResponse:
     """A job that is not in the pipeline."""
     return {"name": job.name, "stage": job.stage, "why": _why(job.why)}
 
 
-def included(one: Included) -> dict[str, Any]:
+def included(one: Included) -> IncludedResponse:
     """A file that was included."""
     return {"type": one.kind, "location": one.location, "extra": {}, "included_by": one.by or None}
 

@@ -1,12 +1,14 @@
 """Branches and tags as GitLab's JSON."""
 
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
-from api.v4.representation.commits import commit
+from typing_extensions import TypedDict
+
+from api.v4.representation.commits import CommitResponse, commit
 from git.reading.commit import Commit
 from git.reading.ref_listing import ListedRef
+from models.rows.environments import ReleaseRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,40 @@ class BranchStanding:
     can_push: bool = False
 
 
-def branch(name: str, head: Commit, standing: BranchStanding, full_path: str, url: str) -> dict[str, Any]:
+class BranchResponse(TypedDict):
+    """A branch, and what may be done with it: `can_push` is the caller's."""
+
+    name: str
+    commit: CommitResponse
+    merged: bool
+    protected: bool
+    developers_can_push: bool
+    developers_can_merge: bool
+    can_push: bool
+    default: bool
+    web_url: str
+
+
+class TagReleaseResponse(TypedDict):
+    """The release of a tag."""
+
+    tag_name: str
+    description: str
+
+
+class TagResponse(TypedDict):
+    """A tag; without a commit if it is one of something else, and without a time unless it is annotated."""
+
+    name: str
+    message: str
+    target: str
+    commit: CommitResponse | None
+    release: TagReleaseResponse | None
+    protected: bool
+    created_at: str | None
+
+
+def branch(name: str, head: Commit, standing: BranchStanding, full_path: str, url: str) -> BranchResponse:
     """One branch."""
     return {
         "name": name,
@@ -37,8 +72,8 @@ def branch(name: str, head: Commit, standing: BranchStanding, full_path: str, ur
 
 
 def tag(
-    found: ListedRef, target: Commit | None, release: Any | None, full_path: str, url: str, *, protected: bool
-) -> dict[str, Any]:
+    found: ListedRef, target: Commit | None, release: ReleaseRow | None, full_path: str, url: str, *, protected: bool
+) -> TagResponse:
     """One tag; `release` is the row of its release, `target` is None for a tag of something that is no commit."""
     return {
         "name": found.name,

@@ -5,16 +5,80 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from api.v4.representation.commits import SHORT, commit
-from api.v4.representation.people import person
+from typing_extensions import TypedDict
+
+from api.v4.representation.commits import SHORT, CommitResponse, commit
+from api.v4.representation.people import PersonResponse, person
 from domain.moments import moment
 from domain.projects.release_links import links_of
 from git.reading.commit import Commit
+from models.rows.accounts import UserRow
+from models.rows.environments import ReleaseRow
+from models.rows.projects import ProjectRow
+
+
+class LostCommitResponse(TypedDict):
+    """A commit that the repository has no more."""
+
+    id: str
+    short_id: str
+
+
+class ReleaseMilestoneResponse(TypedDict):
+    """A milestone of a release, which is kept by its title only."""
+
+    title: str
+
+
+class ReleaseLinkResponse(TypedDict):
+    """A link of a release; `direct_asset_url` stays the same when `url` changes, if the link has a path."""
+
+    id: int
+    name: str
+    url: str
+    direct_asset_url: str
+    link_type: str
+
+
+class ReleaseAssetsResponse(TypedDict):
+    """What belongs to a release: links, and no archives of its source."""
+
+    count: int
+    sources: list[dict[str, Any]]
+    links: list[ReleaseLinkResponse]
+
+
+class ReleaseAddressesResponse(TypedDict):
+    """Addresses of a release."""
+
+    self: str
+
+
+class ReleaseResponse(TypedDict):
+    """A release."""
+
+    tag_name: str
+    name: str
+    description: str
+    created_at: str
+    released_at: str
+    upcoming_release: bool
+    author: PersonResponse | None
+    commit: CommitResponse | LostCommitResponse
+    milestones: list[ReleaseMilestoneResponse]
+    assets: ReleaseAssetsResponse
+    evidences: list[dict[str, Any]]
+    _links: ReleaseAddressesResponse
 
 
 def release(
-    row: Any, users: Mapping[int, Any], commits: Mapping[str, Commit], project: Any, url: str, now: datetime
-) -> dict[str, Any]:
+    row: ReleaseRow,
+    users: Mapping[int, UserRow],
+    commits: Mapping[str, Commit],
+    project: ProjectRow,
+    url: str,
+    now: datetime,
+) -> ReleaseResponse:
     """One release; the commit is left empty but for its id when the repository has lost it."""
     author = users.get(row.user_id)
     page = release_page(row, project, url)
@@ -35,12 +99,12 @@ def release(
     }
 
 
-def release_page(row: Any, project: Any, url: str) -> str:
+def release_page(row: ReleaseRow, project: ProjectRow, url: str) -> str:
     """The address below which the files of a release are found."""
     return f"{url}/{project.full_path}/-/releases/{quote(row.tag, safe='')}"
 
 
-def release_link(link: Mapping[str, Any], page: str) -> dict[str, Any]:
+def release_link(link: Mapping[str, Any], page: str) -> ReleaseLinkResponse:
     """A link of a release, with its id; one that has a path is found below the release's own address."""
     path = link.get("filepath")
     return {
@@ -52,5 +116,5 @@ def release_link(link: Mapping[str, Any], page: str) -> dict[str, Any]:
     }
 
 
-def _commit(sha: str, found: Commit | None, full_path: str, url: str) -> dict[str, Any]:
+def _commit(sha: str, found: Commit | None, full_path: str, url: str) -> CommitResponse | LostCommitResponse:
     return {"id": sha, "short_id": sha[:SHORT]} if found is None else commit(found, full_path, url)

@@ -1,11 +1,22 @@
 """Resource groups as GitLab's JSON."""
 
-from typing import Any
+from typing_extensions import TypedDict
 
 from domain.moments import moment
+from models.rows.environments import ResourceGroupRow
 
 
-def resource_group(row: Any) -> dict[str, Any]:
+class ResourceGroupResponse(TypedDict):
+    """A resource group."""
+
+    id: int
+    key: str
+    process_mode: str
+    created_at: str
+    updated_at: str
+
+
+def resource_group(row: ResourceGroupRow) -> ResourceGroupResponse:
     """One resource group."""
     return {
         "id": row.id,

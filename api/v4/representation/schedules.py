@@ -3,12 +3,78 @@
 from datetime import datetime
 from typing import Any
 
-from api.v4.representation.people import person
+from typing_extensions import TypedDict
+
+from api.v4.representation.people import Person, PersonResponse, person
+from api.v4.representation.pipelines import PipelineResponse
 from domain.moments import moment
+from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow, ScheduleVariableRow
 
 
-def schedule(row: Any, owner: Any | None, next_run_at: datetime | None, url: str) -> dict[str, Any]:
+class ScheduleResponse(TypedDict):
     """A schedule as an item of a list. What begins with `overlap` and `catch_up` is our own."""
+
+    id: int
+    description: str
+    ref: str
+    cron: str
+    cron_timezone: str
+    next_run_at: str | None
+    active: bool
+    created_at: str
+    updated_at: str
+    owner: PersonResponse | None
+    overlap_policy: str
+    catch_up: str
+    catch_up_window: int
+
+
+class ScheduleVariableResponse(TypedDict):
+    """A variable of a schedule, with its opened value."""
+
+    key: str
+    variable_type: str
+    value: str
+    raw: bool
+
+
+class ScheduleInputResponse(TypedDict):
+    """An input of the configuration that a schedule gives."""
+
+    name: str
+    value: Any
+
+
+class ScheduleDetailsResponse(ScheduleResponse):
+    """A schedule in full."""
+
+    last_pipeline: PipelineResponse | None
+
+
+class AdministeredScheduleResponse(ScheduleDetailsResponse):
+    """The same for those who may administer it."""
+
+    variables: list[ScheduleVariableResponse]
+    inputs: list[ScheduleInputResponse]
+
+
+class ScheduleTickResponse(TypedDict):
+    """What became of a tick; our own."""
+
+    id: int
+    due_at: str
+    outcome: str
+    reason: str | None
+    by_hand: bool
+    pipeline_id: int | None
+    created_at: str
+    updated_at: str
+
+
+def schedule(
+    row: PipelineScheduleRow, owner: Person | None, next_run_at: datetime | None, url: str
+) -> ScheduleResponse:
+    """A schedule as an item of a list."""
     return {
         "id": row.id,
         "description": row.description,
@@ -26,12 +92,12 @@ def schedule(row: Any, owner: Any | None, next_run_at: datetime | None, url: str
     }
 
 
-def variable(row: Any, value: str) -> dict[str, Any]:
+def variable(row: ScheduleVariableRow, value: str) -> ScheduleVariableResponse:
     """A variable of a schedule, with its opened value."""
     return {"key": row.key, "variable_type": row.variable_type, "value": value, "raw": row.raw}
 
 
-def tick(row: Any) -> dict[str, Any]:
+def tick(row: ScheduleTickRow) -> ScheduleTickResponse:
     """What became of a tick; our own."""
     return {
         "id": row.id,

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from typing_extensions import TypedDict
+
 from domain.pipelines.status import Status
+from models.rows.pipelines import JobFacts
 
 WARNING: Final = "success-with-warnings"
 
@@ -40,7 +43,7 @@ SHOWN: Final[Mapping[str, Shown]] = {
 """Glyphs are unlike each other also without colour."""
 
 
-def shown_job(row: Any) -> Shown:
+def shown_job(row: JobFacts) -> Shown:
     """How a job is shown: one that failed and was allowed to is a warning."""
     if row.allow_failure and row.status == Status.FAILED:
         failed = SHOWN[Status.FAILED]
@@ -54,7 +57,21 @@ def shown_pipeline(status: str, *, warned: bool = False) -> Shown:
     return SHOWN[WARNING if warned and status == Status.SUCCESS else status]
 
 
-def detailed_status(shown: Shown, path: str) -> dict[str, Any]:
+class DetailedStatusResponse(TypedDict):
+    """A state as GitLab's pages show it."""
+
+    icon: str
+    text: str
+    label: str
+    group: str
+    tooltip: str
+    has_details: bool
+    details_path: str
+    illustration: dict[str, Any] | None
+    favicon: str
+
+
+def detailed_status(shown: Shown, path: str) -> DetailedStatusResponse:
     """GitLab's `detailed_status`; `path` leads to the page."""
     return {
         "icon": shown.icon,

@@ -1,30 +1,163 @@
 """Test reports as GitLab's JSON: one suite a job."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Protocol
 
-_COUNTS: Final = ("total_time", "total_count", "success_count", "failed_count", "skipped_count", "error_count")
+from typing_extensions import TypedDict
 
 
-def test_report(rows: Sequence[Any]) -> dict[str, Any]:
-    """The report of a pipeline, of rows with `cases`."""
-    suites = [{**_suite(row), "test_cases": [_case(case) for case in row.cases]} for row in rows]
+class _SuitePart(TypedDict):
+    name: str
+    total_time: float
+    total_count: int
+    success_count: int
+    failed_count: int
+    skipped_count: int
+    error_count: int
+    suite_error: str | None
+
+
+class TestCaseResponse(TypedDict):
+    """A test."""
+
+    status: str | None
+    name: str | None
+    classname: str | None
+    file: str | None
+    execution_time: float
+    system_output: str | None
+    stack_trace: str | None
+    recent_failures: dict[str, Any] | None
+
+
+class TestSuiteResponse(_SuitePart):
+    """What the report of one job says."""
+
+    test_cases: list[TestCaseResponse]
+
+
+class TestSuiteSummaryResponse(_SuitePart):
+    """The same in figures."""
+
+    build_ids: list[int]
+
+
+class _TotalsPart(TypedDict):
+    total_time: int | float  # 0, not 0.0, where there is no report
+    total_count: int
+    success_count: int
+    failed_count: int
+    skipped_count: int
+    error_count: int
+
+
+class TestReportResponse(_TotalsPart):
+    """The test report of a pipeline."""
+
+    test_suites: list[TestSuiteResponse]
+
+
+class TestTotalsResponse(TypedDict):
+    """Figures of all test reports of a pipeline."""
+
+    time: int | float
+    count: int
+    success: int
+    failed: int
+    skipped: int
+    error: int
+    suite_error: str | None
+
+
+class TestReportSummaryResponse(TypedDict):
+    """The test report of a pipeline in figures."""
+
+    total: TestTotalsResponse
+    test_suites: list[TestSuiteSummaryResponse]
+
+
+class CountedTests(Protocol):
+    """The test report of a job in figures."""
+
+    @property
+    def job_id(self) -> int:
+        """Of the job."""
+
+    @property
+    def name(self) -> str:
+        """What the job is called."""
+
+    @property
+    def total(self) -> int:
+        """How many tests there are."""
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+
+    @property
+    def errored(self) -> int:
+        """How many of them broke."""
+
+    @property
+    def skipped(self) -> int:
+        """How many of them were not run."""
+
+    @property
+    def seconds(self) -> float:
+        """How long they took."""
+
+    @property
+    def error(self) -> str:
+        """Why the report could not be read; empty if it was."""
+
+
+class Tests(CountedTests, Protocol):
+    """The test report of a job."""
+
+    @property
+    def cases(self) -> Sequence[Mapping[str, Any]]:
+        """Each test."""
+
+
+def test_report(rows: Sequence[Tests]) -> TestReportResponse:
+    """The report of a pipeline."""
+    suites: list[TestSuiteResponse] = [
+        {**_suite(row), "test_cases": [_case(case) for case in row.cases]} for row in rows
+    ]
     return {**_totals(suites), "test_suites": suites}
 
 
-def test_report_summary(rows: Sequence[Any]) -> dict[str, Any]:
+def test_report_summary(rows: Sequence[CountedTests]) -> TestReportSummaryResponse:
     """The report of a pipeline in figures."""
-    suites = [{**_suite(row), "build_ids": [row.job_id]} for row in rows]
-    totals = {name.removeprefix("total_").removesuffix("_count"): value for name, value in _totals(suites).items()}
-    return {"total": {**totals, "suite_error": None}, "test_suites": suites}
+    suites: list[TestSuiteSummaryResponse] = [{**_suite(row), "build_ids": [row.job_id]} for row in rows]
+    totals = _totals(suites)
+    return {
+        "total": {
+            "time": totals["total_time"],
+            "count": totals["total_count"],
+            "success": totals["success_count"],
+            "failed": totals["failed_count"],
+            "skipped": totals["skipped_count"],
+            "error": totals["error_count"],
+            "suite_error": None,
+        },
+        "test_suites": suites,
+    }
 
 
-def _totals(suites: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    totals = {key: sum(suite[key] for suite in suites) for key in _COUNTS}
-    return {**totals, "total_time": round(totals["total_time"], 6)}
+def _totals(suites: Sequence[_SuitePart]) -> _TotalsPart:
+    return {
+        "total_time": round(sum(suite["total_time"] for suite in suites), 6),
+        "total_count": sum(suite["total_count"] for suite in suites),
+        "success_count": sum(suite["success_count"] for suite in suites),
+        "failed_count": sum(suite["failed_count"] for suite in suites),
+        "skipped_count": sum(suite["skipped_count"] for suite in suites),
+        "error_count": sum(suite["error_count"] for suite in suites),
+    }
 
 
-def _suite(row: Any) -> dict[str, Any]:
+def _suite(row: CountedTests) -> _SuitePart:
     return {
         "name": row.name,
         "total_time": row.seconds,
@@ -37,7 +170,7 @@ def _suite(row: Any) -> dict[str, Any]:
     }
 
 
-def _case(case: Mapping[str, Any]) -> dict[str, Any]:
+def _case(case: Mapping[str, Any]) -> TestCaseResponse:
     return {
         "status": case.get("status"),
         "name": case.get("name"),

@@ -1,7 +1,7 @@
 """The runner that a call names, as the caller may use it."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 
@@ -12,16 +12,17 @@ from auth.permissions import Caller, RunnerAction, require_runner
 from domain.errors import NotFound
 from domain.runners.matching import RunnerType
 from models.repositories.runners import runners
+from models.rows.runners import RunnerRow
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerAccess:
-    """A runner that the caller may read. `row` has the columns of `models.tables.runners.Runner`.
+    """A runner that the caller may read.
 
     `lowest` and `highest` are the caller's access levels in the projects that the runner works for.
     """
 
-    row: Any
+    row: RunnerRow
     caller: Caller
     lowest: int
     highest: int
@@ -36,7 +37,7 @@ async def access_to_runner(services: Services, caller: Caller, runner_id: int) -
     async with services.database.read() as connection:
         row = await runners.get(connection, runner_id)
         if row is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         lowest, highest = await runners.levels(connection, row, caller.user_id)
     access = RunnerAccess(row, caller, lowest, highest)
     access.require(RunnerAction.READ)

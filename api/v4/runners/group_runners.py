@@ -1,13 +1,12 @@
 """The runners of a group."""
 
-from typing import Any
-
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.v4.namespaces.groups import GroupDep
 from api.v4.pagination import PagingDep
+from api.v4.representation.runners import ListedRunnerResponse, RunnerTokenResponse, issued_token
 from api.v4.runners.lists import RunnerListDep, listed
 from application.runners.registration_tokens import renewed
 from auth.permissions import GroupAction
@@ -17,7 +16,7 @@ from models.repositories.runners.registration_tokens import scope_of_group
 router = APIRouter(prefix="/groups/{group}/runners")
 
 
-@router.get("")
+@router.get("", response_model=list[ListedRunnerResponse])
 async def list_group_runners(
     group: GroupDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
@@ -27,7 +26,7 @@ async def list_group_runners(
 
 
 @router.post("/reset_registration_token", status_code=201)
-async def reset_registration_token(group: GroupDep, services: ServicesDep) -> dict[str, Any]:
+async def reset_registration_token(group: GroupDep, services: ServicesDep) -> RunnerTokenResponse:
     """A new token with which runners of a group register; its owners may."""
     group.require(GroupAction.OWN)
-    return await renewed(services, scope_of_group(group.row))
+    return issued_token(await renewed(services, scope_of_group(group.row)))

@@ -1,7 +1,7 @@
 """The jobs that a runner holds or held."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
@@ -12,17 +12,18 @@ from api.deps import ServicesDep
 from api.services import Services
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
 from api.v4.runners.access import RunnerDep
 from application.access import viewer_of
 from application.runners.parameters import Words
 from auth.permissions import LEVEL_FOR, Action
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
 from models.repositories.queue import wait_reasons
 from models.repositories.runners.runner_listings import JobFilter, jobs_of
+from models.rows.pipelines import ListedJobRow
 
 router = APIRouter(prefix="/runners")
 
@@ -36,7 +37,7 @@ class JobListWishes(BaseModel):
     sort: Literal["asc", "desc"] = "desc"
 
 
-@router.get("/{runner_id}/jobs")
+@router.get("/{runner_id}/jobs", response_model=list[JobResponse])
 async def list_runner_jobs(
     found: RunnerDep,
     services: ServicesDep,
@@ -56,15 +57,20 @@ async def list_runner_jobs(
         return paging.answer(await _shown(services, connection, page.rows), page.total)
 
 
-async def _shown(services: Services, connection: AsyncConnection, rows: Sequence[Record]) -> list[dict[str, Any]]:
+async def _shown(services: Services, connection: AsyncConnection, rows: Sequence[ListedJobRow]) -> list[JobResponse]:
     """Jobs of any project as JSON, each with its project."""
     around, now, url = await relations.of_jobs(connection, rows), services.clock(), services.settings.url
     standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
     owners = await relations.projects(connection, (row.project_id for row in rows))
-    items: list[dict[str, Any]] = []
+    items: list[JobResponse] = []
     for row in rows:
         owner = owners[row.project_id]
         document = shown(row, around, standing, owner.full_path, url, now)
-        document["project"] |= {"id": owner.id, "name": owner.name, "path_with_namespace": owner.full_path}
+        document["project"] = {
+            **document["project"],
+            "id": owner.id,
+            "name": owner.name,
+            "path_with_namespace": owner.full_path,
+        }
         items.append(document)
     return items

@@ -6,18 +6,18 @@ from typing import Annotated, Any, Final
 from fastapi import Depends
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, Field
-from sqlalchemy import Select
 
 from api.services import Services
 from api.v4.pagination import Paging
 from api.v4.parameters import given
-from api.v4.representation.runners import runner
+from api.v4.representation.runners import ListedRunnerResponse, runner
 from application.runners.parameters import Tags, Words
 from domain.runners.matching import RunnerType
 from domain.runners.status import Connection
 from models.repositories import database_time
-from models.repositories.paging import slice_of
+from models.repositories.paging import Listing, slice_of
 from models.repositories.runners.runner_listings import RunnerFilter, busy, narrowed
+from models.rows.runners import RunnerRow
 
 _NARROWED_BY: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {},
@@ -67,12 +67,16 @@ class RunnerListWishes(BaseModel):
 RunnerListDep = Annotated[RunnerListWishes, Depends(given(RunnerListWishes))]
 
 
-async def listed(services: Services, paging: Paging, statement: Select[Any], wishes: RunnerListWishes) -> JSONResponse:
+async def listed(
+    services: Services, paging: Paging, statement: Listing[RunnerRow], wishes: RunnerListWishes
+) -> JSONResponse:
     """One page of the runners of a statement, with their tags beside what GitLab shows."""
     async with services.database.read() as connection:
         now = await database_time.moment(connection)
         wanted = narrowed(statement, wishes.filter(), connection.dialect.name, now)
         found = await slice_of(connection, wanted, paging.number, paging.size)
         working = await busy(connection, [row.id for row in found.rows])
-    shown = [{**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows]
+    shown: list[ListedRunnerResponse] = [
+        {**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows
+    ]
     return paging.answer(shown, found.total)

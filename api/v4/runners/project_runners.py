@@ -1,6 +1,6 @@
 """The runners of a project: those that may take its jobs, and the links of project runners."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -10,18 +10,25 @@ from api.deps import ServicesDep
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.runners import runner
+from api.v4.representation.runners import (
+    ListedRunnerResponse,
+    RunnerResponse,
+    RunnerTokenResponse,
+    issued_token,
+    runner,
+)
 from api.v4.runners.access import access_to_runner
 from api.v4.runners.lists import RunnerListDep, listed
 from application.runners.registration_tokens import renewed
 from auth.permissions import Action, RunnerAction
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.runners.matching import RunnerType
-from models.columns import Record
 from models.notifications import RUNNERS
 from models.repositories import database_time
 from models.repositories.runners import runner_listings, runners
 from models.repositories.runners.registration_tokens import RunnerScope
+from models.rows.projects import ProjectRow
+from models.rows.runners import RunnerRow
 
 router = APIRouter(prefix="/projects/{project}/runners")
 
@@ -32,7 +39,7 @@ class NewLink(BaseModel):
     runner_id: int = Field(ge=1, le=2**53)
 
 
-@router.get("")
+@router.get("", response_model=list[ListedRunnerResponse])
 async def list_project_runners(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
@@ -44,7 +51,7 @@ async def list_project_runners(
 @router.post("", status_code=201)
 async def link_runner(
     new: Annotated[NewLink, Depends(given(NewLink))], project: ProjectDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> RunnerResponse:
     """Let a project runner of the same organisation take jobs of this project, too."""
     project.require(Action.ADMINISTER)
     found = await access_to_runner(services, project.caller, new.runner_id)
@@ -52,10 +59,10 @@ async def link_runner(
     async with services.database.write() as connection:
         row = await runners.held(connection, new.runner_id)
         if row is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         _check_link(row, project.row)
         if project.row.id in {item.id for item in await runners.projects_of(connection, row.id)}:
-            raise Invalid("400 Bad request: the runner is linked to this project already.")
+            raise Invalid("Bad request: the runner is linked to this project already.")
         await runners.link(connection, row.id, project.row.id)
         busy = row.id in await runner_listings.busy(connection, [row.id])
         now = await database_time.moment(connection)
@@ -63,16 +70,16 @@ async def link_runner(
     return runner(row, now, busy=busy)
 
 
-def _check_link(row: Record, project: Record) -> None:
+def _check_link(row: RunnerRow, project: ProjectRow) -> None:
     """Raise `Forbidden` for a runner that cannot be linked (R0.11: nothing is shared across organisations)."""
     if row.runner_type != RunnerType.PROJECT:
         raise Forbidden(
-            f"403 Forbidden: runner {row.id} is a runner of type {row.runner_type}; only project runners are linked."
+            f"Forbidden: runner {row.id} is a runner of type {row.runner_type}; only project runners are linked."
         )
     if row.organisation_id != project.organisation_id:
-        raise Forbidden(f"403 Forbidden: runner {row.id} belongs to another organisation; add one to this project's.")
+        raise Forbidden(f"Forbidden: runner {row.id} belongs to another organisation; add one to this project's.")
     if row.locked:
-        raise Forbidden("403 Forbidden: Runner is locked; unlock it to link it to further projects.")
+        raise Forbidden("Forbidden: Runner is locked; unlock it to link it to further projects.")
 
 
 @router.delete("/{runner_id}", status_code=204)
@@ -83,19 +90,17 @@ async def unlink_runner(runner_id: Id, project: ProjectDep, services: ServicesDe
         await runners.held(connection, runner_id)
         linked = {item.id for item in await runners.projects_of(connection, runner_id)}
         if project.row.id not in linked:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         if len(linked) == 1:
-            raise Forbidden(
-                "403 Forbidden: Only one project associated with the runner. Please remove the runner instead"
-            )
+            raise Forbidden("Forbidden: Only one project associated with the runner. Please remove the runner instead")
         await runners.unlink(connection, runner_id, project.row.id)
     await services.notifications.tell(RUNNERS)
     return Response(status_code=204)
 
 
 @router.post("/reset_registration_token", status_code=201)
-async def reset_registration_token(project: ProjectDep, services: ServicesDep) -> dict[str, Any]:
+async def reset_registration_token(project: ProjectDep, services: ServicesDep) -> RunnerTokenResponse:
     """A new token with which runners of this project register."""
     project.require(Action.ADMINISTER)
     scope = RunnerScope(RunnerType.PROJECT, project.row.organisation_id, project.row.id)
-    return await renewed(services, scope)
+    return issued_token(await renewed(services, scope))

@@ -1,6 +1,6 @@
 """Runners as their administrators see them; what runners themselves call is in `api.runner`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -12,8 +12,17 @@ from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import documents
-from api.v4.representation.projects import group
-from api.v4.representation.runners import runner_details, runner_manager
+from api.v4.representation.groups import group
+from api.v4.representation.runners import (
+    AdministeredRunnerResponse,
+    ListedRunnerResponse,
+    RunnerDetailsResponse,
+    RunnerManagerResponse,
+    RunnerTokenResponse,
+    issued_token,
+    runner_details,
+    runner_manager,
+)
 from api.v4.runners.access import RunnerAccess, RunnerDep
 from api.v4.runners.lists import RunnerListDep, listed
 from application.runners.parameters import AccessLevel, Note, Tags, Timeout, check_tags
@@ -29,6 +38,8 @@ from models.repositories.runners import runner_listings, runners
 from models.repositories.runners.registration_tokens import RunnerScope
 
 router = APIRouter(prefix="/runners")
+
+_Whole: TypeAlias = AdministeredRunnerResponse | RunnerDetailsResponse
 
 
 class RunnerChange(BaseModel):
@@ -59,7 +70,7 @@ class RunnerChange(BaseModel):
         return {name: value for name, value in values.items() if value is not None or name in may_be_null}
 
 
-@router.get("")
+@router.get("", response_model=list[ListedRunnerResponse])
 async def list_runners(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
@@ -67,7 +78,7 @@ async def list_runners(
     return await listed(services, paging, runner_listings.of_person(caller.user_id, MAINTAINER), wishes)
 
 
-@router.get("/all")
+@router.get("/all", response_model=list[ListedRunnerResponse])
 async def list_all_runners(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, wishes: RunnerListDep
 ) -> JSONResponse:
@@ -77,14 +88,14 @@ async def list_all_runners(
 
 
 @router.post("/reset_registration_token", status_code=201)
-async def reset_registration_token(caller: KnownCallerDep, services: ServicesDep) -> dict[str, Any]:
+async def reset_registration_token(caller: KnownCallerDep, services: ServicesDep) -> RunnerTokenResponse:
     """A new token with which instance runners register."""
     require_admin(caller)
-    return await renewed(services, RunnerScope())
+    return issued_token(await renewed(services, RunnerScope()))
 
 
 @router.get("/{runner_id}")
-async def get_runner(found: RunnerDep, services: ServicesDep) -> dict[str, Any]:
+async def get_runner(found: RunnerDep, services: ServicesDep) -> _Whole:
     """One runner."""
     return await _details(services, found)
 
@@ -92,7 +103,7 @@ async def get_runner(found: RunnerDep, services: ServicesDep) -> dict[str, Any]:
 @router.put("/{runner_id}")
 async def change_runner(
     change: Annotated[RunnerChange, Depends(given(RunnerChange))], found: RunnerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> _Whole:
     """Change a runner; it sees other jobs with its next request.
 
     Whether its jobs run as the server's own user (`as_server`) is for administrators to say.
@@ -104,7 +115,7 @@ async def change_runner(
     async with services.database.write() as connection:
         before = await runners.held(connection, found.row.id)
         if before is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         check_tags(values.get("tags", before.tags), run_untagged=values.get("run_untagged", before.run_untagged))
         await runners.change(connection, before.id, **values)
     await services.notifications.tell(RUNNERS)
@@ -122,14 +133,14 @@ async def remove_runner(found: RunnerDep, services: ServicesDep) -> Response:
 
 
 @router.post("/{runner_id}/reset_authentication_token", status_code=201)
-async def reset_authentication_token(found: RunnerDep, services: ServicesDep) -> dict[str, Any]:
+async def reset_authentication_token(found: RunnerDep, services: ServicesDep) -> RunnerTokenResponse:
     """A new token for a runner; the one before is worth nothing at once."""
     found.require(RunnerAction.CHANGE)
-    return (await renew_token(services, found.row)).document()
+    return issued_token(await renew_token(services, found.row))
 
 
 @router.get("/{runner_id}/managers")
-async def list_managers(found: RunnerDep, services: ServicesDep) -> list[dict[str, Any]]:
+async def list_managers(found: RunnerDep, services: ServicesDep) -> list[RunnerManagerResponse]:
     """The processes of a runner, the one that called last first."""
     async with services.database.read() as connection:
         rows = await runners.managers_of(connection, found.row.id)
@@ -138,13 +149,13 @@ async def list_managers(found: RunnerDep, services: ServicesDep) -> list[dict[st
     return [runner_manager(row, now, busy=row.system_id in busy) for row in rows]
 
 
-async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
+async def _details(services: Services, found: RunnerAccess) -> _Whole:
     """A runner as it is now, with those of its projects of which the caller is a member."""
     url, member_id = services.settings.url, None if found.caller.is_admin else found.caller.user_id
     async with services.database.read() as connection:
         row = await runners.get(connection, found.row.id)
         if row is None:
-            raise NotFound("404 Runner Not Found")
+            raise NotFound("Runner Not Found")
         newest = next(iter(await runners.managers_of(connection, row.id)), None)
         busy = row.id in await runner_listings.busy(connection, [row.id])
         now = await database_time.moment(connection)
@@ -152,6 +163,6 @@ async def _details(services: Services, found: RunnerAccess) -> dict[str, Any]:
         instance = row.organisation_id is None
         owner = None if instance else await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
         shown = await documents(services, connection, found.caller, linked)
-    groups = [group(owner, url)] if row.runner_type == RunnerType.GROUP else []
+    groups = [group(owner, url)] if owner is not None and row.runner_type == RunnerType.GROUP else []
     details = runner_details(row, newest, shown, groups, now, busy=busy)
-    return details | ({"as_server": row.as_server} if found.caller.is_admin else {})
+    return {**details, "as_server": row.as_server} if found.caller.is_admin else details

@@ -1,6 +1,6 @@
 """Creating runners: the token of the answer is what `gitlab-runner register` wants."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import Field
@@ -10,6 +10,7 @@ from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.namespaces.groups import group_by
 from api.v4.parameters import given
+from api.v4.representation.runners import NewRunnerResponse, issued_token
 from application.access import access_to
 from application.runners.parameters import RunnerWishes
 from application.runners.tokens import add_runner
@@ -33,7 +34,7 @@ class NewRunner(RunnerWishes):
 @router.post("/user/runners", status_code=201)
 async def create_runner(
     new: Annotated[NewRunner, Depends(given(NewRunner))], caller: KnownCallerDep, services: ServicesDep
-) -> dict[str, Any]:
+) -> NewRunnerResponse:
     """Add a runner; its token is shown only in this answer.
 
     Whether its jobs run as the server's own user (`as_server`) is for administrators to say.
@@ -44,7 +45,7 @@ async def create_runner(
         columns["as_server"] = new.as_server
     scope = await _scope(services, caller, new)
     runner_id, issued = await add_runner(services, scope, columns, by_registration=False)
-    return {"id": runner_id, **issued.document()}
+    return {"id": runner_id, **issued_token(issued)}
 
 
 async def _scope(services: Services, caller: Caller, new: NewRunner) -> RunnerScope:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record
 from models.repositories.accounts.accounts import access_token, is_good
+from models.repositories.paging import Listing
+from models.rows.accounts import AccessTokenRow
+from models.typed_rows import first_of
 
 token = access_token
 
@@ -31,7 +33,14 @@ class TokenFilter:
     impersonation: bool = False
 
 
-def listed(wanted: TokenFilter) -> Select[Any]:
+@dataclass(frozen=True, slots=True)
+class ListedToken(AccessTokenRow):
+    """A token, and whether it is neither revoked nor expired."""
+
+    active: bool
+
+
+def listed(wanted: TokenFilter) -> Listing[ListedToken]:
     """Statement for tokens, newest first; their hashes are among the columns, and are shown to nobody."""
     statement = select(token, is_good().label("active")).order_by(token.c.id.desc())
     for column in (token.c.project_id, token.c.namespace_id):
@@ -46,14 +55,14 @@ def listed(wanted: TokenFilter) -> Select[Any]:
         statement = statement.where(token.c.revoked_at.is_not(None) if wanted.revoked else token.c.revoked_at.is_(None))
     if wanted.search:
         statement = statement.where(func.lower(token.c.name).contains(wanted.search.lower(), autoescape=True))
-    return statement
+    return Listing(statement, ListedToken)
 
 
-async def get(connection: AsyncConnection, token_id: int, wanted: TokenFilter) -> Record:
+async def get(connection: AsyncConnection, token_id: int, wanted: TokenFilter) -> ListedToken:
     """One of the tokens that a filter lets through. Raises `NotFound`."""
-    row = (await connection.execute(listed(wanted).where(token.c.id == token_id))).first()
+    row = first_of(ListedToken, await connection.execute(listed(wanted).statement.where(token.c.id == token_id)))
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
@@ -63,7 +72,9 @@ async def revoke(connection: AsyncConnection, token_ids: Sequence[int], now: dat
     await connection.execute(update(token).where(rule).values(revoked_at=now))
 
 
-async def replace(connection: AsyncConnection, row: Record, token_hash: str, now: datetime, **values: Any) -> int:
+async def replace(
+    connection: AsyncConnection, row: AccessTokenRow, token_hash: str, now: datetime, **values: Any
+) -> int:
     """A new token in the place of an old one, which is revoked; its id."""
     await revoke(connection, [row.id], now)
     kept = ("user_id", "project_id", "namespace_id", "name", "description", "scopes", "created_by", "impersonation")
@@ -73,7 +84,7 @@ async def replace(connection: AsyncConnection, row: Record, token_hash: str, now
     return made
 
 
-async def by_id(connection: AsyncConnection, token_id: int) -> Record | None:
+async def by_id(connection: AsyncConnection, token_id: int) -> ListedToken | None:
     """One token, whosoever it is, if it is there."""
     statement = select(token, is_good().label("active")).where(token.c.id == token_id)
-    return (await connection.execute(statement)).first()
+    return first_of(ListedToken, await connection.execute(statement))

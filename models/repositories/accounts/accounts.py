@@ -1,6 +1,7 @@
 """People and their tokens."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -8,8 +9,10 @@ from sqlalchemy import ColumnElement, and_, exists, func, insert, or_, select, u
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.accounts import UserRow
 from models.tables.accounts import AccessToken, User
+from models.typed_rows import all_of, first_of
 
 user = table_of(User)
 access_token = table_of(AccessToken)
@@ -63,15 +66,24 @@ async def add_token(
     return made
 
 
-async def by_token(connection: AsyncConnection, token_hash: str) -> Record | None:
-    """The person behind a token that is good, with `token_id`, `scopes` and `last_used_at` of the token; or None."""
+@dataclass(frozen=True, slots=True)
+class TokenBearer(UserRow):
+    """A person with what is known of the token that they have shown."""
+
+    token_id: int
+    scopes: Sequence[str]
+    last_used_at: datetime | None
+
+
+async def by_token(connection: AsyncConnection, token_hash: str) -> TokenBearer | None:
+    """The person behind a token that is good, or None."""
     columns = (access_token.c.id.label("token_id"), access_token.c.scopes, access_token.c.last_used_at)
     statement = (
         select(user, *columns)
         .join(access_token, access_token.c.user_id == user.c.id)
         .where(access_token.c.token_hash == token_hash, user.c.state == ACTIVE, is_good())
     )
-    return (await connection.execute(statement)).first()
+    return first_of(TokenBearer, await connection.execute(statement))
 
 
 def is_good() -> ColumnElement[bool]:
@@ -98,17 +110,17 @@ async def note_activity(connection: AsyncConnection, user_id: int, today: date) 
     await connection.execute(update(user).where(user.c.id == user_id, known).values(last_activity_on=today))
 
 
-async def get(connection: AsyncConnection, user_id: int) -> Record:
+async def get(connection: AsyncConnection, user_id: int) -> UserRow:
     """A person. Raises `NotFound`."""
-    row = (await connection.execute(select(user).where(user.c.id == user_id))).first()
+    row = first_of(UserRow, await connection.execute(select(user).where(user.c.id == user_id)))
     if row is None:
-        raise NotFound("404 User Not Found")
+        raise NotFound("User Not Found")
     return row
 
 
-async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[Record]:
+async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[UserRow]:
     """People by id."""
-    return (await connection.execute(select(user).where(user.c.id.in_(list(ids))))).all()
+    return all_of(UserRow, await connection.execute(select(user).where(user.c.id.in_(list(ids)))))
 
 
 async def change(connection: AsyncConnection, user_id: int, **values: Any) -> None:
@@ -123,13 +135,13 @@ async def renew_hash(connection: AsyncConnection, user_id: int, before: str, aft
     await connection.execute(update(user).where(rule).values(password_hash=after))
 
 
-async def by_email(connection: AsyncConnection, email: str) -> Sequence[Record]:
+async def by_email(connection: AsyncConnection, email: str) -> Sequence[UserRow]:
     """The people, not the robots, that have this e-mail address, in any case."""
     rule = (func.lower(user.c.email) == email.lower()) & ~user.c.bot
-    return (await connection.execute(select(user).where(rule).order_by(user.c.id))).all()
+    return all_of(UserRow, await connection.execute(select(user).where(rule).order_by(user.c.id)))
 
 
-async def by_login(connection: AsyncConnection, login: str) -> Record | None:
+async def by_login(connection: AsyncConnection, login: str) -> UserRow | None:
     """The active person, no robot, with this user name, or with an e-mail address that nobody shares; or None."""
     row = await by_username(connection, login)
     if row is None and "@" in login:
@@ -138,6 +150,6 @@ async def by_login(connection: AsyncConnection, login: str) -> Record | None:
     return row if row is not None and row.state == ACTIVE and not row.bot else None
 
 
-async def by_username(connection: AsyncConnection, username: str) -> Record | None:
+async def by_username(connection: AsyncConnection, username: str) -> UserRow | None:
     """A person by name, or None."""
-    return (await connection.execute(select(user).where(user.c.username == username))).first()
+    return first_of(UserRow, await connection.execute(select(user).where(user.c.username == username)))

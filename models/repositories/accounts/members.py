@@ -4,7 +4,8 @@ In a project that is shared with a group its members have their level there, or 
 """
 
 from collections.abc import Collection
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -28,11 +29,16 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.namespaces.namespaces import namespace, namespace_member, trail_of
+from models.repositories.paging import Listing
+from models.rows.accounts import UserRow
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.accounts import User
 from models.tables.projects import Member, Project
 from models.tables.sharing import ProjectShare
+from models.typed_rows import Typed, first_of
 
 member = table_of(Member)
 share = table_of(ProjectShare)
@@ -118,7 +124,7 @@ async def own_groups(connection: AsyncConnection, user_id: int, among: Collectio
     return frozenset((await connection.execute(statement)).scalars())
 
 
-def project_ids(user_id: int, level: int = 1) -> Select[Any]:
+def project_ids(user_id: int, level: int = 1) -> Select[tuple[int]]:
     """Statement for the ids of the projects in which a person has at least `level`."""
     direct = select(member.c.project_id.label("id")).where(
         member.c.user_id == user_id, member.c.access_level >= level, _lasting(member)
@@ -129,7 +135,7 @@ def project_ids(user_id: int, level: int = 1) -> Select[Any]:
     return select(every.c.id)
 
 
-def namespace_ids(user_id: int, level: int = 1) -> Select[Any]:
+def namespace_ids(user_id: int, level: int = 1) -> Select[tuple[int]]:
     """Statement for the ids of the groups in which a person has at least `level`."""
     return (
         select(namespace.c.id)
@@ -140,7 +146,7 @@ def namespace_ids(user_id: int, level: int = 1) -> Select[Any]:
     )
 
 
-async def levels_in(connection: AsyncConnection, projects: Select[Any], user_id: int) -> tuple[int, int]:
+async def levels_in(connection: AsyncConnection, projects: Select[tuple[int]], user_id: int) -> tuple[int, int]:
     """The lowest and the highest level of a person in the projects whose ids a statement gives; 0 for a stranger."""
     direct = (
         select(func.max(member.c.access_level))
@@ -170,22 +176,42 @@ async def levels_in(connection: AsyncConnection, projects: Select[Any], user_id:
     return lowest or 0, highest or 0
 
 
-def of_project(project_id: int) -> Select[Any]:
-    """Statement for the people of a project itself, by id: accounts with `access_level`, `expires_on`, `since`."""
+@dataclass(frozen=True, slots=True)
+class ListedMember(UserRow):
+    """A person with what they are somewhere; `since` is unknown of old memberships of projects."""
+
+    access_level: int
+    expires_on: date | None
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMembership:
+    """What a person is in a `Project` or in a `Namespace`, the two words that `source_type` may be."""
+
+    source_id: int
+    source_name: str
+    access_level: int
+    source_type: str
+
+
+def of_project(project_id: int) -> Listing[ListedMember]:
+    """Statement for the people of a project itself, by id."""
     return _listed(member, member.c.project_id == project_id)
 
 
-def of_group(namespace_id: int) -> Select[Any]:
+def of_group(namespace_id: int) -> Listing[ListedMember]:
     """The same for a group itself."""
     return _listed(namespace_member, namespace_member.c.namespace_id == namespace_id)
 
 
-def _listed(table: Table, rule: ColumnElement[bool]) -> Select[Any]:
+def _listed(table: Table, rule: ColumnElement[bool]) -> Listing[ListedMember]:
     columns = (table.c.access_level, table.c.expires_on, table.c.created_at.label("since"))
-    return select(user, *columns).join(table, table.c.user_id == user.c.id).where(rule).order_by(user.c.id)
+    statement = select(user, *columns).join(table, table.c.user_id == user.c.id)
+    return Listing(statement.where(rule).order_by(user.c.id), ListedMember)
 
 
-def all_of_project(row: Record) -> Select[Any]:
+def all_of_project(row: ProjectRow) -> Listing[ListedMember]:
     """Statement for the people of a project and of the groups above it, each once with the highest level, by id."""
     trail = select(namespace.c.trail).where(namespace.c.id == row.namespace_id).scalar_subquery()
     on_the_way = trail.like(literal("%/") + cast(namespace_member.c.namespace_id, String) + literal("/%"))
@@ -194,7 +220,7 @@ def all_of_project(row: Record) -> Select[Any]:
     return _highest(_levels(member, member.c.project_id == row.id), _levels(namespace_member, on_the_way), shared)
 
 
-def all_of_group(row: Record) -> Select[Any]:
+def all_of_group(row: NamespaceRow) -> Listing[ListedMember]:
     """The same for a group."""
     return _highest(_levels(namespace_member, namespace_member.c.namespace_id.in_(trail_of(row.trail))))
 
@@ -204,20 +230,17 @@ def _levels(table: Table, rule: ColumnElement[bool]) -> Select[Any]:
     return select(*columns).where(rule, _lasting(table))
 
 
-def _highest(*parts: Select[Any]) -> Select[Any]:
+def _highest(*parts: Select[Any]) -> Listing[ListedMember]:
     every = union_all(*parts).subquery()
     level = func.max(every.c.access_level).label("access_level")
     columns = (func.max(every.c.expires_on).label("expires_on"), func.min(every.c.created_at).label("since"))
     best = select(every.c.user_id, level, *columns).group_by(every.c.user_id).subquery()
-    return (
-        select(user, best.c.access_level, best.c.expires_on, best.c.since)
-        .join(best, best.c.user_id == user.c.id)
-        .order_by(user.c.id)
-    )
+    statement = select(user, best.c.access_level, best.c.expires_on, best.c.since)
+    return Listing(statement.join(best, best.c.user_id == user.c.id).order_by(user.c.id), ListedMember)
 
 
-def of_person(user_id: int, kind: str = "") -> Select[Any]:
-    """Statement for a person's own memberships: `source_type` (`Project`, `Namespace`), `source_id` and its name."""
+def of_person(user_id: int, kind: str = "") -> Listing[ListedMembership]:
+    """Statement for a person's own memberships, or those of one `source_type`."""
 
     def part(source: Table, table: Table, reference: str, name: str) -> Select[Any]:
         columns = (source.c.id.label("source_id"), source.c.name.label("source_name"), table.c.access_level)
@@ -230,7 +253,7 @@ def of_person(user_id: int, kind: str = "") -> Select[Any]:
         "Namespace": part(namespace, namespace_member, "namespace_id", "Namespace"),
     }
     every = union_all(*([kinds[kind]] if kind else kinds.values())).subquery()
-    return select(every).order_by(every.c.source_type, every.c.source_id)
+    return Listing(select(every).order_by(every.c.source_type, every.c.source_id), ListedMembership)
 
 
 async def add_to_project(
@@ -277,15 +300,14 @@ async def remove_from_group(connection: AsyncConnection, namespace_id: int, user
     return bool((await connection.execute(delete(namespace_member).where(rule))).rowcount)
 
 
-def narrowed(statement: Select[Any], text: str) -> Select[Any]:
+def narrowed(people: Listing[Typed], text: str) -> Listing[Typed]:
     """A statement for people, narrowed to those whose user name or name has a text."""
     if not text:
-        return statement
-    return statement.where(
-        user.c.username.icontains(text, autoescape=True) | user.c.name.icontains(text, autoescape=True)
-    )
+        return people
+    rule = user.c.username.icontains(text, autoescape=True) | user.c.name.icontains(text, autoescape=True)
+    return Listing(people.statement.where(rule), people.kind)
 
 
-async def one(connection: AsyncConnection, statement: Select[Any], user_id: int) -> Record | None:
+async def one(connection: AsyncConnection, people: Listing[Typed], user_id: int) -> Typed | None:
     """A person among those of a statement for members."""
-    return (await connection.execute(statement.where(user.c.id == user_id))).first()
+    return first_of(people.kind, await connection.execute(people.statement.where(user.c.id == user_id)))

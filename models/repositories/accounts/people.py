@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 
 from models.columns import table_of
 from models.repositories.accounts.accounts import user
+from models.repositories.paging import Listing
+from models.rows.accounts import UserRow
 from models.tables.identities import Identity
 
 identity = table_of(Identity)
@@ -36,7 +38,7 @@ class PeopleFilter:
     by_email: bool = False
 
 
-def people(wanted: PeopleFilter) -> Select[Any]:
+def people(wanted: PeopleFilter) -> Listing[UserRow]:
     """Statement for people, newest first."""
     rules = (
         (wanted.username, func.lower(user.c.username) == wanted.username.lower()),
@@ -51,7 +53,7 @@ def people(wanted: PeopleFilter) -> Select[Any]:
         (wanted.subject, user.c.id.in_(select(identity.c.user_id).where(identity.c.subject == wanted.subject))),
     )
     narrowed = [rule for asked, rule in rules if asked]
-    return select(user).where(*narrowed).order_by(user.c.id.desc())
+    return Listing(select(user).where(*narrowed).order_by(user.c.id.desc()), UserRow)
 
 
 def _found_by(wanted: PeopleFilter) -> ColumnElement[bool]:

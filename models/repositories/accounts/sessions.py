@@ -5,16 +5,18 @@ from datetime import datetime
 from sqlalchemy import delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts.accounts import ACTIVE, access_token, is_good, user
+from models.rows.accounts import UserRow
 from models.tables.sessions import EndedSession
+from models.typed_rows import first_of
 
 ended = table_of(EndedSession)
 
 
 async def person_of(
     connection: AsyncConnection, user_id: int, epoch: int, session_id: str, token_id: int
-) -> Record | None:
+) -> UserRow | None:
     """The person of a session that is good; None where it was signed out, all were ended, or its token is worthless.
 
     `token_id` is that of the access token that the person signed in with, 0 for none.
@@ -27,7 +29,7 @@ async def person_of(
     ]
     if token_id:
         rules.append(exists().where(access_token.c.id == token_id, access_token.c.user_id == user.c.id, is_good()))
-    return (await connection.execute(select(user).where(*rules))).first()
+    return first_of(UserRow, await connection.execute(select(user).where(*rules)))
 
 
 async def end(connection: AsyncConnection, session_id: str, expires_at: datetime, now: datetime) -> None:

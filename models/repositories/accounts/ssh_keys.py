@@ -3,13 +3,16 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, or_, select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
+from models.rows.ssh_keys import SshKeyRow
 from models.tables.ssh_keys import SshKey
+from models.typed_rows import first_of
 
 ssh_key = table_of(SshKey)
 
@@ -19,35 +22,36 @@ _INSERT = {
 }
 
 
-def of_person(user_id: int) -> Select[Any]:
+def of_person(user_id: int) -> Listing[SshKeyRow]:
     """Statement for the keys of a person, the oldest first."""
-    return select(ssh_key).where(ssh_key.c.user_id == user_id).order_by(ssh_key.c.id)
+    return Listing(select(ssh_key).where(ssh_key.c.user_id == user_id).order_by(ssh_key.c.id), SshKeyRow)
 
 
-async def get(connection: AsyncConnection, key_id: int, user_id: int | None = None) -> Record:
+async def get(connection: AsyncConnection, key_id: int, user_id: int | None = None) -> SshKeyRow:
     """A key, of one person or of anybody. Raises `NotFound`."""
     statement = select(ssh_key).where(ssh_key.c.id == key_id)
     if user_id is not None:
         statement = statement.where(ssh_key.c.user_id == user_id)
-    row = (await connection.execute(statement)).first()
+    row = first_of(SshKeyRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Key Not Found")
+        raise NotFound("Key Not Found")
     return row
 
 
-async def by_fingerprint(connection: AsyncConnection, sha256: str, md5: str) -> Record:
+async def by_fingerprint(connection: AsyncConnection, sha256: str, md5: str) -> SshKeyRow:
     """The key with one of these fingerprints. Raises `NotFound`."""
     rule = or_(ssh_key.c.sha256 == sha256, ssh_key.c.md5 == md5)
-    row = (await connection.execute(select(ssh_key).where(rule).order_by(ssh_key.c.id).limit(1))).first()
+    statement = select(ssh_key).where(rule).order_by(ssh_key.c.id).limit(1)
+    row = first_of(SshKeyRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Key Not Found")
+        raise NotFound("Key Not Found")
     return row
 
 
-async def add(connection: AsyncConnection, now: datetime, **values: Any) -> Record:
+async def add(connection: AsyncConnection, now: datetime, **values: Any) -> SshKeyRow:
     """Keep a key: all columns but `id` and `created_at`. Raises `Invalid` where somebody has it already."""
     statement = _INSERT[connection.dialect.name].values(created_at=now, **values).returning(ssh_key)
-    row = (await connection.execute(statement)).first()
+    row = first_of(SshKeyRow, await connection.execute(statement))
     if row is None:
         raise Invalid("fingerprint_sha256 has already been taken: a key is kept once, with one person.")
     return row

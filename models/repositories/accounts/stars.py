@@ -1,6 +1,7 @@
 """Stars that people give to projects."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Select, delete, func, insert, select
@@ -9,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.accounts.accounts import user
+from models.repositories.paging import Listing
+from models.rows.accounts import UserRow
 from models.tables.sharing import ProjectStar
 
 star = table_of(ProjectStar)
@@ -40,8 +43,15 @@ def projects_of(user_id: int) -> Select[tuple[int]]:
     return select(star.c.project_id).where(star.c.user_id == user_id)
 
 
-def people_of(project_id: int, search: str = "") -> Select[tuple[object, ...]]:
-    """Statement for the people who have starred a project, with `starred_at`."""
+@dataclass(frozen=True, slots=True)
+class Stargazer(UserRow):
+    """Somebody who has starred a project."""
+
+    starred_at: datetime
+
+
+def people_of(project_id: int, search: str = "") -> Listing[Stargazer]:
+    """Statement for the people who have starred a project, by id."""
     statement = select(user, star.c.starred_at).join(star, star.c.user_id == user.c.id)
     statement = statement.where(star.c.project_id == project_id).order_by(user.c.id)
-    return members.narrowed(statement, search)
+    return members.narrowed(Listing(statement, Stargazer), search)

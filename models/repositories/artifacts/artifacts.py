@@ -1,21 +1,24 @@
 """Artifacts of jobs: their rows. An object of the store outlives its row only as one that is to be deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import ColumnElement, FromClause, bindparam, delete, insert, literal_column, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.artifacts import unused_objects
 from models.repositories.pipelines.job_rows import job
+from models.rows.artifacts import ArtifactRow
 from models.tables.artifacts import Artifact
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of, one_of
 
 artifact = table_of(Artifact)
 pipeline = table_of(Pipeline)
@@ -78,21 +81,30 @@ _HANDED_IN: Final = (
 )
 
 
-async def find(connection: AsyncConnection, job_id: int, file_type: str) -> Record | None:
+async def find(connection: AsyncConnection, job_id: int, file_type: str) -> ArtifactRow | None:
     """A job's artifact of one type, or None; also one whose file is gone."""
     statement = select(artifact).where(artifact.c.job_id == job_id, artifact.c.file_type == file_type)
-    return (await connection.execute(statement)).first()
+    return first_of(ArtifactRow, await connection.execute(statement))
 
 
-async def available(connection: AsyncConnection, job_id: int, file_type: str) -> Record | None:
+async def available(connection: AsyncConnection, job_id: int, file_type: str) -> ArtifactRow | None:
     """A job's artifact of one type if it may still be read: its time is not over, or it is kept nevertheless."""
     now = await database_time.moment(connection)
-    return (await connection.execute(_AVAILABLE, {"b_job": job_id, "b_type": file_type, "b_now": now})).first()
+    asked = {"b_job": job_id, "b_type": file_type, "b_now": now}
+    return first_of(ArtifactRow, await connection.execute(_AVAILABLE, asked))
 
 
-async def wish_of(connection: AsyncConnection, job_id: int) -> Record:
-    """What a job's configuration says of its artifacts (`wish`, may be None) and its project's `max_artifacts_size`."""
-    return (await connection.execute(_HANDED_IN, {"b_job": job_id})).one()
+@dataclass(frozen=True, slots=True)
+class WishRow:
+    """What a job's configuration says of its artifacts, if anything, and how large its project lets them be."""
+
+    wish: Mapping[str, Any] | None
+    max_artifacts_size: int | None
+
+
+async def wish_of(connection: AsyncConnection, job_id: int) -> WishRow:
+    """Which artifacts a job is to have."""
+    return one_of(WishRow, await connection.execute(_HANDED_IN, {"b_job": job_id}))
 
 
 async def add(connection: AsyncConnection, now: datetime, **values: Any) -> None:
@@ -100,10 +112,10 @@ async def add(connection: AsyncConnection, now: datetime, **values: Any) -> None
     await connection.execute(insert(artifact).values(**values, created_at=now))
 
 
-async def of_jobs(connection: AsyncConnection, job_ids: Sequence[int]) -> Sequence[Record]:
+async def of_jobs(connection: AsyncConnection, job_ids: Sequence[int]) -> Sequence[ArtifactRow]:
     """Every artifact of these jobs whose file is there."""
     statement = select(artifact).where(artifact.c.job_id.in_(job_ids), _THERE).order_by(artifact.c.id)
-    return (await connection.execute(statement)).all()
+    return all_of(ArtifactRow, await connection.execute(statement))
 
 
 async def keep(connection: AsyncConnection, job_id: int) -> None:
@@ -119,16 +131,36 @@ async def expire_some(connection: AsyncConnection, project_id: int) -> bool:
     return len(ids) == _MAX_BATCH
 
 
+@dataclass(frozen=True, slots=True)
+class _ExpiredRow:
+    """An artifact whose time is over."""
+
+    id: int
+    object_key: str
+
+
 async def expire(connection: AsyncConnection, limit: int) -> int:
     """Remove up to `limit` artifacts whose time is over; how many. Their objects are to be deleted from then on."""
     values = {"b_now": await database_time.moment(connection), "b_limit": limit}
-    rows = (await connection.execute(_EXPIRED, values)).all()
+    rows = all_of(_ExpiredRow, await connection.execute(_EXPIRED, values))
     await remove(connection, rows)
     return len(rows)
 
 
-async def remove(connection: AsyncConnection, rows: Sequence[Record]) -> None:
-    """Forget artifacts (`id` and `object_key` of each); nobody finds them any more, and their objects are deleted."""
+class StoredArtifact(Protocol):
+    """An artifact, and the object that it is in the store."""
+
+    @property
+    def id(self) -> int:
+        """Which artifact."""
+
+    @property
+    def object_key(self) -> str:
+        """The key of its object."""
+
+
+async def remove(connection: AsyncConnection, rows: Sequence[StoredArtifact]) -> None:
+    """Forget artifacts; nobody finds them any more, and their objects are deleted."""
     if not rows:
         return
     await unused_objects.doom(connection, [row.object_key for row in rows])

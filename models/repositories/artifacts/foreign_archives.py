@@ -3,19 +3,21 @@
 Only latest attempts that succeeded count. Source: docs/reference/ci-yaml.md, "Needs".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact, kept, pipeline, project
 from models.repositories.artifacts.reports import DOTENV, report
 from models.repositories.pipelines.job_rows import job
+from models.rows.artifacts import ArtifactRow
+from models.typed_rows import first_of
 
 _DEEPEST: Final = 64
 """So many parents are gone up at most; no hierarchy may become nearly as deep."""
@@ -60,29 +62,57 @@ _KEPT: Final = (
 )
 
 
-async def of_latest_attempt(connection: AsyncConnection, pipeline_id: int, name: str) -> Record | None:
+async def of_latest_attempt(connection: AsyncConnection, pipeline_id: int, name: str) -> ArtifactRow | None:
     """The archive of the latest attempt of a pipeline's job, however that ended; None without job or archive."""
-    return (await connection.execute(_OF_ATTEMPT, {"b_pipeline": pipeline_id, "b_name": name})).first()
+    asked = {"b_pipeline": pipeline_id, "b_name": name}
+    return first_of(ArtifactRow, await connection.execute(_OF_ATTEMPT, asked))
 
 
-async def in_family(connection: AsyncConnection, own_id: int, pipeline_id: int, name: str) -> Record | None:
-    """A successful job of a pipeline that has the same topmost parent as the pipeline `own_id`; None if there is none.
+@dataclass(frozen=True, slots=True)
+class ForeignJobRow:
+    """A job from outside: what it `announced` of its artifacts, its archive, and the variables that it reported."""
 
-    Columns: id, name, `announced` (its `artifacts`), pipeline_id, of its archive filename, size, object_key and
-    expire_at (None without one), and `dotenv`, the variables it reported (None without a report).
-    """
+    id: int
+    name: str
+    announced: Mapping[str, Any] | None
+    filename: str | None
+    size: int | None
+    object_key: str | None
+    expire_at: datetime | None
+    pipeline_id: int
+    dotenv: Sequence[Mapping[str, str]] | None
+
+
+class Archive(Protocol):
+    """The archive of a job, if it has one."""
+
+    @property
+    def name(self) -> str:
+        """The name of the job."""
+
+    @property
+    def object_key(self) -> str | None:
+        """The key of its object; empty or None when there is none."""
+
+    @property
+    def expire_at(self) -> datetime | None:
+        """When its time is over."""
+
+
+async def in_family(connection: AsyncConnection, own_id: int, pipeline_id: int, name: str) -> ForeignJobRow | None:
+    """A successful job of a pipeline that has the same topmost parent as pipeline `own_id`; None if there is none."""
     if await _topmost(connection, own_id) != await _topmost(connection, pipeline_id):
         return None
     return await _successful(connection, pipeline_id, name)
 
 
-async def of_project(connection: AsyncConnection, project_id: int, ref: str, name: str) -> Record | None:
-    """A successful job of the latest successful pipeline of a ref, child pipelines left out; columns as `in_family`."""
+async def of_project(connection: AsyncConnection, project_id: int, ref: str, name: str) -> ForeignJobRow | None:
+    """A successful job of the latest successful pipeline of a ref, child pipelines left out."""
     found = (await connection.execute(_LATEST, {"b_project": project_id, "b_ref": ref})).scalar()
     return None if found is None else await _successful(connection, found, name)
 
 
-async def gone(connection: AsyncConnection, pipeline_id: int, archives: Sequence[Record], now: datetime) -> list[str]:
+async def gone(connection: AsyncConnection, pipeline_id: int, archives: Sequence[Archive], now: datetime) -> list[str]:
     """Names of the jobs of a pipeline whose archives may not be relied on any more: gone, or expired and not kept."""
     expired = [row for row in archives if not row.object_key or (row.expire_at is not None and row.expire_at <= now)]
     if not expired:
@@ -91,8 +121,8 @@ async def gone(connection: AsyncConnection, pipeline_id: int, archives: Sequence
     return [row.name for row in expired if not row.object_key or not is_kept]
 
 
-async def _successful(connection: AsyncConnection, pipeline_id: int, name: str) -> Record | None:
-    return (await connection.execute(_JOB, {"b_pipeline": pipeline_id, "b_name": name})).first()
+async def _successful(connection: AsyncConnection, pipeline_id: int, name: str) -> ForeignJobRow | None:
+    return first_of(ForeignJobRow, await connection.execute(_JOB, {"b_pipeline": pipeline_id, "b_name": name}))
 
 
 async def _topmost(connection: AsyncConnection, pipeline_id: int) -> int | None:
@@ -102,7 +132,8 @@ async def _topmost(connection: AsyncConnection, pipeline_id: int) -> int | None:
         row = (await connection.execute(_UP, {"b_pipeline": at})).first()
         if row is None:
             return None
-        if row.source != CHILD or row.upstream_id is None:
-            return int(row.id)
-        at = row.upstream_id
+        key, source, upstream_id = row
+        if source != CHILD or upstream_id is None:
+            return int(key)
+        at = upstream_id
     return None

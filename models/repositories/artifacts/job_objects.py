@@ -24,8 +24,8 @@ async def doom(connection: AsyncConnection, which: ColumnElement[bool]) -> None:
     files = select(artifact.c.object_key).join(job, job.c.id == artifact.c.job_id)
     logs = select(trace.c.job_id, trace.c.generation, job.c.project_id).join(job, job.c.id == trace.c.job_id)
     keys = {*(await connection.execute(files.where(which, artifact.c.object_key != ""))).scalars()}
-    rows = (await connection.execute(logs.where(which, trace.c.frozen | trace.c.copied))).all()
-    keys |= {trace_key(row.project_id, row.job_id, row.generation) for row in rows}
+    found = await connection.execute(logs.where(which, trace.c.frozen | trace.c.copied))
+    keys |= {trace_key(project_id, job_id, generation) for job_id, generation, project_id in found}
     if keys:
         await unused_objects.doom(connection, sorted(keys))
 
@@ -35,7 +35,8 @@ async def erase(connection: AsyncConnection, job_id: int, now: datetime) -> None
     logs = select(trace.c.job_id, trace.c.generation, job.c.project_id).join(job, job.c.id == trace.c.job_id)
     found = (await connection.execute(logs.where(job.c.id == job_id).with_for_update(of=trace))).first()
     if found is not None:
-        await unused_objects.doom(connection, [trace_key(found.project_id, job_id, found.generation)])
+        _, generation, project_id = found
+        await unused_objects.doom(connection, [trace_key(project_id, job_id, generation)])
         await connection.execute(delete(chunk).where(chunk.c.job_id == job_id))
         await connection.execute(delete(trace).where(trace.c.job_id == job_id))
     await artifacts.remove(connection, await artifacts.of_jobs(connection, [job_id]))

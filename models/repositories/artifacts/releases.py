@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.hooks.webhooks import Event, wants
 from domain.projects.release_links import links_of
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
+from models.repositories.paging import Listing
 from models.repositories.pipelines.job_rows import job
+from models.rows.environments import ReleaseRow
 from models.tables.environments import Release
+from models.typed_rows import all_of, first_of
 
 release = table_of(Release)
 
@@ -34,13 +37,13 @@ async def add(connection: AsyncConnection, now: datetime, **values: Any) -> bool
     return True
 
 
-async def _tell(connection: AsyncConnection, row: Record, action: str, now: datetime) -> None:
+async def _tell(connection: AsyncConnection, row: ReleaseRow, action: str, now: datetime) -> None:
     """Note what happened to a release for the hooks of its project."""
     if wants(await webhook_events.watched(connection, row.project_id), Event.RELEASE):
         await webhook_events.note(connection, [happening_of(row, action)], now)
 
 
-def happening_of(row: Record, action: str) -> Happening:
+def happening_of(row: ReleaseRow, action: str) -> Happening:
     """What hooks are told of a release; `action` is `create`, `update` or `delete`."""
     plain = {name: getattr(row, name) for name in ("id", "tag", "name", "description", "sha")}
     moments = {name: getattr(row, name).isoformat() for name in ("released_at", "created_at")}
@@ -48,38 +51,38 @@ def happening_of(row: Record, action: str) -> Happening:
     return Happening(row.project_id, Event.RELEASE, row.user_id, facts=facts)
 
 
-async def find(connection: AsyncConnection, project_id: int, tag: str) -> Record | None:
+async def find(connection: AsyncConnection, project_id: int, tag: str) -> ReleaseRow | None:
     """The release of a tag, or None."""
     statement = select(release).where(release.c.project_id == project_id, release.c.tag == tag)
-    return (await connection.execute(statement)).first()
+    return first_of(ReleaseRow, await connection.execute(statement))
 
 
-async def by_tags(connection: AsyncConnection, project_id: int, tags: Sequence[str]) -> dict[str, Record]:
+async def by_tags(connection: AsyncConnection, project_id: int, tags: Sequence[str]) -> dict[str, ReleaseRow]:
     """The releases of these tags, by tag; those that there are."""
     if not tags:
         return {}
     statement = select(release).where(release.c.project_id == project_id, release.c.tag.in_(padded(tags)))
-    return {row.tag: row for row in (await connection.execute(statement)).all()}
+    return {row.tag: row for row in all_of(ReleaseRow, await connection.execute(statement))}
 
 
-async def get(connection: AsyncConnection, project_id: int, tag: str) -> Record:
+async def get(connection: AsyncConnection, project_id: int, tag: str) -> ReleaseRow:
     """The release of a tag. Raises `NotFound`."""
     row = await find(connection, project_id, tag)
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 
-async def hold(connection: AsyncConnection, project_id: int, tag: str) -> Record:
+async def hold(connection: AsyncConnection, project_id: int, tag: str) -> ReleaseRow:
     """The release of a tag, which nobody else changes before this transaction has ended. Raises `NotFound`."""
     statement = select(release).where(release.c.project_id == project_id, release.c.tag == tag).with_for_update()
-    row = (await connection.execute(statement)).first()
+    row = first_of(ReleaseRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 
-async def change(connection: AsyncConnection, row: Record, now: datetime, **values: Any) -> Record:
+async def change(connection: AsyncConnection, row: ReleaseRow, now: datetime, **values: Any) -> ReleaseRow:
     """Write columns of a release that is held; the row as it is then."""
     if values:
         await connection.execute(update(release).where(release.c.id == row.id).values(**values))
@@ -88,7 +91,7 @@ async def change(connection: AsyncConnection, row: Record, now: datetime, **valu
     return changed
 
 
-async def is_of_job(connection: AsyncConnection, row: Record, job_id: int) -> bool:
+async def is_of_job(connection: AsyncConnection, row: ReleaseRow, job_id: int) -> bool:
     """Whether an attempt of the same job made this release."""
     if row.job_id is None:
         return False
@@ -96,22 +99,23 @@ async def is_of_job(connection: AsyncConnection, row: Record, job_id: int) -> bo
     return len((await connection.execute(firsts)).all()) == 1
 
 
-def of_project(project_id: int, *, order_by: str = "released_at", ascending: bool = False) -> Select[Any]:
+def of_project(project_id: int, *, order_by: str = "released_at", ascending: bool = False) -> Listing[ReleaseRow]:
     """Statement for the releases of a project; `order_by` is `released_at` or `created_at`."""
     column = release.c[order_by]
     ways = (column.asc(), release.c.id.asc()) if ascending else (column.desc(), release.c.id.desc())
-    return select(release).where(release.c.project_id == project_id).order_by(*ways)
+    return Listing(select(release).where(release.c.project_id == project_id).order_by(*ways), ReleaseRow)
 
 
-async def latest(connection: AsyncConnection, project_id: int, now: datetime) -> Record:
+async def latest(connection: AsyncConnection, project_id: int, now: datetime) -> ReleaseRow:
     """The release that was released last by now. Raises `NotFound`."""
-    row = (await connection.execute(of_project(project_id).where(release.c.released_at <= now).limit(1))).first()
+    statement = of_project(project_id).statement.where(release.c.released_at <= now).limit(1)
+    row = first_of(ReleaseRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Not Found")
+        raise NotFound("Not Found")
     return row
 
 
-async def remove(connection: AsyncConnection, row: Record, now: datetime) -> None:
+async def remove(connection: AsyncConnection, row: ReleaseRow, now: datetime) -> None:
     """Forget a release; its tag stays."""
     await connection.execute(delete(release).where(release.c.id == row.id))
     await _tell(connection, row, "delete", now)

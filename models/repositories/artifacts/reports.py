@@ -1,15 +1,17 @@
 """What the reports of jobs say: test reports in a table of their own, all others in one."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal, overload
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines.job_rows import job
 from models.tables.artifacts import Artifact, TestReport
 from models.tables.reports import Report
+from models.typed_rows import all_of
 
 artifact = table_of(Artifact)
 report = table_of(Report)
@@ -63,12 +65,71 @@ _SUMMARIES: Final = (
 )
 
 
-async def to_parse(connection: AsyncConnection, limit: int, *, without: Collection[int] = ()) -> Sequence[Record]:
+@dataclass(frozen=True, slots=True)
+class UnreadReportRow:
+    """A report that still has to be read: an artifact, by what its reader has to know."""
+
+    id: int
+    project_id: int
+    job_id: int
+    file_type: str
+    object_key: str
+    sha256: str
+    size: int
+    pipeline_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestsRow:
+    """What a test report says in all; `name` is that of its job."""
+
+    job_id: int
+    pipeline_id: int
+    total: int
+    failed: int
+    errored: int
+    skipped: int
+    seconds: float
+    error: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestCasesRow(TestsRow):
+    """A test report with its cases."""
+
+    cases: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """What a report of another kind says in all; `name` is that of its job."""
+
+    job_id: int
+    kind: str
+    total: int
+    summary: Mapping[str, Any]
+    error: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesRow:
+    """What a report has found."""
+
+    kind: str
+    entries: Sequence[Mapping[str, Any]]
+
+
+async def to_parse(
+    connection: AsyncConnection, limit: int, *, without: Collection[int] = ()
+) -> Sequence[UnreadReportRow]:
     """Reports that still have to be read: of each project the oldest, so that none waits for all of another's.
 
     `without` are projects of which nothing is wanted.
     """
-    return (await connection.execute(_TO_PARSE, {"b_without": list(without), "b_limit": limit})).all()
+    wanted = {"b_without": list(without), "b_limit": limit}
+    return all_of(UnreadReportRow, await connection.execute(_TO_PARSE, wanted))
 
 
 async def parsed(connection: AsyncConnection, artifact_id: int) -> bool:
@@ -90,20 +151,29 @@ async def put_tests(connection: AsyncConnection, **values: Any) -> None:
     await connection.execute(insert(test_report).values(**values))
 
 
-async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool) -> Sequence[Record]:
+@overload
+async def tests_of(
+    connection: AsyncConnection, pipeline_id: int, *, cases: Literal[True]
+) -> Sequence[TestCasesRow]: ...
+@overload
+async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: Literal[False]) -> Sequence[TestsRow]: ...
+async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool) -> Sequence[TestsRow]:
     """The test reports of the latest attempts of a pipeline's jobs, with the jobs' names; newest first."""
-    statement = _TEST_REPORTS if cases else _NO_CASES
-    return (await connection.execute(statement, {"b_pipeline": pipeline_id})).all()
+    wanted = {"b_pipeline": pipeline_id}
+    if cases:
+        return all_of(TestCasesRow, await connection.execute(_TEST_REPORTS, wanted))
+    return all_of(TestsRow, await connection.execute(_NO_CASES, wanted))
 
 
-async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
+async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[SummaryRow]:
     """All other reports of the latest attempts of a pipeline's jobs, without their entries, with the jobs' names."""
-    return (await connection.execute(_SUMMARIES, {"b_pipeline": pipeline_id})).all()
+    return all_of(SummaryRow, await connection.execute(_SUMMARIES, {"b_pipeline": pipeline_id}))
 
 
-async def entries_of(connection: AsyncConnection, pipeline_id: int, kinds: Sequence[str]) -> Sequence[Record]:
-    """What the reports of these kinds have found: `kind` and `entries` of each."""
-    return (await connection.execute(_ENTRIES, {"b_pipeline": pipeline_id, "b_kinds": list(kinds)})).all()
+async def entries_of(connection: AsyncConnection, pipeline_id: int, kinds: Sequence[str]) -> Sequence[EntriesRow]:
+    """What the reports of these kinds have found."""
+    wanted = {"b_pipeline": pipeline_id, "b_kinds": list(kinds)}
+    return all_of(EntriesRow, await connection.execute(_ENTRIES, wanted))
 
 
 async def variables_of(connection: AsyncConnection, job_id: int) -> Sequence[Mapping[str, str]]:

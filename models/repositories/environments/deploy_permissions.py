@@ -3,7 +3,7 @@
 Everybody who lets a job run, stops an environment or takes a deployment in asks here.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,15 +12,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environments.protected_environments import Deployer, DeployLevel, EnvironmentRule, refusal
 from domain.variables.environment_variables import guessed_tier
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.environments import protected_environments
 from models.repositories.environments.protected_environments import rule
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
 from models.repositories.pipelines.job_rows import job
+from models.rows.environments import EnvironmentRow
+from models.rows.protected_environments import DeployAccessLevelRow
 from models.tables.accounts import User
 from models.tables.environments import Environment
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of
 
 environment = table_of(Environment)
 project = table_of(Project)
@@ -58,11 +61,32 @@ _RULES: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _JobRow:
+    """A job that deploys, with its environment, if that is there, and what is `written` of it."""
+
+    id: int
+    user_id: int
+    project_id: int
+    name: str | None
+    tier: str | None
+    written: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleRow:
+    """A rule, by what it is for: the name of an environment, or that of a tier in a group."""
+
+    id: int
+    name: str
+    namespace_id: int | None
+
+
 async def refused_jobs(connection: AsyncConnection, job_ids: Collection[int]) -> list[int]:
     """Those of the jobs whose users may not deploy to their environments."""
     if not job_ids:
         return []
-    rows = (await connection.execute(_OF_JOBS, {"b_jobs": sorted(job_ids)})).all()
+    rows = all_of(_JobRow, await connection.execute(_OF_JOBS, {"b_jobs": sorted(job_ids)}))
     known: dict[tuple[Target, int], str] = {}
     refused: list[int] = []
     for row in rows:
@@ -78,20 +102,20 @@ async def refused_jobs(connection: AsyncConnection, job_ids: Collection[int]) ->
 
 async def refusal_of_job(connection: AsyncConnection, job_id: int, user_id: int) -> str:
     """Why somebody may not run or end a job, because of its environment; empty if they may."""
-    row = (await connection.execute(_OF_JOBS, {"b_jobs": [job_id]})).first()
+    row = first_of(_JobRow, await connection.execute(_OF_JOBS, {"b_jobs": [job_id]}))
     target = None if row is None else _target_of(row)
     return "" if target is None else await refusal_of(connection, target, user_id)
 
 
-async def refusal_of_environment(connection: AsyncConnection, row: Record, user_id: int) -> str:
-    """Why somebody may not deploy to an environment (`row` of it); empty if they may."""
+async def refusal_of_environment(connection: AsyncConnection, row: EnvironmentRow, user_id: int) -> str:
+    """Why somebody may not deploy to an environment; empty if they may."""
     return await refusal_of(connection, Target(row.project_id, row.name, row.tier), user_id)
 
 
 async def refusal_of(connection: AsyncConnection, target: Target, user_id: int) -> str:
     """The same for an environment that need not be there yet."""
     asked = {"b_project": target.project_id, "b_names": [target.name, target.tier]}
-    found = (await connection.execute(_RULES, asked)).all()
+    found = all_of(_RuleRow, await connection.execute(_RULES, asked))
     rows = [row for row in found if row.name == (target.name if row.namespace_id is None else target.tier)]
     if not rows:
         return ""
@@ -99,7 +123,7 @@ async def refusal_of(connection: AsyncConnection, target: Target, user_id: int) 
     return refusal(target.name, rules, await _deployer(connection, target.project_id, user_id, rules))
 
 
-def _target_of(row: Record) -> Target | None:
+def _target_of(row: _JobRow) -> Target | None:
     """Where a job deploys: its environment, or the one that it names where that was deleted; None for no good name."""
     written = row.written or {}
     name = row.name or written.get("name", "")
@@ -108,7 +132,7 @@ def _target_of(row: Record) -> Target | None:
     return Target(row.project_id, name, row.tier or written.get("deployment_tier") or guessed_tier(name))
 
 
-async def _rules(connection: AsyncConnection, rows: Sequence[Record]) -> list[EnvironmentRule]:
+async def _rules(connection: AsyncConnection, rows: Sequence[_RuleRow]) -> list[EnvironmentRule]:
     levels = await protected_environments.levels_of(connection, [row.id for row in rows])
     return [
         EnvironmentRule(tuple(_level(one) for one in levels.get(row.id, ())), holder=row.namespace_id or 0)
@@ -116,7 +140,7 @@ async def _rules(connection: AsyncConnection, rows: Sequence[Record]) -> list[En
     ]
 
 
-def _level(row: Any) -> DeployLevel:
+def _level(row: DeployAccessLevelRow) -> DeployLevel:
     return DeployLevel(row.access_level, row.user_id, row.group_id, inherited=bool(row.group_inheritance_type))
 
 

@@ -10,9 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.repositories.environments.deployments import NEWEST_SUCCESS, deployment, environment
+from models.repositories.paging import Listing
 from models.repositories.pipelines.job_rows import job
+from models.rows.environments import DeploymentRow
+from models.typed_rows import all_of, first_of
 
 STATUSES: Final[Mapping[Status, str]] = {
     Status.CREATED: "created",
@@ -67,7 +69,7 @@ def _shown() -> Select[Any]:
     return select(*_COLUMNS).outerjoin_from(deployment, job, job.c.id == deployment.c.job_id)
 
 
-def of_project(project_id: int, wanted: DeploymentFilter) -> Select[Any]:
+def of_project(project_id: int, wanted: DeploymentFilter) -> Listing[DeploymentRow]:
     """Statement for the deployments of a project."""
     statement = _shown().where(deployment.c.project_id == project_id)
     if wanted.environment:
@@ -86,20 +88,20 @@ def of_project(project_id: int, wanted: DeploymentFilter) -> Select[Any]:
         statement = statement if before is None else statement.where(column <= before)
     column = ORDERS[wanted.order_by]
     ways = (column.asc(), deployment.c.id.asc()) if wanted.ascending else (column.desc(), deployment.c.id.desc())
-    return statement.order_by(*ways)
+    return Listing(statement.order_by(*ways), DeploymentRow)
 
 
-async def get(connection: AsyncConnection, deployment_id: int, project_id: int) -> Record:
+async def get(connection: AsyncConnection, deployment_id: int, project_id: int) -> DeploymentRow:
     """One deployment of a project. Raises `NotFound`."""
     statement = _shown().where(deployment.c.id == deployment_id, deployment.c.project_id == project_id)
-    row = (await connection.execute(statement)).first()
+    row = first_of(DeploymentRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Deployment Not Found")
+        raise NotFound("Deployment Not Found")
     return row
 
 
-async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, Record]:
+async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, DeploymentRow]:
     """The newest successful deployment of each environment that has one, by environment."""
     newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
-    rows = (await connection.execute(_shown().where(deployment.c.id.in_(newest)))).all()
+    rows = all_of(DeploymentRow, await connection.execute(_shown().where(deployment.c.id.in_(newest))))
     return {row.environment_id: row for row in rows}

@@ -8,8 +8,9 @@ Source: docs/reference/pipelines.md, "Environments".
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,12 +19,13 @@ from domain.environments.places import START, Place, seconds_of
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import NO_ENVIRONMENT, OUTDATED
 from domain.variables.environment_variables import environment_slug, guessed_tier
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.environments import environments
 from models.repositories.pipelines.job_rows import job
 from models.tables.environments import Deployment, Environment
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of
 
 deployment = table_of(Deployment)
 environment = table_of(Environment)
@@ -95,6 +97,21 @@ NEWEST_SUCCESS: Final = (
 """The id of the newest successful deployment of each row of table `environment` in the statement around."""
 
 
+@dataclass(frozen=True, slots=True)
+class _JobRow:
+    """A job that has no deployment yet: what is `written` of its environment, and what its pipeline is for."""
+
+    id: int
+    project_id: int
+    pipeline_id: int
+    user_id: int
+    environment_id: int | None
+    written: Mapping[str, Any]
+    ref: str
+    tag: bool
+    sha: str
+
+
 async def open_missing(connection: AsyncConnection, job_ids: Sequence[int], now: datetime) -> None:
     """Make the deployments of those of the jobs that deploy and have none: they have just been enqueued.
 
@@ -103,8 +120,8 @@ async def open_missing(connection: AsyncConnection, job_ids: Sequence[int], now:
     """
     if not job_ids:
         return
-    rows = (await connection.execute(_TO_OPEN, {"b_jobs": sorted(job_ids)})).all()
-    by_project: defaultdict[int, list[Record]] = defaultdict(list)
+    rows = all_of(_JobRow, await connection.execute(_TO_OPEN, {"b_jobs": sorted(job_ids)}))
+    by_project: defaultdict[int, list[_JobRow]] = defaultdict(list)
     for row in rows:
         if row.environment_id is not None or row.written["name"]:
             by_project[row.project_id].append(row)
@@ -122,7 +139,7 @@ async def take_numbers(connection: AsyncConnection, project_id: int, count: int 
 
 
 async def _restore(
-    connection: AsyncConnection, project_id: int, rows: Sequence[Record], now: datetime
+    connection: AsyncConnection, project_id: int, rows: Sequence[_JobRow], now: datetime
 ) -> dict[int, int]:
     """Environments of jobs whose own was deleted, by job."""
     if not rows:
@@ -140,7 +157,7 @@ def _place_again(written: Mapping[str, Any]) -> Place:
     return Place(name, tier=written.get("deployment_tier") or guessed_tier(name), slug=environment_slug(name))
 
 
-def _values(row: Record, iid: int, made_again: Mapping[int, int], now: datetime) -> dict[str, Any]:
+def _values(row: _JobRow, iid: int, made_again: Mapping[int, int], now: datetime) -> dict[str, Any]:
     return {
         "iid": iid,
         "project_id": row.project_id,
@@ -157,7 +174,27 @@ def _values(row: Record, iid: int, made_again: Mapping[int, int], now: datetime)
     }
 
 
-async def objection(connection: AsyncConnection, row: Record) -> str:
+class DeployingJob(Protocol):
+    """A job that is about to deploy."""
+
+    @property
+    def id(self) -> int:
+        """Which job."""
+
+    @property
+    def pipeline_id(self) -> int:
+        """The pipeline whose commit it deploys."""
+
+    @property
+    def environment_id(self) -> int | None:
+        """Where to; None where it names no environment that there could be."""
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was made."""
+
+
+async def objection(connection: AsyncConnection, row: DeployingJob) -> str:
     """Why a job that is about to deploy must fail instead, as a failure reason; empty if it may.
 
     Its environment has no valid name, or a newer deployment of it has succeeded. Jobs are compared in the order in
@@ -167,6 +204,6 @@ async def objection(connection: AsyncConnection, row: Record) -> str:
     """
     if row.environment_id is None:
         return NO_ENVIRONMENT
-    asked = {"b_environment": row.environment_id, "b_job": row.id, "b_pipeline": row.pipeline_id}
+    asked: dict[str, Any] = {"b_environment": row.environment_id, "b_job": row.id, "b_pipeline": row.pipeline_id}
     asked["b_made"] = row.created_at
     return OUTDATED if (await connection.execute(_NEWER_SUCCESS, asked)).first() is not None else ""

@@ -5,16 +5,17 @@ transaction. So of two that stop it at once one does, and a process that dies ha
 docs/reference/pipelines.md, "Environments".
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import and_, bindparam, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environments.places import START, STOP, deployed_url, seconds_of
 from domain.pipelines.status import COMPLETE, LIVE, Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.artifacts import reports
 from models.repositories.environments import deploy_permissions, environments
 from models.repositories.environments.deployments import NEWEST_SUCCESS
@@ -22,6 +23,7 @@ from models.repositories.environments.environments import AVAILABLE, STOPPED, ST
 from models.repositories.pipelines import operation_callers, outbox
 from models.repositories.pipelines.job_rows import job
 from models.tables.environments import Deployment, Environment
+from models.typed_rows import all_of
 
 environment = table_of(Environment)
 deployment = table_of(Deployment)
@@ -36,33 +38,66 @@ _UNDER_WAY: Final = LIVE - {Status.CREATED, Status.MANUAL, Status.SCHEDULED}
 """A stop job in one of these states is on its way already."""
 
 
-async def after_jobs(connection: AsyncConnection, rows: Sequence[Record], now: datetime) -> None:
-    """What the end of these jobs (columns `completions.COLUMNS`) means to their environments."""
-    concerned = [row for row in rows if row.environment_id is not None]
-    if not concerned:
+@dataclass(frozen=True, slots=True)
+class _WrittenRow:
+    """What is written of the environment of a job, and the variables in which it may be."""
+
+    id: int
+    pipeline_id: int
+    variables: Sequence[Mapping[str, str]]
+    environment: Mapping[str, Any] | None
+
+
+class EndedJob(Protocol):
+    """A job that has become complete."""
+
+    @property
+    def id(self) -> int:
+        """Which job."""
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+
+    @property
+    def environment_id(self) -> int | None:
+        """Its environment, if it has one."""
+
+    @property
+    def environment_action(self) -> str:
+        """What it does with it."""
+
+
+async def after_jobs(connection: AsyncConnection, rows: Sequence[EndedJob], now: datetime) -> None:
+    """What the end of these jobs means to their environments."""
+    places = {row.id: row.environment_id for row in rows if row.environment_id is not None}
+    if not places:
         return
+    concerned = [row for row in rows if row.id in places]
     done = [row for row in concerned if row.status == Status.SUCCESS]
     failed = [row for row in concerned if row.status != Status.SUCCESS and row.environment_action == STOP]
     lasting = {row.id: row for row in done if row.environment_action != STOP}
     if lasting:
-        found = (await connection.execute(_WRITTEN, {"b_jobs": sorted(lasting)})).all()
-        for written in sorted(found, key=lambda one: (lasting[one.id].environment_id, one.id)):
-            await _succeeded(connection, lasting[written.id], written, now)
-    stopped = [row.environment_id for row in done if row.environment_action == STOP]
+        found = all_of(_WrittenRow, await connection.execute(_WRITTEN, {"b_jobs": sorted(lasting)}))
+        for written in sorted(found, key=lambda one: (places[one.id], one.id)):
+            await _succeeded(connection, places[written.id], lasting[written.id].environment_action, written, now)
+    stopped = [places[row.id] for row in done if row.environment_action == STOP]
     await environments.move(connection, stopped, STOPPED, now, auto_stop_at=None)
-    again = [row.environment_id for row in failed]  # it may be stopped once more
+    again = [places[row.id] for row in failed]  # it may be stopped once more
     await environments.move(connection, again, AVAILABLE, now, sources={STOPPING})
 
 
-async def _succeeded(connection: AsyncConnection, row: Record, written: Record, now: datetime) -> None:
+async def _succeeded(
+    connection: AsyncConnection, environment_id: int, action: str, written: _WrittenRow, now: datetime
+) -> None:
     """A job has deployed: its environment is there. One that only uses the environment may prolong its life."""
     place = written.environment or {}
     stays = seconds_of(place.get("auto_stop_in", ""))
     until = None if stays is None else now + timedelta(seconds=stays)
-    if row.environment_action != START:
+    if action != START:
         if until is not None:
             await environments.move(
-                connection, [row.environment_id], AVAILABLE, now, sources={AVAILABLE}, auto_stop_at=until
+                connection, [environment_id], AVAILABLE, now, sources={AVAILABLE}, auto_stop_at=until
             )
         return
     values: dict[str, Any] = {"auto_stop_at": until, "kubernetes": place.get("kubernetes", {})}
@@ -75,7 +110,7 @@ async def _succeeded(connection: AsyncConnection, row: Record, written: Record, 
             values["external_url"] = url
     if place.get("deployment_tier"):
         values["tier"] = place["deployment_tier"]
-    await environments.move(connection, [row.environment_id], AVAILABLE, now, **values)
+    await environments.move(connection, [environment_id], AVAILABLE, now, **values)
 
 
 _STOP_JOBS: Final = (
@@ -90,9 +125,20 @@ _STOP_JOBS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _StopJobRow:
+    """A job that stops an environment."""
+
+    environment_id: int
+    id: int
+    pipeline_id: int
+    status: str
+    user_id: int
+
+
 async def pipelines_to_stop(connection: AsyncConnection, environment_id: int) -> list[int]:
     """The pipelines, none or one, in which stopping an environment plays a job."""
-    rows = (await connection.execute(_STOP_JOBS, {"b_environments": [environment_id]})).all()
+    rows = all_of(_StopJobRow, await connection.execute(_STOP_JOBS, {"b_environments": [environment_id]}))
     return [row.pipeline_id for row in rows]
 
 
@@ -109,7 +155,7 @@ async def stop(
     wanted = await _permitted(connection, sorted(set(ids)), caller_id)
     if not wanted:
         return []
-    rows = (await connection.execute(_STOP_JOBS, {"b_environments": wanted})).all()
+    rows = all_of(_StopJobRow, await connection.execute(_STOP_JOBS, {"b_environments": wanted}))
     by_environment = {row.environment_id: row for row in rows if row.status != Status.SKIPPED}
     moved: list[int] = []
     for key in wanted:
@@ -136,7 +182,9 @@ async def _permitted(connection: AsyncConnection, ids: Sequence[int], caller_id:
     return [key for key in ids if key not in refused]
 
 
-async def _play(connection: AsyncConnection, environment_id: int, row: Record, user_id: int, now: datetime) -> None:
+async def _play(
+    connection: AsyncConnection, environment_id: int, row: _StopJobRow, user_id: int, now: datetime
+) -> None:
     """The key names this stop of the environment, so that the command counts once however often it is sent."""
     payload = {"name": "play_job", "key": f"stop-environment-{environment_id}-{int(now.timestamp() * 1_000_000)}"}
     await operation_callers.put(connection, row.pipeline_id, row.id, user_id, **payload)

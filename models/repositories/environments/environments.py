@@ -7,15 +7,18 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environments.places import Place
 from domain.errors import Invalid, NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines.job_rows import job
+from models.rows.environments import EnvironmentRow
 from models.tables.environments import Deployment, Environment
+from models.typed_rows import all_of, first_of
 
 environment = table_of(Environment)
 deployment = table_of(Deployment)
@@ -72,7 +75,7 @@ async def _ids(connection: AsyncConnection, project_id: int, names: Collection[s
     statement = select(environment.c.name, environment.c.id).where(
         environment.c.project_id == project_id, environment.c.name.in_(sorted(names))
     )
-    return {row.name: row.id for row in (await connection.execute(statement)).all()}
+    return {name: int(key) for name, key in await connection.execute(statement)}
 
 
 async def create(
@@ -96,32 +99,32 @@ async def create(
     return int(made)
 
 
-async def get(connection: AsyncConnection, environment_id: int, project_id: int) -> Record:
+async def get(connection: AsyncConnection, environment_id: int, project_id: int) -> EnvironmentRow:
     """One environment. Raises `NotFound`, also when it is another project's."""
     statement = select(environment).where(environment.c.id == environment_id, environment.c.project_id == project_id)
-    row = (await connection.execute(statement)).first()
+    row = first_of(EnvironmentRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Environment Not Found")
+        raise NotFound("Environment Not Found")
     return row
 
 
-async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Record]:
+async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, EnvironmentRow]:
     """Environments by id."""
     wanted = sorted(set(ids))
     if not wanted:
         return {}
-    rows = (await connection.execute(select(environment).where(environment.c.id.in_(wanted)))).all()
-    return {row.id: row for row in rows}
+    found = await connection.execute(select(environment).where(environment.c.id.in_(wanted)))
+    return {row.id: row for row in all_of(EnvironmentRow, found)}
 
 
-def of_project(project_id: int, *, name: str = "", search: str = "", state: str = "") -> Select[Any]:
+def of_project(project_id: int, *, name: str = "", search: str = "", state: str = "") -> Listing[EnvironmentRow]:
     """Statement for the environments of a project, by name; empty arguments do not narrow."""
     statement = select(environment).where(environment.c.project_id == project_id).order_by(environment.c.name)
     if name:
         statement = statement.where(environment.c.name == name)
     if search:
         statement = statement.where(func.lower(environment.c.name).contains(search.lower(), autoescape=True))
-    return statement.where(environment.c.state == state) if state else statement
+    return Listing(statement.where(environment.c.state == state) if state else statement, EnvironmentRow)
 
 
 async def change(connection: AsyncConnection, environment_id: int, now: datetime, **values: Any) -> None:

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
+from models.rows.protected_environments import DeployAccessLevelRow, ProtectedEnvironmentRow
 from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
+from models.typed_rows import all_of, first_of
 
 rule = table_of(ProtectedEnvironment)
 level = table_of(DeployAccessLevel)
@@ -34,31 +37,38 @@ class Holder:
         return rule.c.namespace_id == self.namespace_id
 
 
-def of_holder(holder: Holder) -> Select[Any]:
+def of_holder(holder: Holder) -> Listing[ProtectedEnvironmentRow]:
     """Statement for the rules of a holder, by name."""
-    return select(rule).where(holder.holds()).order_by(rule.c.name)
+    return Listing(select(rule).where(holder.holds()).order_by(rule.c.name), ProtectedEnvironmentRow)
 
 
-async def get(connection: AsyncConnection, holder: Holder, name: str) -> Record:
+async def get(connection: AsyncConnection, holder: Holder, name: str) -> ProtectedEnvironmentRow:
     """The rule of this name. Raises `NotFound`."""
-    row = (await connection.execute(of_holder(holder).where(rule.c.name == name))).first()
+    row = await _find(connection, holder, name)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
-async def levels_of(connection: AsyncConnection, rule_ids: Collection[int]) -> Mapping[int, Sequence[Record]]:
+async def _find(connection: AsyncConnection, holder: Holder, name: str) -> ProtectedEnvironmentRow | None:
+    statement = select(rule).where(holder.holds(), rule.c.name == name)
+    return first_of(ProtectedEnvironmentRow, await connection.execute(statement))
+
+
+async def levels_of(
+    connection: AsyncConnection, rule_ids: Collection[int]
+) -> Mapping[int, Sequence[DeployAccessLevelRow]]:
     """Those whom rules let deploy, by rule, in the order in which they were added."""
-    found: defaultdict[int, list[Record]] = defaultdict(list)
+    found: defaultdict[int, list[DeployAccessLevelRow]] = defaultdict(list)
     statement = select(level).where(level.c.protected_environment_id.in_(list(rule_ids))).order_by(level.c.id)
-    for row in (await connection.execute(statement)).all():
+    for row in all_of(DeployAccessLevelRow, await connection.execute(statement)):
         found[row.protected_environment_id].append(row)
     return found
 
 
 async def add(connection: AsyncConnection, holder: Holder, name: str, now: datetime) -> int:
     """Protect an environment or a tier; nobody is let in yet. Raises `Refused` if it is protected already."""
-    if (await connection.execute(of_holder(holder).where(rule.c.name == name))).first() is not None:
+    if await _find(connection, holder, name) is not None:
         raise Refused(f"Protected environment '{name}' already exists")
     of = {"project_id": holder.project_id, "namespace_id": holder.namespace_id}
     statement = insert(rule).values(**of, name=name, created_at=now).returning(rule.c.id)
@@ -75,14 +85,14 @@ async def change_level(connection: AsyncConnection, rule_id: int, level_id: int,
     """Let another one in instead. Raises `NotFound` for an entry that the rule does not have."""
     mine = (level.c.id == level_id) & (level.c.protected_environment_id == rule_id)
     if not (await connection.execute(update(level).where(mine).values(**values))).rowcount:
-        raise NotFound(f"404 Not found: deploy_access_levels has no entry with id {level_id}.")
+        raise NotFound(f"Not found: deploy_access_levels has no entry with id {level_id}.")
 
 
 async def remove_level(connection: AsyncConnection, rule_id: int, level_id: int) -> None:
     """Let somebody in no more. Raises `NotFound` for an entry that the rule does not have."""
     mine = (level.c.id == level_id) & (level.c.protected_environment_id == rule_id)
     if not (await connection.execute(delete(level).where(mine))).rowcount:
-        raise NotFound(f"404 Not found: deploy_access_levels has no entry with id {level_id}.")
+        raise NotFound(f"Not found: deploy_access_levels has no entry with id {level_id}.")
 
 
 async def remove(connection: AsyncConnection, rule_id: int) -> None:

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environments.deployments import forbidden, sources_of
 from domain.errors import Invalid
 from domain.hooks.webhooks import Event, wants
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.repositories.environments import deployment_listings, deployments, environments
 from models.repositories.environments.deployments import deployment, environment
 from models.repositories.environments.environments import AVAILABLE
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
+from models.rows.environments import DeploymentRow
+from models.typed_rows import all_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ async def take(connection: AsyncConnection, environment_id: int, report: Report,
     last = (await deployment_listings.latest_successful(connection, [environment_id])).get(environment_id)
     told = (report.ref, report.tag, report.sha, report.status)
     if last is not None and (last.ref, last.tag, last.sha, Status(last.status)) == told:
-        return int(last.id)
+        return last.id
     values = {
         "iid": await deployments.take_numbers(connection, report.project_id),
         "project_id": report.project_id,
@@ -59,7 +60,7 @@ async def take(connection: AsyncConnection, environment_id: int, report: Report,
     return made
 
 
-async def change(connection: AsyncConnection, row: Record, to: Status, title: str, now: datetime) -> None:
+async def change(connection: AsyncConnection, row: DeploymentRow, to: Status, title: str, now: datetime) -> None:
     """Write how a deployment (`row` of `deployment_listings`) goes now. Raises `FieldsInvalid` if it cannot go so."""
     statement = (
         update(deployment)
@@ -78,7 +79,7 @@ def _settled(status: Status, now: datetime) -> dict[str, Any]:
     return {"status": str(status), "updated_at": now, "finished_at": None if status is Status.RUNNING else now}
 
 
-async def remove(connection: AsyncConnection, row: Record) -> None:
+async def remove(connection: AsyncConnection, row: DeploymentRow) -> None:
     """Remove a deployment (`row` of `deployment_listings`). Raises `Invalid` for one that runs or is current."""
     if Status(row.status) is Status.RUNNING:
         raise Invalid("Cannot destroy running deployment")
@@ -97,14 +98,24 @@ async def _follow(connection: AsyncConnection, deployment_id: int, project_id: i
         await webhook_events.note(connection, [happening_of(row, title)], now)
 
 
-async def newest(connection: AsyncConnection, project_id: int) -> Record | None:
+@dataclass(frozen=True, slots=True)
+class ToldDeploymentRow(DeploymentRow):
+    """A deployment, with what hooks are told of its environment."""
+
+    environment: str
+    environment_tier: str
+    environment_slug: str
+    environment_external_url: str
+
+
+async def newest(connection: AsyncConnection, project_id: int) -> ToldDeploymentRow | None:
     """The newest deployment of a project, if no job made it; None if there is none, or if a job did."""
     newest_id = select(func.max(deployment.c.id)).where(deployment.c.project_id == project_id).correlate(None)
     found = await _told(connection, deployment.c.id == newest_id.scalar_subquery(), deployment.c.job_id.is_(None))
     return found[0] if found else None
 
 
-async def _told(connection: AsyncConnection, *which: Any) -> Sequence[Record]:
+async def _told(connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[ToldDeploymentRow]:
     """Deployments with what a hook is told of their environments."""
     columns = (
         environment.c.name.label("environment"),
@@ -113,13 +124,13 @@ async def _told(connection: AsyncConnection, *which: Any) -> Sequence[Record]:
         environment.c.external_url.label("environment_external_url"),
     )
     joined = select(deployment, *columns).join(environment, environment.c.id == deployment.c.environment_id)
-    return (await connection.execute(joined.where(*which))).all()
+    return all_of(ToldDeploymentRow, await connection.execute(joined.where(*which)))
 
 
 _FACTS = ("status", "ref", "sha", "environment", "environment_tier", "environment_slug", "environment_external_url")
 
 
-def happening_of(row: Record, title: str) -> Happening:
+def happening_of(row: ToldDeploymentRow, title: str) -> Happening:
     """What hooks are told of a deployment (`newest`); `title` is that of its commit."""
     facts = {name: getattr(row, name) for name in _FACTS}
     facts |= {"deployment_id": row.id, "commit_title": title}

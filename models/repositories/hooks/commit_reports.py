@@ -10,10 +10,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.hooks import ChangedPipelineRow, CommitReportRow, DueRow, LinkedReportRow
 from models.tables.hooks import CommitReport, ForgeLink
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of
 
 link = table_of(ForgeLink)
 report = table_of(CommitReport)
@@ -54,7 +56,7 @@ def _raise(dialect: str) -> Executable:
     return raised
 
 
-async def want(connection: AsyncConnection, row: Record, now: datetime) -> None:
+async def want(connection: AsyncConnection, row: ChangedPipelineRow, now: datetime) -> None:
     """A pipeline has a new status: each forge of its project is to hear of it, unless the commit has a newer pipeline.
 
     A child pipeline is part of its parent, which speaks for it.
@@ -67,7 +69,7 @@ async def want(connection: AsyncConnection, row: Record, now: datetime) -> None:
         await connection.execute(_raise(connection.dialect.name), rows)
 
 
-def _first(link_id: int, row: Record, now: datetime) -> dict[str, Any]:
+def _first(link_id: int, row: ChangedPipelineRow, now: datetime) -> dict[str, Any]:
     values = {
         "link_id": link_id,
         "sha": row.sha,
@@ -102,18 +104,18 @@ _LATER: Final = (
 )
 
 
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
-    """Reports that are to be looked at now (columns `id`, `mark`)."""
-    return (await connection.execute(_DUE, {"b_now": now, "b_limit": limit})).all()
+async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
+    """Reports that are to be looked at now."""
+    return all_of(DueRow, await connection.execute(_DUE, {"b_now": now, "b_limit": limit}))
 
 
-async def look_again(connection: AsyncConnection, rows: Sequence[Record], seen_at: datetime, at: datetime) -> None:
+async def look_again(connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime) -> None:
     """Look at these (as `due` gave them) later, but at those at once that have something new to tell."""
     values = [{"b_id": row.id, "b_mark": row.mark, "b_seen": seen_at, "b_at": at} for row in rows]
     await connection.execute(_LATER, values)
 
 
-async def find(connection: AsyncConnection, report_id: int) -> Record | None:
+async def find(connection: AsyncConnection, report_id: int) -> LinkedReportRow | None:
     """A report with its link and its pipeline's ref and project path; None when the link is gone or off."""
     statement = (
         select(
@@ -132,10 +134,12 @@ async def find(connection: AsyncConnection, report_id: int) -> Record | None:
         .join(project, project.c.id == link.c.project_id)
         .where(report.c.id == report_id, link.c.active)
     )
-    return (await connection.execute(statement)).first()
+    return first_of(LinkedReportRow, await connection.execute(statement))
 
 
-async def told(connection: AsyncConnection, row: Record, shown: str, status: int | None, now: datetime) -> bool:
+async def told(
+    connection: AsyncConnection, row: CommitReportRow, shown: str, status: int | None, now: datetime
+) -> bool:
     """The forge has heard what `row` says and shows it; whether something newer is to be told by now."""
     statement = (
         update(report)
@@ -156,7 +160,7 @@ async def told(connection: AsyncConnection, row: Record, shown: str, status: int
 
 async def failed(
     connection: AsyncConnection,
-    row: Record,
+    row: CommitReportRow,
     error: str,
     status: int | None,
     now: datetime,
@@ -177,10 +181,11 @@ async def failed(
     return not (await connection.execute(statement)).rowcount
 
 
-async def of_link(connection: AsyncConnection, link_id: int, state: str, limit: int) -> Sequence[Record]:
+async def of_link(connection: AsyncConnection, link_id: int, state: str, limit: int) -> Sequence[CommitReportRow]:
     """The newest reports to a forge that are in a state."""
     statement = select(report).where(report.c.link_id == link_id, report.c.state == state)
-    return (await connection.execute(statement.order_by(report.c.updated_at.desc()).limit(limit))).all()
+    newest = statement.order_by(report.c.updated_at.desc()).limit(limit)
+    return all_of(CommitReportRow, await connection.execute(newest))
 
 
 async def forget(connection: AsyncConnection, link_id: int) -> None:

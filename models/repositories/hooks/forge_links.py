@@ -7,23 +7,26 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks import commit_reports, hooks
 from models.repositories.hooks.hooks import HookOwner
+from models.rows.hooks import ForgeLinkRow
 from models.tables.hooks import ForgeLink
+from models.typed_rows import all_of, first_of
 
 link = table_of(ForgeLink)
 
 
-async def of_project(connection: AsyncConnection, project_id: int) -> Sequence[Record]:
+async def of_project(connection: AsyncConnection, project_id: int) -> Sequence[ForgeLinkRow]:
     """The links of a project, by kind."""
-    return (await connection.execute(select(link).where(link.c.project_id == project_id).order_by(link.c.kind))).all()
+    statement = select(link).where(link.c.project_id == project_id).order_by(link.c.kind)
+    return all_of(ForgeLinkRow, await connection.execute(statement))
 
 
-async def find(connection: AsyncConnection, project_id: int, kind: str) -> Record | None:
+async def find(connection: AsyncConnection, project_id: int, kind: str) -> ForgeLinkRow | None:
     """The link of a project to a kind of forge, or None."""
     statement = select(link).where(link.c.project_id == project_id, link.c.kind == kind)
-    return (await connection.execute(statement)).first()
+    return first_of(ForgeLinkRow, await connection.execute(statement))
 
 
 async def put(connection: AsyncConnection, project_id: int, kind: str, now: datetime, **values: Any) -> None:
@@ -39,7 +42,7 @@ async def put(connection: AsyncConnection, project_id: int, kind: str, now: date
     await hooks.watch(connection, HookOwner(project_id=project_id))
 
 
-async def remove(connection: AsyncConnection, row: Record) -> None:
+async def remove(connection: AsyncConnection, row: ForgeLinkRow) -> None:
     """Forget a link and its reports; one that is under way finds nothing more to do."""
     await commit_reports.forget(connection, row.id)
     await connection.execute(delete(link).where(link.c.id == row.id))

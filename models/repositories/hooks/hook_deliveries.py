@@ -3,15 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Select, bindparam, delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks.webhook_events import delivery_of
+from models.repositories.paging import Listing
+from models.rows.hooks import DueRow, EventDeliveryRow, HookDeliveryRow
 from models.tables.hooks import HookDelivery, HookEvent
+from models.typed_rows import all_of, first_of
 
 delivery = table_of(HookDelivery)
 event = table_of(HookEvent)
@@ -63,36 +66,36 @@ _LATER: Final = (
 )
 
 
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
-    """Open deliveries that are to be looked at now (columns `id`, `mark`)."""
-    return (await connection.execute(_DUE, {"b_now": now, "b_limit": limit})).all()
+async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
+    """Open deliveries that are to be looked at now."""
+    return all_of(DueRow, await connection.execute(_DUE, {"b_now": now, "b_limit": limit}))
 
 
-async def look_again(connection: AsyncConnection, rows: Sequence[Record], seen_at: datetime, at: datetime) -> None:
+async def look_again(connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime) -> None:
     """Look at these (as `due` gave them) later; those that were tried meanwhile keep the time that this gave them."""
     values = [{"b_id": row.id, "b_mark": row.mark, "b_seen": seen_at, "b_at": at} for row in rows]
     await connection.execute(_LATER, values)
 
 
-async def find(connection: AsyncConnection, delivery_id: int) -> Record | None:
+async def find(connection: AsyncConnection, delivery_id: int) -> EventDeliveryRow | None:
     """A delivery with its event, or None."""
-    return (await connection.execute(_ALL.where(delivery.c.id == delivery_id))).first()
+    return first_of(EventDeliveryRow, await connection.execute(_ALL.where(delivery.c.id == delivery_id)))
 
 
-async def get(connection: AsyncConnection, delivery_id: int, hook_id: int) -> Record:
+async def get(connection: AsyncConnection, delivery_id: int, hook_id: int) -> EventDeliveryRow:
     """A delivery of a hook. Raises `NotFound`."""
     row = await find(connection, delivery_id)
     if row is None or row.hook_id != hook_id:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
-def of_hook(hook_id: int, since: datetime, statuses: range | None = None) -> Select[Any]:
+def of_hook(hook_id: int, since: datetime, statuses: range | None = None) -> Listing[EventDeliveryRow]:
     """Statement for what a hook was told since, the newest first; `statuses` are those of the answers."""
     statement = _ALL.where(delivery.c.hook_id == hook_id, delivery.c.created_at >= since)
     if statuses is not None:
         statement = statement.where(delivery.c.response_status.between(statuses.start, statuses.stop - 1))
-    return statement.order_by(delivery.c.id.desc())
+    return Listing(statement.order_by(delivery.c.id.desc()), EventDeliveryRow)
 
 
 async def wait(connection: AsyncConnection, delivery_id: int, until: datetime) -> None:
@@ -101,7 +104,7 @@ async def wait(connection: AsyncConnection, delivery_id: int, until: datetime) -
     await connection.execute(open_one.values(due_at=until))
 
 
-async def record(connection: AsyncConnection, row: Record, attempt: Attempt, slack: timedelta) -> bool:
+async def record(connection: AsyncConnection, row: HookDeliveryRow, attempt: Attempt, slack: timedelta) -> bool:
     """Write an attempt; false if another one has ended the delivery. Its workflow is missed `slack` after it is due."""
     tried = {
         "at": attempt.at.isoformat(),

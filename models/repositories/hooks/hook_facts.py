@@ -2,18 +2,25 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact
 from models.repositories.projects import relations
+from models.rows.accounts import UserRow
+from models.rows.hooks import EventDeliveryRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
+from models.rows.runners import RunnerRow
 from models.tables.environments import Deployment, Environment
 from models.tables.namespaces import Namespace
 from models.tables.pipelines import Job, Pipeline, Stage
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of, one_of
 
 job = table_of(Job)
 pipeline = table_of(Pipeline)
@@ -53,30 +60,80 @@ _JOB: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class NamedProjectRow(ProjectRow):
+    """A project, and the name of the group that it lies in."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamRow:
+    """The project of a pipeline that has triggered another one."""
+
+    id: int
+    full_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldJobRow:
+    """What is told of a job: its environment, and the file of its artifacts, are not there for all."""
+
+    id: int
+    name: str
+    stage_name: str
+    attempt: int
+    when: str
+    user_id: int
+    runner_id: int | None
+    allow_failure: bool
+    failure_reason: str
+    created_at: datetime
+    queued_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    environment_action: str
+    environment: str | None
+    environment_slug: str | None
+    environment_tier: str | None
+    external_url: str | None
+    filename: str | None
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Around:
-    """The rows around an event: its project (with `namespace`, a name), pipeline, jobs; people and runners by id.
+    """The rows around an event: its project, pipeline, jobs; people and runners by id.
 
     `upstream` is the project of the pipeline that triggered this one, `source` that of a merge request's source branch.
     """
 
-    project: Record
-    pipeline: Record | None = None
-    jobs: Sequence[Record] = ()
+    project: NamedProjectRow
+    pipeline: PipelineRow | None = None
+    jobs: Sequence[ToldJobRow] = ()
     stages: Sequence[str] = ()
-    users: Mapping[int, Record] = field(default_factory=dict)
-    runners: Mapping[int, Record] = field(default_factory=dict)
-    upstream: Record | None = None
-    source: Record | None = None
+    users: Mapping[int, UserRow] = field(default_factory=dict)
+    runners: Mapping[int, RunnerRow] = field(default_factory=dict)
+    upstream: UpstreamRow | None = None
+    source: NamedProjectRow | None = None
+
+    def user(self, key: int | None) -> UserRow | None:
+        """Somebody, if the event names anybody who is there still."""
+        return None if key is None else self.users.get(key)
+
+    def runner(self, key: int | None) -> RunnerRow | None:
+        """The runner, if there was one, and it is there still."""
+        return None if key is None else self.runners.get(key)
 
 
-async def around(connection: AsyncConnection, row: Record) -> Around:
+async def around(connection: AsyncConnection, row: EventDeliveryRow) -> Around:
     """The rows around an event (`models.repositories.hooks.hook_deliveries.find`)."""
-    of_project = (await connection.execute(_PROJECT.where(project.c.id == row.project_id))).one()
+    of_project = one_of(NamedProjectRow, await connection.execute(_PROJECT.where(project.c.id == row.project_id)))
     if row.pipeline_id is None:
         named = _given([row.user_id, *row.facts.get("people", ())])
         source = await _source(connection, row, of_project)
         return Around(of_project, users=await relations.users(connection, named), source=source)
-    of_pipeline = (await connection.execute(select(pipeline).where(pipeline.c.id == row.pipeline_id))).one()
+    wanted = select(pipeline).where(pipeline.c.id == row.pipeline_id)
+    of_pipeline = one_of(PipelineRow, await connection.execute(wanted))
     jobs = await _jobs(connection, row)
     stages = select(stage.c.name).where(stage.c.pipeline_id == row.pipeline_id).order_by(stage.c.position)
     runner_ids = {row.facts.get("runner_id"), *(one.runner_id for one in jobs)}
@@ -91,29 +148,33 @@ async def around(connection: AsyncConnection, row: Record) -> Around:
     )
 
 
-def _given(ids: Iterable[Any]) -> list[int]:
+def _given(ids: Iterable[int | None]) -> list[int]:
     return [key for key in ids if key is not None]
 
 
-async def _jobs(connection: AsyncConnection, row: Record) -> Sequence[Record]:
+async def _jobs(connection: AsyncConnection, row: EventDeliveryRow) -> Sequence[ToldJobRow]:
     """The job of the event, or those that its pipeline had then."""
     if row.job_id is not None:
-        return (await connection.execute(_JOB.where(job.c.id == row.job_id))).all()
+        return all_of(ToldJobRow, await connection.execute(_JOB.where(job.c.id == row.job_id)))
     wanted = {job_id for ids in row.facts.get("builds", {}).values() for job_id in ids}
-    found = (await connection.execute(_JOB.where(job.c.pipeline_id == row.pipeline_id).order_by(job.c.id))).all()
-    return [one for one in found if one.id in wanted]
+    statement = _JOB.where(job.c.pipeline_id == row.pipeline_id).order_by(job.c.id)
+    return [one for one in all_of(ToldJobRow, await connection.execute(statement)) if one.id in wanted]
 
 
-async def _source(connection: AsyncConnection, row: Record, of_project: Record) -> Record | None:
+async def _source(
+    connection: AsyncConnection, row: EventDeliveryRow, of_project: NamedProjectRow
+) -> NamedProjectRow | None:
     """The project of the source branch, for an event of a merge request; None for a fork that is gone."""
     key = row.facts.get("merge_request", {}).get("source_project_id")
     if key == of_project.id:
         return of_project
-    return (await connection.execute(_PROJECT.where(project.c.id == key))).first() if key is not None else None
+    if key is None:
+        return None
+    return first_of(NamedProjectRow, await connection.execute(_PROJECT.where(project.c.id == key)))
 
 
-async def _upstream(connection: AsyncConnection, of_pipeline: Record) -> Record | None:
+async def _upstream(connection: AsyncConnection, of_pipeline: PipelineRow) -> UpstreamRow | None:
     if of_pipeline.upstream_project_id is None:
         return None
     statement = select(project.c.id, project.c.full_path).where(project.c.id == of_pipeline.upstream_project_id)
-    return (await connection.execute(statement)).first()
+    return first_of(UpstreamRow, await connection.execute(statement))

@@ -7,15 +7,18 @@ from functools import reduce
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Select, case, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, case, delete, func, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.hooks.webhooks import BITS, REPORTED, Health, HookScope
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.repositories.paging import Listing
+from models.rows.hooks import HookRow
 from models.tables.hooks import ForgeLink, Hook, HookDelivery
 from models.tables.projects import Project
+from models.typed_rows import first_of
 
 hook = table_of(Hook)
 delivery = table_of(HookDelivery)
@@ -56,9 +59,9 @@ class HookOwner:
         return project.c.namespace_id.in_(select(namespace.c.id).where(lies_in(self.namespace_id)))
 
 
-def of_owner(owner: HookOwner) -> Select[Any]:
+def of_owner(owner: HookOwner) -> Listing[HookRow]:
     """Statement for the hooks of an owner, the oldest first."""
-    return select(hook).where(owner.rule).order_by(hook.c.id)
+    return Listing(select(hook).where(owner.rule).order_by(hook.c.id), HookRow)
 
 
 async def count(connection: AsyncConnection, owner: HookOwner) -> int:
@@ -67,17 +70,17 @@ async def count(connection: AsyncConnection, owner: HookOwner) -> int:
     return int((await connection.execute(statement)).scalar_one())
 
 
-async def get(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> Record:
+async def get(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> HookRow:
     """A hook of an owner. Raises `NotFound`."""
-    row = (await connection.execute(select(hook).where(hook.c.id == hook_id, owner.rule))).first()
+    row = first_of(HookRow, await connection.execute(select(hook).where(hook.c.id == hook_id, owner.rule)))
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 
-async def find(connection: AsyncConnection, hook_id: int) -> Record | None:
+async def find(connection: AsyncConnection, hook_id: int) -> HookRow | None:
     """A hook, or None."""
-    return (await connection.execute(select(hook).where(hook.c.id == hook_id))).first()
+    return first_of(HookRow, await connection.execute(select(hook).where(hook.c.id == hook_id)))
 
 
 async def add(connection: AsyncConnection, owner: HookOwner, now: datetime, **values: Any) -> int:
@@ -158,7 +161,7 @@ async def mend(connection: AsyncConnection, hook_id: int, after: Callable[[Healt
     row = (await connection.execute(statement.with_for_update(key_share=True))).first()
     if row is None:
         return
-    before = Health(row.failures, row.disabled_until)
+    before = Health(*row)
     now = after(before)
     if now != before:
         values = {"failures": now.failures, "disabled_until": now.disabled_until}

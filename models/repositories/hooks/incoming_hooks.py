@@ -1,15 +1,19 @@
 """Webhooks that forges call, and what came by them."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, insert, or_, select, update
+from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines.pipeline_requests import OwedPipelines
+from models.rows.incoming_hooks import IncomingDeliveryRow, IncomingHookRow
 from models.tables.incoming_hooks import IncomingDelivery, IncomingHook
+from models.typed_rows import first_of
 
 hook = table_of(IncomingHook)
 delivery = table_of(IncomingDelivery)
@@ -20,22 +24,23 @@ def purpose(project_id: int) -> str:
     return f"incoming_hook:{project_id}"
 
 
-def of_project(project_id: int) -> Select[Any]:
+def of_project(project_id: int) -> Listing[IncomingHookRow]:
     """Statement for the hooks of a project, by id."""
-    return select(hook).where(hook.c.project_id == project_id).order_by(hook.c.id)
+    return Listing(select(hook).where(hook.c.project_id == project_id).order_by(hook.c.id), IncomingHookRow)
 
 
-async def get(connection: AsyncConnection, hook_id: int, project_id: int) -> Record:
+async def get(connection: AsyncConnection, hook_id: int, project_id: int) -> IncomingHookRow:
     """A hook of a project. Raises `NotFound`."""
-    row = (await connection.execute(of_project(project_id).where(hook.c.id == hook_id))).first()
+    statement = select(hook).where(hook.c.project_id == project_id, hook.c.id == hook_id)
+    row = first_of(IncomingHookRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Hook Not Found")
+        raise NotFound("Hook Not Found")
     return row
 
 
-async def find(connection: AsyncConnection, hook_id: int) -> Record | None:
+async def find(connection: AsyncConnection, hook_id: int) -> IncomingHookRow | None:
     """A hook by id, or None."""
-    return (await connection.execute(select(hook).where(hook.c.id == hook_id))).first()
+    return first_of(IncomingHookRow, await connection.execute(select(hook).where(hook.c.id == hook_id)))
 
 
 async def add(connection: AsyncConnection, now: datetime, **values: Any) -> int:
@@ -70,9 +75,19 @@ async def note(connection: AsyncConnection, hook_id: int, delivery_id: str, now:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class OwedDelivery(IncomingDeliveryRow):
+    """A call that owes a pipeline: `project_id` and `user_id` are those of its hook."""
+
+    project_id: int
+    user_id: int
+
+
 OWED: Final = OwedPipelines(
     delivery,
-    select(delivery, hook.c.project_id, hook.c.user_id).join(hook, hook.c.id == delivery.c.hook_id),
+    Listing(
+        select(delivery, hook.c.project_id, hook.c.user_id).join(hook, hook.c.id == delivery.c.hook_id), OwedDelivery
+    ),
     longest_pause=timedelta(minutes=1),
 )
-"""Calls whose pipeline is to be made, with `project_id` and `user_id` of their hooks."""
+"""Calls whose pipeline is to be made."""

@@ -7,7 +7,7 @@ the statements that change a status give back anyway (`WATCHED`): a project that
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from sqlalchemy import ColumnElement, bindparam, func, insert, select, union_all
@@ -24,13 +24,15 @@ from domain.hooks.webhooks import (
     passes_branch_filter,
     wants,
 )
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks import commit_reports
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.rows.hooks import ChangedPipelineRow
 from models.tables.environments import Deployment
 from models.tables.hooks import Hook, HookDelivery, HookEvent
 from models.tables.pipelines import Job, Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of, one_of
 
 project = table_of(Project)
 pipeline = table_of(Pipeline)
@@ -127,13 +129,64 @@ _HOOKS: Final = union_all(
 _SYSTEM_HOOKS: Final = select(*_HEARER).where(hook.c.scope == HookScope.SYSTEM)
 
 
-async def jobs_changed(connection: AsyncConnection, rows: Iterable[Record], now: datetime) -> None:
-    """Jobs have a new status; `rows` have `id` and `watched`."""
+@dataclass(frozen=True, slots=True)
+class _JobRow:
+    """What is told of a job that has a new status."""
+
+    id: int
+    project_id: int
+    pipeline_id: int
+    user_id: int
+    status: str
+    queued_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    runner_id: int | None
+    failure_reason: str
+    allow_failure: bool
+    pipeline_status: str
+    pipeline_started_at: datetime | None
+    pipeline_finished_at: datetime | None
+    deployment_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _HearerRow:
+    """A hook, by what decides whether it hears of something."""
+
+    id: int
+    events: int
+    branch_filter: str
+    branch_filter_strategy: str
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ProjectHearerRow(_HearerRow):
+    """A hook that hears of a project, perhaps as one of many."""
+
+    of_project: int
+
+
+class ChangedJob(Protocol):
+    """A job that has a new status, as the statement gives it back that has written it."""
+
+    @property
+    def id(self) -> int:
+        """Which job."""
+
+    @property
+    def watched(self) -> int:
+        """What of its project is watched."""
+
+
+async def jobs_changed(connection: AsyncConnection, rows: Iterable[ChangedJob], now: datetime) -> None:
+    """Jobs have a new status."""
     watched = {row.id: row.watched for row in rows if row.watched & _OF_JOBS}
     if not watched:
         return
     happened: list[Happening] = []
-    for row in (await connection.execute(_JOBS, {"b_jobs": sorted(watched)})).all():
+    for row in all_of(_JobRow, await connection.execute(_JOBS, {"b_jobs": sorted(watched)})):
         if wants(watched[row.id], Event.JOB):
             happened.append(_of_job(row, Event.JOB))
         deploys = row.deployment_id is not None and row.status in DEPLOYMENT_STATUSES
@@ -142,7 +195,7 @@ async def jobs_changed(connection: AsyncConnection, rows: Iterable[Record], now:
     await note(connection, happened, now)
 
 
-def _of_job(row: Record, kind: Event) -> Happening:
+def _of_job(row: _JobRow, kind: Event) -> Happening:
     facts = _facts_of_job(row)
     if kind is Event.DEPLOYMENT:
         facts["deployment_id"] = row.deployment_id
@@ -153,17 +206,17 @@ async def pipeline_changed(connection: AsyncConnection, pipeline_id: int, watche
     """A pipeline has a new status."""
     if not watched & _OF_PIPELINES:
         return
-    row = (await connection.execute(_PIPELINE, {"b_pipeline": pipeline_id})).one()
+    row = one_of(ChangedPipelineRow, await connection.execute(_PIPELINE, {"b_pipeline": pipeline_id}))
     if watched & REPORTED:
         await commit_reports.want(connection, row, now)
     if wants(watched, Event.PIPELINE):
         await note(connection, [await _of_pipeline(connection, row)], now)
 
 
-async def _of_pipeline(connection: AsyncConnection, row: Record) -> Happening:
+async def _of_pipeline(connection: AsyncConnection, row: ChangedPipelineRow) -> Happening:
     builds: dict[str, list[int]] = {}
-    for build in (await connection.execute(_BUILDS, {"b_pipeline": row.id})).all():
-        builds.setdefault(build.status, []).append(build.id)
+    for job_id, status in await connection.execute(_BUILDS, {"b_pipeline": row.id}):
+        builds.setdefault(status, []).append(job_id)
     facts = {"status": row.status, **_moments(row, "started_at", "finished_at"), "builds": builds}
     return Happening(row.project_id, Event.PIPELINE, row.user_id, row.id, facts=facts)
 
@@ -192,13 +245,13 @@ async def sample(connection: AsyncConnection, project_id: int, kind: Event) -> H
     if kind is Event.PIPELINE:
         newest = select(func.max(pipeline.c.id)).where(pipeline.c.project_id == project_id)
         top = (await connection.execute(newest)).scalar()
-        last = (await connection.execute(_PIPELINE, {"b_pipeline": top})).first()
+        last = first_of(ChangedPipelineRow, await connection.execute(_PIPELINE, {"b_pipeline": top}))
         return None if last is None else await _of_pipeline(connection, last)
     newest = select(func.max(job.c.id)).where(job.c.project_id == project_id, ~job.c.bridge)
     if kind is Event.DEPLOYMENT:
         newest = select(func.max(deployment.c.job_id)).where(deployment.c.project_id == project_id)
     found = (await connection.execute(newest)).scalar()
-    row = None if found is None else (await connection.execute(_JOBS, {"b_jobs": [found]})).first()
+    row = None if found is None else first_of(_JobRow, await connection.execute(_JOBS, {"b_jobs": [found]}))
     return None if row is None else _of_job(row, kind)
 
 
@@ -220,7 +273,7 @@ async def note(connection: AsyncConnection, happened: Sequence[Happening], now: 
     if not happened:
         return
     found = await connection.execute(_HOOKS, {"b_projects": sorted({one.project_id or 0 for one in happened})})
-    rows = sorted(found.all(), key=lambda row: row.id)
+    rows = sorted(all_of(_ProjectHearerRow, found), key=lambda row: row.id)
     await _write(connection, [(one, [row for row in rows if _hears(row, one)]) for one in happened], now)
 
 
@@ -231,12 +284,12 @@ async def system_listens(connection: AsyncConnection) -> bool:
 
 async def note_system(connection: AsyncConnection, happened: Happening, now: datetime) -> None:
     """Write down what happened to the installation, with a delivery for each system hook."""
-    rows = (await connection.execute(_SYSTEM_HOOKS.order_by(hook.c.id))).all()
+    rows = all_of(_HearerRow, await connection.execute(_SYSTEM_HOOKS.order_by(hook.c.id)))
     await _write(connection, [(happened, rows)], now)
 
 
 async def _write(
-    connection: AsyncConnection, heard: Iterable[tuple[Happening, Sequence[Record]]], now: datetime
+    connection: AsyncConnection, heard: Iterable[tuple[Happening, Sequence[_HearerRow]]], now: datetime
 ) -> None:
     """Write events, each with deliveries to those who hear of it; one that nobody hears of is not written."""
     told = [(one, mine) for one, mine in heard if mine]
@@ -252,7 +305,7 @@ async def _write(
     await connection.execute(insert(delivery), rows)
 
 
-def _hears(row: Record, happened: Happening) -> bool:
+def _hears(row: _ProjectHearerRow, happened: Happening) -> bool:
     if row.of_project != happened.project_id or not wants(row.events, happened.kind):
         return False
     if happened.kind is not Event.PUSH:
@@ -296,12 +349,12 @@ def delivery_of(
     }
 
 
-def _facts_of_job(row: Record) -> dict[str, Any]:
+def _facts_of_job(row: _JobRow) -> dict[str, Any]:
     plain = ("status", "runner_id", "failure_reason", "allow_failure", "pipeline_status")
     moments = ("queued_at", "started_at", "finished_at", "pipeline_started_at", "pipeline_finished_at")
     return {name: getattr(row, name) for name in plain} | _moments(row, *moments)
 
 
-def _moments(row: Record, *names: str) -> dict[str, str | None]:
+def _moments(row: _JobRow | ChangedPipelineRow, *names: str) -> dict[str, str | None]:
     found = {name: getattr(row, name) for name in names}
     return {name: None if value is None else value.isoformat() for name, value in found.items()}

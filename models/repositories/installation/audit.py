@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
 from models.repositories.hooks import system_events
+from models.repositories.paging import Listing
 from models.repositories.pipelines import contributions
+from models.rows.audit import AuditEventRow
 from models.tables.audit import AuditEvent
 
 event = table_of(AuditEvent)
@@ -61,11 +63,11 @@ async def add(connection: AsyncConnection, author: Author, entity: Entity, happe
     await contributions.of_audit(connection, entity.kind, entity.id, happened.name, author.id, member, now)
 
 
-def events(kind: str | None = None, entity_id: int | None = None) -> Select[Any]:
+def events(kind: str | None = None, entity_id: int | None = None) -> Listing[AuditEventRow]:
     """Statement for audit events, newest first: all, or those of one entity."""
     statement = select(event).order_by(event.c.id.desc())
     if kind is not None:
         statement = statement.where(event.c.entity_type == kind)
     if entity_id is not None:
         statement = statement.where(event.c.entity_id == entity_id)
-    return statement
+    return Listing(statement, AuditEventRow)

@@ -7,8 +7,10 @@ from sqlalchemy import and_, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.idempotency import IdempotentCallRow
 from models.tables.idempotency import IdempotentCall
+from models.typed_rows import one_of
 
 call = table_of(IdempotentCall)
 
@@ -20,7 +22,9 @@ _BEGIN: Final = {
 }
 
 
-async def begin(connection: AsyncConnection, caller: str, key: str, fingerprint: str, now: datetime) -> Record | None:
+async def begin(
+    connection: AsyncConnection, caller: str, key: str, fingerprint: str, now: datetime
+) -> IdempotentCallRow | None:
     """Note that a call begins; None if it is the first of its key, else what is known of that one."""
     await connection.execute(delete(call).where(call.c.created_at < now - KEPT))
     mine = and_(call.c.caller == caller, call.c.key == key)
@@ -29,7 +33,7 @@ async def begin(connection: AsyncConnection, caller: str, key: str, fingerprint:
     # Waits for whoever writes the same key at this moment.
     if (await connection.execute(_BEGIN[connection.dialect.name], row)).rowcount:
         return None
-    return (await connection.execute(select(call).where(mine))).one()
+    return one_of(IdempotentCallRow, await connection.execute(select(call).where(mine)))
 
 
 async def end(

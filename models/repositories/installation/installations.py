@@ -8,9 +8,11 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.installation import InstallationRow
 from models.schema import METADATA
 from models.tables.installation import Installation
+from models.typed_rows import first_of, one_of
 
 installation = table_of(Installation)
 
@@ -21,21 +23,19 @@ _ONE_AT_A_TIME = 7_061_971
 """Key of the PostgreSQL advisory lock that makes processes which start together take turns."""
 
 
-async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: datetime) -> Record:
+async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: datetime) -> InstallationRow:
     """Make the installation row at the first start; refuse a database of another pod.
 
     Until the caller's transaction ends no other process gets past this: what it makes next is made once as well.
     """
     if connection.dialect.name == "postgresql":
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ONE_AT_A_TIME})
-    row = (await connection.execute(select(installation))).first()
+    row = await find(connection)
     if row is None:
-        await connection.execute(
-            insert(installation).values(
-                id=1, installation_id=str(uuid4()), pod=pod, registration_token_hash="", sealed_check="", created_at=now
-            )
+        statement = insert(installation).values(
+            id=1, installation_id=str(uuid4()), pod=pod, registration_token_hash="", sealed_check="", created_at=now
         )
-        row = (await connection.execute(select(installation))).one()
+        row = one_of(InstallationRow, await connection.execute(statement.returning(installation)))
     if row.pod != pod:
         raise Invalid(
             f"This database belongs to pod {row.pod}, not to {pod}; check PERDURE_DATABASE_URL and PERDURE_POD."
@@ -44,9 +44,9 @@ async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: da
     return row
 
 
-async def find(connection: AsyncConnection) -> Record | None:
+async def find(connection: AsyncConnection) -> InstallationRow | None:
     """The installation; None before its first start."""
-    return (await connection.execute(select(installation))).first()
+    return first_of(InstallationRow, await connection.execute(select(installation)))
 
 
 async def keep_check(connection: AsyncConnection, sealed: str) -> None:
@@ -65,8 +65,7 @@ async def last_ids(connection: AsyncConnection) -> dict[str, int]:
         statement = "SELECT name, seq AS last FROM sqlite_sequence"
     else:
         statement = "SELECT sequencename AS name, last_value AS last FROM pg_sequences WHERE schemaname = 'public'"
-    rows = (await connection.execute(text(statement))).all()
-    return {row.name.removesuffix("_id_seq"): row.last or 0 for row in rows}
+    return {name.removesuffix("_id_seq"): last or 0 for name, last in await connection.execute(text(statement))}
 
 
 async def continue_after(connection: AsyncConnection, name: str, last: int) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Executable, Integer, Select, bindparam, func, select
+from sqlalchemy import Executable, Integer, Result, Select, Subquery, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import LIVE, OPEN, Status
@@ -40,7 +40,7 @@ WAITS: Final = OPEN | {Status.WAITING_FOR_RESOURCE, Status.PREPARING, Status.SCH
 """States of jobs that are counted; all others may be as many as there are pipelines, ended ones too."""
 
 
-def _first(statement: Select[Any]) -> Any:
+def _first(statement: Select[Any]) -> Subquery:
     return statement.limit(bindparam("b_most", type_=Integer)).subquery("first")
 
 
@@ -113,7 +113,7 @@ async def measure(connection: AsyncConnection) -> Measurements:
     """Look at all of it."""
     bound = {"b_most": MAX_ROWS[connection.dialect.name]}
 
-    async def look(statement: Executable) -> Any:
+    async def look(statement: Executable) -> Result[Any]:
         return await connection.execute(statement, bound)
 
     at = await database_time.seconds(connection)

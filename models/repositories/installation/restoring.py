@@ -7,7 +7,7 @@ something else here (docs/seam.md, "Ids", "Decisions are numbered").
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from sqlalchemy import ColumnElement, delete, exists, false, func, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,6 +25,7 @@ from models.tables.logs import Trace, TraceChunk
 from models.tables.pipelines import Job, Pipeline
 from models.tables.queue import Lease, LeaseClock
 from models.tables.schedules import PipelineSchedule
+from models.typed_rows import all_of
 
 SKIPPED: Final = 1_000_000
 """So many ids of each table are left out: those that the lost world may have given."""
@@ -33,6 +34,8 @@ HAND_OUTS: Final = 1_000
 REVISIONS: Final = 1_000
 """So many revisions of each schedule."""
 _MAX_BATCH: Final = 500
+
+Item = TypeVar("Item")
 
 artifact = table_of(Artifact)
 job = table_of(Job)
@@ -104,7 +107,7 @@ async def _let_runners_come_back(connection: AsyncConnection, now: datetime) -> 
     untaken = select(lease.c.job_id, lease.c.hand_out, job.c.pipeline_id, job.c.status).join(
         job, job.c.id == lease.c.job_id
     )
-    rows = (await connection.execute(untaken.where(~lease.c.taken_up))).all()
+    rows = all_of(leases.SilentLease, await connection.execute(untaken.where(~lease.c.taken_up)))
     back = await leases.put_back(connection, rows, now)
     for ids in _batches(back):
         await connection.execute(update(job).where(job.c.id.in_(ids)).values(hand_out=job.c.hand_out + HAND_OUTS))
@@ -127,12 +130,12 @@ async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None
     named = {key.rsplit("/", 2)[-2]: key for key in keys if key.endswith(".log")}
     ids = [int(name) for name in named if name.isdecimal()]
     statement = select(trace.c.job_id, trace.c.generation, job.c.project_id).join(job, job.c.id == trace.c.job_id)
-    for row in (await connection.execute(statement.where(trace.c.job_id.in_(ids)))).all():
-        if trace_key(row.project_id, row.job_id, row.generation) in keys:
-            await connection.execute(delete(chunk).where(chunk.c.job_id == row.job_id))
-            await connection.execute(delete(trace).where(trace.c.job_id == row.job_id))
-            await connection.execute(update(job).where(job.c.id == row.job_id).values(log_incomplete=True))
+    for job_id, generation, project_id in (await connection.execute(statement.where(trace.c.job_id.in_(ids)))).all():
+        if trace_key(project_id, job_id, generation) in keys:
+            await connection.execute(delete(chunk).where(chunk.c.job_id == job_id))
+            await connection.execute(delete(trace).where(trace.c.job_id == job_id))
+            await connection.execute(update(job).where(job.c.id == job_id).values(log_incomplete=True))
 
 
-def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
+def _batches(items: Sequence[Item]) -> list[Sequence[Item]]:
     return [items[start : start + _MAX_BATCH] for start in range(0, len(items), _MAX_BATCH)]

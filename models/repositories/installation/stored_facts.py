@@ -1,13 +1,14 @@
 """What a backup has to know of a database: read from its snapshot, by SQL that older schemas understand as well."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
 
 from sqlalchemy import Connection, TextClause, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.object_keys import trace_key
-from models.columns import Record
+from models.typed_rows import all_of, first_of
 
 PAGE: Final = 1_000
 """So many keys of objects are read at once."""
@@ -24,9 +25,51 @@ _LOGS: Final = text(
 _UNUSED: Final = "object_to_delete"
 
 
-async def installation(connection: AsyncConnection) -> Record | None:
+@dataclass(frozen=True, slots=True)
+class StoredInstallation:
+    """Whose database it is."""
+
+    installation_id: str
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProject:
+    """A project, by what its repository has to be made of."""
+
+    id: int
+    default_branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class _LogRow:
+    """A log that is in the store; `id` is that of its job."""
+
+    id: int
+    generation: int
+    project_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ObjectRow:
+    """A row that speaks of an object."""
+
+    id: int
+    object_key: str
+
+
+class _Numbered(Protocol):
+    @property
+    def id(self) -> int: ...
+
+
+_Row = TypeVar("_Row", bound=_Numbered)
+
+
+async def installation(connection: AsyncConnection) -> StoredInstallation | None:
     """The row of the installation; None before its first start."""
-    return (await connection.execute(text("SELECT installation_id, pod FROM installation"))).first()
+    found = await connection.execute(text("SELECT installation_id, pod FROM installation"))
+    return first_of(StoredInstallation, found)
 
 
 async def revision(connection: AsyncConnection) -> str:
@@ -37,35 +80,34 @@ async def revision(connection: AsyncConnection) -> str:
 async def counts(connection: AsyncConnection) -> dict[str, int]:
     """Rows by table."""
     statement = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS rows FROM {name}" for name in COUNTED)  # noqa: S608
-    return {row.name: int(row.rows) for row in (await connection.execute(text(statement))).all()}
+    return {name: int(rows) for name, rows in await connection.execute(text(statement))}
 
 
-async def projects(connection: AsyncConnection) -> Sequence[Record]:
-    """`id` and `default_branch` of every project."""
-    return (await connection.execute(_PROJECTS)).all()
+async def projects(connection: AsyncConnection) -> Sequence[StoredProject]:
+    """Every project."""
+    return all_of(StoredProject, await connection.execute(_PROJECTS))
 
 
 async def commits(connection: AsyncConnection, project_id: int) -> dict[int, str]:
     """The commit of every pipeline of a project, by its id."""
-    rows = (await connection.execute(_PIPELINES, {"project": project_id})).all()
-    return {row.id: row.sha for row in rows}
+    return {int(key): sha for key, sha in await connection.execute(_PIPELINES, {"project": project_id})}
 
 
 async def object_keys(connection: AsyncConnection) -> AsyncIterator[str]:
     """The key of every object that a row speaks of: copied logs, and whatever has a column `object_key`."""
-    async for row in _pages(connection, _LOGS):
-        yield trace_key(row.project_id, row.id, row.generation)
+    async for log in _pages(connection, _LOGS, _LogRow):
+        yield trace_key(log.project_id, log.id, log.generation)
     for table in await _tables_with_objects(connection):
         statement = text(
             f"SELECT id, object_key FROM \"{table}\" WHERE object_key <> '' AND id > :after ORDER BY id LIMIT :page"  # noqa: S608
         )
-        async for row in _pages(connection, statement):
+        async for row in _pages(connection, statement, _ObjectRow):
             yield row.object_key
 
 
-async def _pages(connection: AsyncConnection, statement: TextClause) -> AsyncIterator[Record]:
+async def _pages(connection: AsyncConnection, statement: TextClause, kind: type[_Row]) -> AsyncIterator[_Row]:
     after = -1
-    while rows := (await connection.execute(statement, {"after": after, "page": PAGE})).all():
+    while rows := all_of(kind, await connection.execute(statement, {"after": after, "page": PAGE})):
         for row in rows:
             yield row
         after = rows[-1].id

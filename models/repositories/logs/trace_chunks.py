@@ -21,14 +21,13 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import TypeEngine
 
-from models.columns import Record
 from models.repositories.logs import traces
 from models.repositories.logs.traces import chunk, trace
 from models.repositories.queue import held_jobs
-from models.repositories.queue.held_jobs import IS_DUE, RENEWED, lease
+from models.repositories.queue.held_jobs import IS_DUE, RENEWED, HeldJob, lease
 
-Chunk: TypeAlias = tuple[Record, bytes]
-"""A held job as it was looked at (`held_jobs.look`), and the bytes, one at least, that follow its log."""
+Chunk: TypeAlias = tuple[HeldJob, bytes]
+"""A held job as it was looked at, and the bytes, one at least, that follow its log."""
 
 _NUMBERS: Final = ("job_id", "hand_out", "generation", "start", "size", "crc")
 _COLUMNS: Final[dict[str, TypeEngine[Any]]] = {**dict.fromkeys(_NUMBERS, BigInteger()), "content": LargeBinary()}
@@ -48,13 +47,13 @@ async def append(connection: AsyncConnection, chunks: Sequence[Chunk]) -> set[in
     return set((await connection.execute(_append_all(), named)).scalars())
 
 
-def _values(row: Record, content: bytes) -> tuple[int | bytes, ...]:
+def _values(row: HeldJob, content: bytes) -> tuple[int | bytes, ...]:
     """In the order of `_COLUMNS`."""
     size, crc = row.size + len(content), zlib.crc32(content, row.crc)
     return row.id, row.hand_out, row.generation, row.size, size, crc, content
 
 
-async def _append_one(connection: AsyncConnection, row: Record, content: bytes) -> bool:
+async def _append_one(connection: AsyncConnection, row: HeldJob, content: bytes) -> bool:
     return await held_jobs.renew(connection, row) and await traces.grow(connection, row.id, row, content)
 
 

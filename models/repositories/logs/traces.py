@@ -12,10 +12,12 @@ from typing import Final
 from sqlalchemy import BigInteger, Integer, bindparam, case, cast, delete, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.pipelines.job_rows import job
-from models.repositories.queue.held_jobs import TICKS
+from models.repositories.queue.held_jobs import TICKS, HeldJob
+from models.rows.logs import TraceRow
 from models.tables.logs import Trace, TraceChunk
+from models.typed_rows import all_of
 
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)
@@ -87,7 +89,7 @@ class Head:
     ticks: int = 0
 
 
-async def grow(connection: AsyncConnection, job_id: int, log: Record | Head, content: bytes) -> bool:
+async def grow(connection: AsyncConnection, job_id: int, log: HeldJob | Head, content: bytes) -> bool:
     """Add bytes, one at least, behind a log as it was seen; false when it has changed since."""
     place = {"b_job": job_id, "b_start": log.size, "b_generation": log.generation}
     size, crc = log.size + len(content), zlib.crc32(content, log.crc)
@@ -116,8 +118,8 @@ async def heads(connection: AsyncConnection, job_ids: Collection[int]) -> Mappin
     return {row.job_id: Head(*row[:-1]) for row in rows}
 
 
-def is_watched(row: Record) -> bool:
-    """Whether somebody reads the growing log of a held job (`held_jobs.look`)."""
+def is_watched(row: HeldJob | Head) -> bool:
+    """Whether somebody reads the growing log of a held job."""
     return row.watched is not None and bool(row.watched + WATCHED_TICKS >= (row.ticks or 0))
 
 
@@ -160,7 +162,15 @@ async def read(connection: AsyncConnection, job_id: int, generation: int, start:
     return b"".join((await connection.execute(_READ, place)).scalars().all())
 
 
-async def to_store(connection: AsyncConnection, limit: int) -> Sequence[Record]:
+@dataclass(frozen=True, slots=True)
+class EndedTrace(TraceRow):
+    """The log of a job that has ended; `coverage_pattern` finds the coverage in it, if the job has one."""
+
+    project_id: int
+    coverage_pattern: str | None
+
+
+async def to_store(connection: AsyncConnection, limit: int) -> Sequence[EndedTrace]:
     """Logs of ended jobs that are still in the database."""
     statement = (
         select(trace, job.c.project_id, job.c.plan["coverage"].as_string().label("coverage_pattern"))
@@ -169,7 +179,7 @@ async def to_store(connection: AsyncConnection, limit: int) -> Sequence[Record]:
         .order_by(trace.c.job_id)
         .limit(limit)
     )
-    return (await connection.execute(statement)).all()
+    return all_of(EndedTrace, await connection.execute(statement))
 
 
 async def copied(connection: AsyncConnection, job_id: int, generation: int, size: int) -> None:

@@ -7,8 +7,10 @@ from typing import Final
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.merge_requests import MergeRequestEventRow
 from models.tables.merge_requests import MergeRequestEvent
+from models.typed_rows import all_of, first_of
 
 event = table_of(MergeRequestEvent)
 
@@ -44,15 +46,15 @@ async def put(
     return int((await connection.execute(statement.returning(event.c.id))).scalar_one())
 
 
-async def get(connection: AsyncConnection, event_id: int) -> Record | None:
+async def get(connection: AsyncConnection, event_id: int) -> MergeRequestEventRow | None:
     """One, unless it is carried out."""
-    return (await connection.execute(select(event).where(event.c.id == event_id))).first()
+    return first_of(MergeRequestEventRow, await connection.execute(select(event).where(event.c.id == event_id)))
 
 
-async def of(connection: AsyncConnection, merge_request_id: int, kind: str) -> Sequence[Record]:
+async def of(connection: AsyncConnection, merge_request_id: int, kind: str) -> Sequence[MergeRequestEventRow]:
     """Those of one merge request and kind."""
     statement = select(event).where(event.c.merge_request_id == merge_request_id, event.c.kind == kind)
-    return (await connection.execute(statement.order_by(event.c.id))).all()
+    return all_of(MergeRequestEventRow, await connection.execute(statement.order_by(event.c.id)))
 
 
 async def take(connection: AsyncConnection, event_id: int) -> bool:
@@ -60,10 +62,10 @@ async def take(connection: AsyncConnection, event_id: int) -> bool:
     return bool((await connection.execute(delete(event).where(event.c.id == event_id))).rowcount)
 
 
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
+async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[MergeRequestEventRow]:
     """Rows that whoever wrote them has not carried out."""
     statement = select(event).where(event.c.not_before <= now).order_by(event.c.id).limit(limit)
-    return (await connection.execute(statement)).all()
+    return all_of(MergeRequestEventRow, await connection.execute(statement))
 
 
 async def hasten(connection: AsyncConnection, now: datetime) -> None:
@@ -71,7 +73,7 @@ async def hasten(connection: AsyncConnection, now: datetime) -> None:
     await connection.execute(update(event).values(not_before=now))
 
 
-async def back_off(connection: AsyncConnection, row: Record, error: str, now: datetime) -> None:
+async def back_off(connection: AsyncConnection, row: MergeRequestEventRow, error: str, now: datetime) -> None:
     """Try a row again later."""
     pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), _MAX_PAUSE)
     values = {"attempts": row.attempts + 1, "error": error[:500], "not_before": now + pause}

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.merge_requests.notes import Kind
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
+from models.repositories.paging import Listing
+from models.rows.accounts import UserRow
+from models.rows.merge_request_notes import MergeRequestNoteRow
 from models.tables.accounts import User
 from models.tables.merge_request_notes import MergeRequestNote
 from models.tables.merge_requests import MergeRequest
+from models.typed_rows import all_of, first_of, one_of
 
 note = table_of(MergeRequestNote)
 merge_request = table_of(MergeRequest)
@@ -46,54 +50,65 @@ class NoteFilter:
         return found
 
 
-def listed(wanted: NoteFilter, order_by: str = "created_at", *, ascending: bool = False) -> Select[Any]:
+def listed(
+    wanted: NoteFilter, order_by: str = "created_at", *, ascending: bool = False
+) -> Listing[MergeRequestNoteRow]:
     """Statement for notes, ordered by one of their times."""
     column = note.c[order_by]
     ways = (column.asc(), note.c.id.asc()) if ascending else (column.desc(), note.c.id.desc())
-    return select(note).where(*wanted.conditions()).order_by(*ways)
+    return Listing(select(note).where(*wanted.conditions()).order_by(*ways), MergeRequestNoteRow)
 
 
-def found(project_id: int, text: str, *, internal: bool) -> Select[Any]:
+def found(project_id: int, text: str, *, internal: bool) -> Listing[MergeRequestNoteRow]:
     """Statement for what people wrote in a project that says a text, the newest first; `internal` as in the filter."""
     requests = select(merge_request.c.id).where(merge_request.c.project_id == project_id)
     statement = select(note).where(note.c.merge_request_id.in_(requests), ~note.c.system)
     statement = statement.where(note.c.body.icontains(text, autoescape=True)).order_by(note.c.id.desc())
-    return statement if internal else statement.where(~note.c.internal)
+    return Listing(statement if internal else statement.where(~note.c.internal), MergeRequestNoteRow)
 
 
-def discussions(wanted: NoteFilter) -> Select[Any]:
+@dataclass(frozen=True, slots=True)
+class DiscussionRow:
+    """A thread, by its id."""
+
+    discussion: str
+
+
+def discussions(wanted: NoteFilter) -> Listing[DiscussionRow]:
     """Statement for the ids of threads, the oldest first."""
-    first = func.min(note.c.id)
-    return select(note.c.discussion).where(*wanted.conditions()).group_by(note.c.discussion).order_by(first)
+    of_each = select(note.c.discussion).where(*wanted.conditions()).group_by(note.c.discussion)
+    return Listing(of_each.order_by(func.min(note.c.id)), DiscussionRow)
 
 
 async def of_discussions(
     connection: AsyncConnection, wanted: NoteFilter, ids: Collection[str]
-) -> Mapping[str, Sequence[Record]]:
+) -> Mapping[str, Sequence[MergeRequestNoteRow]]:
     """The notes of threads by the id of the thread, the oldest first, in the order of `ids`."""
-    found: dict[str, list[Record]] = {key: [] for key in ids}
+    found: dict[str, list[MergeRequestNoteRow]] = {key: [] for key in ids}
     if not found:
         return {}
     statement = select(note).where(*wanted.conditions(), note.c.discussion.in_(padded(ids))).order_by(note.c.id)
-    for row in (await connection.execute(statement)).all():
+    for row in all_of(MergeRequestNoteRow, await connection.execute(statement)):
         found[row.discussion].append(row)
     return {key: rows for key, rows in found.items() if rows}
 
 
-async def of_discussion(connection: AsyncConnection, wanted: NoteFilter, discussion: str) -> Sequence[Record]:
+async def of_discussion(
+    connection: AsyncConnection, wanted: NoteFilter, discussion: str
+) -> Sequence[MergeRequestNoteRow]:
     """The notes of one thread. Raises `NotFound`."""
     found = await of_discussions(connection, wanted, [discussion])
     if discussion not in found:
-        raise NotFound("404 Discussion Not Found")
+        raise NotFound("Discussion Not Found")
     return found[discussion]
 
 
-async def find(connection: AsyncConnection, wanted: NoteFilter, note_id: int) -> Record:
+async def find(connection: AsyncConnection, wanted: NoteFilter, note_id: int) -> MergeRequestNoteRow:
     """One note. Raises `NotFound`."""
     statement = select(note).where(*wanted.conditions(), note.c.id == note_id)
-    row = (await connection.execute(statement)).first()
+    row = first_of(MergeRequestNoteRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Note Not Found")
+        raise NotFound("Note Not Found")
     return row
 
 
@@ -121,10 +136,10 @@ async def unresolved(connection: AsyncConnection, ids: Collection[int]) -> froze
     return frozenset((await connection.execute(statement.distinct())).scalars())
 
 
-async def add(connection: AsyncConnection, now: datetime, **values: Any) -> Record:
+async def add(connection: AsyncConnection, now: datetime, **values: Any) -> MergeRequestNoteRow:
     """Write a note; its row."""
     statement = insert(note).values(**{"created_at": now, "updated_at": now, **values}).returning(note)
-    return (await connection.execute(statement)).one()
+    return one_of(MergeRequestNoteRow, await connection.execute(statement))
 
 
 async def add_system(
@@ -137,22 +152,23 @@ async def add_system(
     await add(connection, now, body=body, **values, **plain, **whose)
 
 
-async def change(connection: AsyncConnection, note_id: int, **values: Any) -> Record:
+async def change(connection: AsyncConnection, note_id: int, **values: Any) -> MergeRequestNoteRow:
     """Write columns of a note; its row. Raises `NotFound`."""
-    row = (await connection.execute(update(note).where(note.c.id == note_id).values(**values).returning(note))).first()
+    statement = update(note).where(note.c.id == note_id).values(**values).returning(note)
+    row = first_of(MergeRequestNoteRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Note Not Found")
+        raise NotFound("Note Not Found")
     return row
 
 
-async def begin_thread(connection: AsyncConnection, first: Record) -> None:
+async def begin_thread(connection: AsyncConnection, first: MergeRequestNoteRow) -> None:
     """Make a note that stood by itself the first one of a thread: somebody answers."""
     if first.kind == Kind.INDIVIDUAL:
         await change(connection, first.id, kind=Kind.THREAD, resolvable=True)
 
 
 async def resolve(
-    connection: AsyncConnection, rows: Collection[Record], user_id: int, now: datetime, *, resolved: bool
+    connection: AsyncConnection, rows: Collection[MergeRequestNoteRow], user_id: int, now: datetime, *, resolved: bool
 ) -> None:
     """Resolve those of these notes that are not, or take it back."""
     ids = [row.id for row in rows if row.resolvable and (row.resolved_at is None) == resolved]
@@ -174,7 +190,7 @@ async def forget(connection: AsyncConnection, merge_request_id: int) -> None:
     await connection.execute(delete(note).where(note.c.merge_request_id == merge_request_id))
 
 
-async def authors(connection: AsyncConnection, wanted: NoteFilter) -> Sequence[Record]:
+async def authors(connection: AsyncConnection, wanted: NoteFilter) -> Sequence[UserRow]:
     """The accounts of everybody who wrote one of these notes."""
     ids = select(note.c.author_id).where(*wanted.conditions())
-    return (await connection.execute(select(user).where(user.c.id.in_(ids)).order_by(user.c.id))).all()
+    return all_of(UserRow, await connection.execute(select(user).where(user.c.id.in_(ids)).order_by(user.c.id)))

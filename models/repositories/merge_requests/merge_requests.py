@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, String, and_, cast, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
@@ -14,13 +14,19 @@ from domain.merge_requests.merge_request import OPEN, State
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
 from domain.variables.predefined import MAX_OPEN_MERGE_REQUESTS, MERGE_REQUEST_SOURCE
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories import paging
 from models.repositories.merge_requests import merge_request_notes, merge_request_versions
+from models.repositories.paging import Listing
+from models.rows.accounts import UserRow
+from models.rows.merge_requests import MergeRequestRow
+from models.rows.pipelines import PipelineRow
 from models.tables.accounts import User
 from models.tables.labels import Milestone
 from models.tables.merge_requests import Approval, MergeRequest
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of, one_of
 
 merge_request = table_of(MergeRequest)
 approval = table_of(Approval)
@@ -43,13 +49,13 @@ async def next_iid(connection: AsyncConnection, project_id: int) -> int:
     return int((await connection.execute(statement)).scalar_one())
 
 
-async def create(connection: AsyncConnection, now: datetime, **values: Any) -> int:
-    """Open a merge request. Raises `Refused` when one of the same branches is open."""
+async def create(connection: AsyncConnection, now: datetime, **values: Any) -> MergeRequestRow:
+    """Open a merge request; its row. Raises `Refused` when one of the same branches is open."""
     await _require_only_one(connection, values)
     statement = insert(merge_request).values(created_at=now, updated_at=now, **values)
-    row = (await connection.execute(statement.returning(merge_request))).one()
+    row = one_of(MergeRequestRow, await connection.execute(statement.returning(merge_request)))
     await merge_request_versions.keep(connection, row, now)
-    return int(row.id)
+    return row
 
 
 async def _require_only_one(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -65,30 +71,31 @@ async def _require_only_one(connection: AsyncConnection, values: Mapping[str, An
         raise Refused(f"Another open merge request already exists for this source branch: !{known}")
 
 
-async def require_free(connection: AsyncConnection, row: Record, target_branch: str) -> None:
+async def require_free(connection: AsyncConnection, row: MergeRequestRow, target_branch: str) -> None:
     """Raise `Refused` when another open merge request leads from the branch of this one to that target."""
     own = {"source_project_id": row.source_project_id, "source_branch": row.source_branch, "project_id": row.project_id}
     await _require_only_one(connection, {**own, "target_branch": target_branch})
 
 
-async def find(connection: AsyncConnection, project_id: int, iid: int) -> Record:
+async def find(connection: AsyncConnection, project_id: int, iid: int) -> MergeRequestRow:
     """One by its number in its project. Raises `NotFound`."""
     statement = select(merge_request).where(merge_request.c.project_id == project_id, merge_request.c.iid == iid)
-    row = (await connection.execute(statement)).first()
+    row = first_of(MergeRequestRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Merge Request Not Found")
+        raise NotFound("Merge Request Not Found")
     return row
 
 
-async def get(connection: AsyncConnection, key: int) -> Record | None:
+async def get(connection: AsyncConnection, key: int) -> MergeRequestRow | None:
     """One by its id, or None."""
-    return (await connection.execute(select(merge_request).where(merge_request.c.id == key))).first()
+    statement = select(merge_request).where(merge_request.c.id == key)
+    return first_of(MergeRequestRow, await connection.execute(statement))
 
 
-async def lock(connection: AsyncConnection, key: int) -> Record | None:
+async def lock(connection: AsyncConnection, key: int) -> MergeRequestRow | None:
     """One that nobody else changes until the transaction ends; None if it is gone."""
     statement = select(merge_request).where(merge_request.c.id == key).with_for_update()
-    return (await connection.execute(statement)).first()
+    return first_of(MergeRequestRow, await connection.execute(statement))
 
 
 async def change(connection: AsyncConnection, key: int, now: datetime, **values: Any) -> None:
@@ -111,7 +118,7 @@ async def keep_version(connection: AsyncConnection, key: int, now: datetime) -> 
         await merge_request_versions.keep(connection, row, now)
 
 
-async def note_check(connection: AsyncConnection, row: Record, status: str, target_sha: str) -> None:
+async def note_check(connection: AsyncConnection, row: MergeRequestRow, status: str, target_sha: str) -> None:
     """Keep whether head and target go together; nothing if either has moved since `row` was read."""
     statement = update(merge_request).where(
         merge_request.c.id == row.id, merge_request.c.head_sha == row.head_sha, merge_request.c.state == row.state
@@ -135,24 +142,24 @@ async def remove(connection: AsyncConnection, key: int) -> None:
     await connection.execute(delete(merge_request).where(merge_request.c.id == key))
 
 
-async def of_source(connection: AsyncConnection, project_id: int, branches: Iterable[str]) -> Sequence[Record]:
+async def of_source(connection: AsyncConnection, project_id: int, branches: Iterable[str]) -> Sequence[MergeRequestRow]:
     """The open ones whose source is one of these branches."""
     statement = select(merge_request).where(
         merge_request.c.source_project_id == project_id,
         merge_request.c.source_branch.in_(list(branches)),
         merge_request.c.state.in_(_OPEN),
     )
-    return (await connection.execute(statement.order_by(merge_request.c.id))).all()
+    return all_of(MergeRequestRow, await connection.execute(statement.order_by(merge_request.c.id)))
 
 
-async def of_target(connection: AsyncConnection, project_id: int, branches: Iterable[str]) -> Sequence[Record]:
+async def of_target(connection: AsyncConnection, project_id: int, branches: Iterable[str]) -> Sequence[MergeRequestRow]:
     """The open ones that lead into one of these branches."""
     statement = select(merge_request).where(
         merge_request.c.project_id == project_id,
         merge_request.c.target_branch.in_(list(branches)),
         merge_request.c.state.in_(_OPEN),
     )
-    return (await connection.execute(statement.order_by(merge_request.c.id))).all()
+    return all_of(MergeRequestRow, await connection.execute(statement.order_by(merge_request.c.id)))
 
 
 async def open_of_branch(connection: AsyncConnection, project_id: int, branch: str) -> list[str]:
@@ -170,19 +177,27 @@ async def open_of_branch(connection: AsyncConnection, project_id: int, branch: s
         .order_by(merge_request.c.id.desc())
         .limit(MAX_OPEN_MERGE_REQUESTS)
     )
-    return [f"{row.full_path}!{row.iid}" for row in (await connection.execute(statement)).all()]
+    return [f"{full_path}!{iid}" for full_path, iid in await connection.execute(statement)]
 
 
-async def that_wait(connection: AsyncConnection) -> Sequence[Record]:
+@dataclass(frozen=True, slots=True)
+class WaitingRow(MergeRequestRow):
+    """A merge request that will be merged by itself, in somebody's name."""
+
+    auto_merge_user_id: int
+
+
+async def that_wait(connection: AsyncConnection) -> Sequence[WaitingRow]:
     """The open ones that will be merged by themselves, the oldest request first."""
-    statement = select(merge_request).where(merge_request.c.auto_merge != "", merge_request.c.state == State.OPENED)
-    return (await connection.execute(statement.order_by(merge_request.c.id))).all()
+    asked_for = (merge_request.c.auto_merge != "") & merge_request.c.auto_merge_user_id.is_not(None)
+    statement = select(merge_request).where(asked_for, merge_request.c.state == State.OPENED)
+    return all_of(WaitingRow, await connection.execute(statement.order_by(merge_request.c.id)))
 
 
-async def locked_since(connection: AsyncConnection, before: datetime) -> Sequence[Record]:
+async def locked_since(connection: AsyncConnection, before: datetime) -> Sequence[MergeRequestRow]:
     """Those that began to be merged before a moment and are locked still."""
     statement = select(merge_request).where(merge_request.c.state == State.LOCKED, merge_request.c.locked_at <= before)
-    return (await connection.execute(statement)).all()
+    return all_of(MergeRequestRow, await connection.execute(statement))
 
 
 async def approve(connection: AsyncConnection, key: int, user_id: int, now: datetime) -> bool:
@@ -202,7 +217,14 @@ async def unapprove(connection: AsyncConnection, key: int, user_id: int | None =
     return bool((await connection.execute(statement)).rowcount)
 
 
-async def approvals(connection: AsyncConnection, key: int) -> Sequence[Record]:
+@dataclass(frozen=True, slots=True)
+class ApproverRow(UserRow):
+    """Somebody who approved, and when that was."""
+
+    approved_at: datetime
+
+
+async def approvals(connection: AsyncConnection, key: int) -> Sequence[ApproverRow]:
     """Who approved, in order: accounts, with `approved_at`."""
     statement = (
         select(user, approval.c.created_at.label("approved_at"))
@@ -210,10 +232,10 @@ async def approvals(connection: AsyncConnection, key: int) -> Sequence[Record]:
         .where(approval.c.merge_request_id == key)
         .order_by(approval.c.created_at, user.c.id)
     )
-    return (await connection.execute(statement)).all()
+    return all_of(ApproverRow, await connection.execute(statement))
 
 
-def _pipelines_of(row: Record) -> ColumnElement[bool]:
+def _pipelines_of(row: MergeRequestRow) -> ColumnElement[bool]:
     """Its own pipelines, and those of pushes of its source branch's head."""
     pushed = and_(
         pipeline.c.project_id == row.source_project_id,
@@ -225,19 +247,21 @@ def _pipelines_of(row: Record) -> ColumnElement[bool]:
     return and_(or_(own, pushed), pipeline.c.source != CHILD)
 
 
-def pipelines_of(row: Record) -> Select[Any]:
+def pipelines_of(row: MergeRequestRow) -> Listing[PipelineRow]:
     """Statement for the pipelines of a merge request: its own ones first, the newest first."""
     of_event = (pipeline.c.source == MERGE_REQUEST_SOURCE).desc()
-    return select(pipeline).where(_pipelines_of(row)).order_by(of_event, pipeline.c.id.desc())
+    statement = select(pipeline).where(_pipelines_of(row)).order_by(of_event, pipeline.c.id.desc())
+    return Listing(statement, PipelineRow)
 
 
-async def head_pipeline(connection: AsyncConnection, row: Record) -> Record | None:
+async def head_pipeline(connection: AsyncConnection, row: MergeRequestRow) -> PipelineRow | None:
     """The newest pipeline of the source branch's head; one for the merge request goes before one of a push."""
     at_head = or_(pipeline.c.sha == row.head_sha, pipeline.c.source_sha == row.head_sha)
-    return (await connection.execute(pipelines_of(row).where(at_head).limit(1))).first()
+    of_head = Listing(pipelines_of(row).statement.where(at_head), PipelineRow)
+    return await paging.first_of(connection, of_head)
 
 
-async def head_pipelines(connection: AsyncConnection, rows: Iterable[Record]) -> dict[int, Record]:
+async def head_pipelines(connection: AsyncConnection, rows: Iterable[MergeRequestRow]) -> dict[int, PipelineRow]:
     """The same for several, by the id of the merge request."""
     found = {row.id: await head_pipeline(connection, row) for row in rows}
     return {key: row for key, row in found.items() if row is not None}
@@ -245,7 +269,7 @@ async def head_pipelines(connection: AsyncConnection, rows: Iterable[Record]) ->
 
 async def finished_pipelines(
     connection: AsyncConnection, project_id: int, branch: str, shas: Iterable[str]
-) -> Sequence[Record]:
+) -> Sequence[PipelineRow]:
     """The pipelines of a branch at these commits that have ended well or badly, the newest first."""
     statement = select(pipeline).where(
         pipeline.c.project_id == project_id,
@@ -255,7 +279,7 @@ async def finished_pipelines(
         pipeline.c.source.not_in((CHILD, MERGE_REQUEST_SOURCE)),
         pipeline.c.status.in_((Status.SUCCESS, Status.FAILED)),
     )
-    return (await connection.execute(statement.order_by(pipeline.c.id.desc()))).all()
+    return all_of(PipelineRow, await connection.execute(statement.order_by(pipeline.c.id.desc())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,12 +314,12 @@ class MergeRequestFilter:
 _EQUAL: Final = ("state", "source_branch", "target_branch", "author_id", "source_project_id")
 
 
-def listed(wanted: MergeRequestFilter) -> Select[Any]:
+def listed(wanted: MergeRequestFilter) -> Listing[MergeRequestRow]:
     """Statement for merge requests."""
     statement = select(merge_request).where(*_conditions(wanted))
     column = merge_request.c[wanted.order_by]
     ways = (column.asc(), merge_request.c.id.asc()) if wanted.ascending else (column.desc(), merge_request.c.id.desc())
-    return statement.order_by(*ways)
+    return Listing(statement.order_by(*ways), MergeRequestRow)
 
 
 def _conditions(wanted: MergeRequestFilter) -> list[ColumnElement[bool]]:

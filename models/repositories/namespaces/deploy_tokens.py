@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.namespaces.group_ancestry import lies_in
+from models.repositories.paging import Listing
+from models.rows.deploy_tokens import DeployTokenRow
 from models.tables.deploy_tokens import DeployToken
 from models.tables.namespaces import Namespace
 from models.tables.projects import Project
+from models.typed_rows import first_of
 
 deploy_token = table_of(DeployToken)
 namespace = table_of(Namespace)
@@ -41,24 +44,24 @@ def is_active(now: datetime) -> ColumnElement[bool]:
     return and_(deploy_token.c.revoked_at.is_(None), lasting)
 
 
-def of_holder(holder: Holder, now: datetime, *, active: bool | None = None) -> Select[Any]:
+def of_holder(holder: Holder, now: datetime, *, active: bool | None = None) -> Listing[DeployTokenRow]:
     """Statement for the tokens of a holder, by id; those that are good now or are not, or all."""
     statement = select(deploy_token).where(holder.holds()).order_by(deploy_token.c.id)
-    if active is None:
-        return statement
-    return statement.where(is_active(now) if active else ~is_active(now))
+    if active is not None:
+        statement = statement.where(is_active(now) if active else ~is_active(now))
+    return Listing(statement, DeployTokenRow)
 
 
-async def get(connection: AsyncConnection, holder: Holder, token_id: int) -> Record:
+async def get(connection: AsyncConnection, holder: Holder, token_id: int) -> DeployTokenRow:
     """A token of a holder. Raises `NotFound`."""
     statement = select(deploy_token).where(holder.holds(), deploy_token.c.id == token_id)
-    row = (await connection.execute(statement)).first()
+    row = first_of(DeployTokenRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Deploy Token Not Found")
+        raise NotFound("Deploy Token Not Found")
     return row
 
 
-async def add(connection: AsyncConnection, holder: Holder, now: datetime, **values: Any) -> Record:
+async def add(connection: AsyncConnection, holder: Holder, now: datetime, **values: Any) -> DeployTokenRow:
     """Keep a new token: `name`, `username`, `scopes`, `token_hash`, `sealed`, `expires_at`.
 
     One without a `username` gets one by its number, as GitLab's have.
@@ -79,13 +82,13 @@ async def revoke(connection: AsyncConnection, token_id: int, now: datetime) -> N
     await connection.execute(update(deploy_token).where(rule).values(**values))
 
 
-async def by_token(connection: AsyncConnection, username: str, token_hash: str, now: datetime) -> Record | None:
+async def by_token(connection: AsyncConnection, username: str, token_hash: str, now: datetime) -> DeployTokenRow | None:
     """The good token that a user name and this hash show, or None."""
     shown = (deploy_token.c.token_hash == token_hash) & (deploy_token.c.username == username)
-    return (await connection.execute(select(deploy_token).where(shown, is_active(now)))).first()
+    return first_of(DeployTokenRow, await connection.execute(select(deploy_token).where(shown, is_active(now))))
 
 
-async def opens(connection: AsyncConnection, row: Record, project_id: int) -> bool:
+async def opens(connection: AsyncConnection, row: DeployTokenRow, project_id: int) -> bool:
     """Whether a token is for this project: its own, or that of a group that the project lies in."""
     lies_within = lies_in(deploy_token.c.namespace_id)
     around = deploy_token.join(project, project.c.id == project_id).join(

@@ -6,19 +6,20 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record
 from models.repositories.namespaces import namespaces
 from models.repositories.namespaces.namespaces import namespace, project, runner
 from models.repositories.projects import project_removal
 from models.repositories.runners import runners
+from models.rows.namespaces import NamespaceRow
+from models.typed_rows import all_of
 
 
-def _within(row: Record) -> ColumnElement[bool]:
+def _within(row: NamespaceRow) -> ColumnElement[bool]:
     """A group and all within it."""
     return namespace.c.trail.startswith(row.trail, autoescape=True)
 
 
-async def mark(connection: AsyncConnection, row: Record, now: datetime) -> list[int]:
+async def mark(connection: AsyncConnection, row: NamespaceRow, now: datetime) -> list[int]:
     """From now on nobody finds a group nor what is in it; the ids of the projects that go with it."""
     groups = select(namespace.c.id).where(_within(row))
     marked = await project_removal.mark(connection, project.c.namespace_id.in_(groups), now)
@@ -27,11 +28,11 @@ async def mark(connection: AsyncConnection, row: Record, now: datetime) -> list[
     return marked
 
 
-async def marked(connection: AsyncConnection) -> Sequence[Record]:
+async def marked(connection: AsyncConnection) -> Sequence[NamespaceRow]:
     """Groups that are being removed and hold no project any more, the innermost first."""
     has_projects = exists().where(project.c.namespace_id == namespace.c.id)
     statement = select(namespace).where(namespace.c.removal_asked_at.is_not(None), ~has_projects)
-    return sorted((await connection.execute(statement)).all(), key=lambda row: -len(row.trail))
+    return sorted(all_of(NamespaceRow, await connection.execute(statement)), key=lambda row: -len(row.trail))
 
 
 async def remove_empty(connection: AsyncConnection) -> int:

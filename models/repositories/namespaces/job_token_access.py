@@ -1,14 +1,17 @@
 """Who may use a project with job tokens: its own jobs always, those of others by its list."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Select, delete, func, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.repositories.paging import Listing
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.job_token_access import JobTokenAccess
 from models.tables.projects import Project
 
@@ -19,7 +22,7 @@ MAX_ENTRIES: Final = 200
 """Entries of one project; GitLab's limit."""
 
 
-async def allows(connection: AsyncConnection, target: Record | None, from_project_id: int) -> bool:
+async def allows(connection: AsyncConnection, target: ProjectRow | None, from_project_id: int) -> bool:
     """Whether a project (its row) lets in the jobs of another one. One that is not there lets nobody in, as slowly."""
     if target is not None and target.id == from_project_id:
         return True
@@ -37,17 +40,18 @@ async def allows(connection: AsyncConnection, target: Record | None, from_projec
     return target is not None and (is_listed or not target.job_tokens_limited)
 
 
-def projects_of(project_id: int) -> Select[Any]:
+def projects_of(project_id: int) -> Listing[ProjectRow]:
     """Statement for the projects that a project lets in: itself first, as in GitLab."""
     listed = select(access.c.source_project_id).where(access.c.project_id == project_id)
     own = project.c.id == project_id
-    return select(project).where(own | project.c.id.in_(listed)).order_by(own.desc(), project.c.id)
+    statement = select(project).where(own | project.c.id.in_(listed)).order_by(own.desc(), project.c.id)
+    return Listing(statement, ProjectRow)
 
 
-def groups_of(project_id: int) -> Select[Any]:
+def groups_of(project_id: int) -> Listing[NamespaceRow]:
     """Statement for the groups whose projects a project lets in."""
     listed = select(access.c.namespace_id).where(access.c.project_id == project_id)
-    return select(namespace).where(namespace.c.id.in_(listed)).order_by(namespace.c.id)
+    return Listing(select(namespace).where(namespace.c.id.in_(listed)).order_by(namespace.c.id), NamespaceRow)
 
 
 async def add(connection: AsyncConnection, project_id: int, now: datetime, **other: int) -> None:
@@ -58,7 +62,7 @@ async def add(connection: AsyncConnection, project_id: int, now: datetime, **oth
     is_own = name == "source_project_id" and value == project_id
     if is_own or (await connection.execute(known)).first() is not None:
         what = "project" if name == "source_project_id" else "group"
-        raise Invalid(f"400 Bad request - Target {what} is already in the job token scope")
+        raise Invalid(f"Bad request - Target {what} is already in the job token scope")
     listed = access.c.source_project_id.is_not(None) | access.c.namespace_id.is_not(None)
     count = select(func.count()).select_from(access).where(mine, listed)
     if (await connection.execute(count)).scalar_one() >= MAX_ENTRIES:
@@ -72,4 +76,4 @@ async def remove(connection: AsyncConnection, project_id: int, **other: int) -> 
     done = await connection.execute(delete(access).where(access.c.project_id == project_id, access.c[name] == value))
     if not done.rowcount:
         what = "project" if name == "source_project_id" else "group"
-        raise NotFound(f"404 Target {what} not in the job token scope")
+        raise NotFound(f"Target {what} not in the job token scope")

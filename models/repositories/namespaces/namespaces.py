@@ -8,9 +8,10 @@ from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound, Refused
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
+from models.rows.namespaces import NamespaceRow
 from models.tables.accounts import AccessToken, User
 from models.tables.badges import Badge
 from models.tables.deploy_tokens import DeployToken
@@ -22,6 +23,7 @@ from models.tables.protected_environments import DeployAccessLevel, ProtectedEnv
 from models.tables.runners import Runner
 from models.tables.sharing import ProjectShare
 from models.tables.variables import CiVariable
+from models.typed_rows import all_of, first_of
 
 namespace = table_of(Namespace)
 namespace_member = table_of(NamespaceMember)
@@ -41,7 +43,13 @@ user = table_of(User)
 
 
 async def create(
-    connection: AsyncConnection, path: str, name: str, now: datetime, *, parent: Record | None = None, **values: Any
+    connection: AsyncConnection,
+    path: str,
+    name: str,
+    now: datetime,
+    *,
+    parent: NamespaceRow | None = None,
+    **values: Any,
 ) -> int:
     """Add a group, within `parent` or at the top. Raises `Invalid` when the path is taken."""
     full_path = path if parent is None else f"{parent.full_path}/{path}"
@@ -79,18 +87,19 @@ async def is_free(connection: AsyncConnection, name: str) -> bool:
     return (await connection.execute(person.union_all(group))).first() is None
 
 
-async def get_by(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> Record:
+async def get_by(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> NamespaceRow:
     """A group by its full path or id. Raises `NotFound`."""
     row = await find(connection, path=path, key=key)
     if row is None:
-        raise NotFound("404 Namespace Not Found")
+        raise NotFound("Namespace Not Found")
     return row
 
 
-async def find(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> Record | None:
+async def find(connection: AsyncConnection, *, path: str | None = None, key: int | None = None) -> NamespaceRow | None:
     """The same, or None; one that is being removed is not there any more."""
     rule = namespace.c.full_path == path if path is not None else namespace.c.id == key
-    return (await connection.execute(select(namespace).where(rule, namespace.c.removal_asked_at.is_(None)))).first()
+    statement = select(namespace).where(rule, namespace.c.removal_asked_at.is_(None))
+    return first_of(NamespaceRow, await connection.execute(statement))
 
 
 async def own_of(connection: AsyncConnection, user_ids: Iterable[int]) -> dict[int, int]:
@@ -101,10 +110,10 @@ async def own_of(connection: AsyncConnection, user_ids: Iterable[int]) -> dict[i
     return {row.owner_id: row.id for row in await connection.execute(statement)}
 
 
-async def above(connection: AsyncConnection, row: Record) -> Sequence[Record]:
+async def above(connection: AsyncConnection, row: NamespaceRow) -> Sequence[NamespaceRow]:
     """A group and all above it, the topmost first."""
     found = await connection.execute(select(namespace).where(namespace.c.id.in_(trail_of(row.trail))))
-    return sorted(found.all(), key=lambda each: len(each.trail))
+    return sorted(all_of(NamespaceRow, found), key=lambda each: len(each.trail))
 
 
 def trail_of(trail: str) -> tuple[int, ...]:
@@ -112,7 +121,7 @@ def trail_of(trail: str) -> tuple[int, ...]:
     return tuple(int(part) for part in trail.split("/") if part)
 
 
-def within(row: Record, *, directly: bool) -> Select[Any]:
+def within(row: NamespaceRow, *, directly: bool) -> Select[Any]:
     """Statement for the groups within a group, by path."""
     statement = select(namespace).order_by(namespace.c.full_path, namespace.c.id)
     if directly:
@@ -126,13 +135,13 @@ async def change(connection: AsyncConnection, namespace_id: int, **values: Any) 
         await connection.execute(update(namespace).where(namespace.c.id == namespace_id).values(**values))
 
 
-async def remove(connection: AsyncConnection, row: Record) -> None:
+async def remove(connection: AsyncConnection, row: NamespaceRow) -> None:
     """Remove a group that holds nothing any more. Raises `Refused`."""
     for table, words in ((project, "projects"), (runner, "runners")):
         if (await connection.execute(select(table.c.id).where(table.c.namespace_id == row.id).limit(1))).first():
-            raise Refused(f"409 Conflict: {row.full_path} still has {words}; remove those first.")
+            raise Refused(f"Conflict: {row.full_path} still has {words}; remove those first.")
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
-        raise Refused(f"409 Conflict: {row.full_path} still has groups within it; remove those first.")
+        raise Refused(f"Conflict: {row.full_path} still has groups within it; remove those first.")
     await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
     await _remove_deploy_access(connection, row.id)
     owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone, badge)

@@ -1,14 +1,15 @@
 """Who has labels and milestones: a project or a group; those of the groups around it count there too."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, or_, select
+from sqlalchemy import ColumnElement, Select, Table, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.namespaces.group_ancestry import lies_in
 from models.repositories.namespaces.namespaces import trail_of
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.namespaces import Namespace
 from models.tables.projects import Project
 
@@ -29,19 +30,19 @@ class Owner:
         """The columns of what it has itself."""
         return {"project_id": self.project_id, "namespace_id": self.namespace_id}
 
-    def own(self, table: Any) -> ColumnElement[bool]:
+    def own(self, table: Table) -> ColumnElement[bool]:
         """Whether a row is its own."""
         column = table.c.namespace_id if self.project_id is None else table.c.project_id
         found: ColumnElement[bool] = column == (self.namespace_id if self.project_id is None else self.project_id)
         return found
 
-    def seen(self, table: Any, *, ancestors: bool = True) -> ColumnElement[bool]:
+    def seen(self, table: Table, *, ancestors: bool = True) -> ColumnElement[bool]:
         """Whether a row is its own or that of a group which it lies in."""
         if not ancestors or not self.groups:
             return self.own(table)
         return or_(self.own(table), table.c.namespace_id.in_(padded(self.groups)))
 
-    def projects(self) -> Select[Any]:
+    def projects(self) -> Select[tuple[int]]:
         """The ids of the projects in which what it has counts."""
         if self.project_id is not None:
             return select(project.c.id).where(project.c.id == self.project_id)
@@ -55,12 +56,12 @@ async def lock(connection: AsyncConnection, owner: Owner) -> None:
     await connection.execute(select(table.c.id).where(table.c.id == key).with_for_update())
 
 
-async def of_project(connection: AsyncConnection, row: Record) -> Owner:
+async def of_project(connection: AsyncConnection, row: ProjectRow) -> Owner:
     """A project with the groups that it lies in."""
     trail = await connection.execute(select(namespace.c.trail).where(namespace.c.id == row.namespace_id))
     return Owner(project_id=row.id, groups=trail_of(trail.scalar() or ""))
 
 
-def of_group(row: Record) -> Owner:
+def of_group(row: NamespaceRow) -> Owner:
     """A group with those that it lies in."""
     return Owner(namespace_id=row.id, groups=tuple(key for key in trail_of(row.trail) if key != row.id))

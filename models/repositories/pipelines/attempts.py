@@ -1,6 +1,7 @@
 """Further attempts of jobs: new rows, unique on (first job, attempt), so that a repeated activity makes each once."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import false, func, insert, literal, null, select, update
@@ -9,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.operations import Attempt
 from domain.pipelines.pipeline import Job as Snapshot
 from domain.pipelines.status import Status
-from models.repositories.pipelines.job_rows import SNAPSHOT, job, snapshot
+from models.repositories.pipelines.job_rows import SNAPSHOT, SnapshotRow, job, snapshot
+from models.typed_rows import all_of
 
 _COPIED = (
     "pipeline_id stage_id project_id user_id name position stage_position stage_name first_id when needs retry "
@@ -47,6 +49,13 @@ async def add_attempts(connection: AsyncConnection, attempts: tuple[Attempt, ...
         await connection.execute(update(job).where(job.c.id == attempt.job_id).values(retried=True))
 
 
+@dataclass(frozen=True, slots=True)
+class _FollowingRow(SnapshotRow):
+    """An attempt, and the one before it."""
+
+    previous: int
+
+
 async def attempts_of(connection: AsyncConnection, attempts: Sequence[Attempt]) -> dict[int, Snapshot]:
     """The rows that follow those that `attempts` name, by the id of the row that each follows."""
     if not attempts:
@@ -58,4 +67,4 @@ async def attempts_of(connection: AsyncConnection, attempts: Sequence[Attempt]) 
         .where(old.c.id.in_([attempt.job_id for attempt in attempts]))
         .order_by(job.c.id)
     )
-    return {row.previous: snapshot(row) for row in (await connection.execute(statement)).all()}
+    return {row.previous: snapshot(row) for row in all_of(_FollowingRow, await connection.execute(statement))}

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,17 +12,22 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step, follow
 from domain.pipelines.status import COMPLETE, Status
 from domain.variables.ci_variables import CiVariable
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import operation_callers, outbox, verdicts
 from models.repositories.pipelines.job_rows import job, set_status
 from models.repositories.projects import ci_variables
 from models.repositories.queue import hand_outs
 from models.repositories.queue.claims import lift
 from models.repositories.queue.hand_outs import HandOut
+from models.rows.accounts import UserRow
+from models.rows.pipelines import JobRow, PipelineRow
+from models.rows.projects import ProjectRow
+from models.rows.variables import CiVariableRow
 from models.tables.accounts import User
 from models.tables.logs import Trace, TraceChunk
 from models.tables.pipelines import Pipeline, Stage
 from models.tables.projects import Project
+from models.typed_rows import all_of, one_of
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)
@@ -39,23 +44,25 @@ class Bridge:
     `sealed` and `ci_variables` are as in `models.repositories.queue.hand_outs.HandOut`.
     """
 
-    job: Any
-    pipeline: Any
-    project: Any
-    user: Any
+    job: JobRow
+    pipeline: PipelineRow
+    project: ProjectRow
+    user: UserRow
     dotenv: Sequence[Mapping[str, str]] = ()
-    sealed: Sequence[tuple[int, Any]] = ()
+    sealed: Sequence[tuple[int, CiVariableRow]] = ()
     ci_variables: Sequence[CiVariable] = ()
 
 
 async def read(connection: AsyncConnection, job_id: int) -> Bridge:
     """A bridge with what is around it."""
-    row = (await connection.execute(select(job).where(job.c.id == job_id))).one()
+    row = one_of(JobRow, await connection.execute(select(job).where(job.c.id == job_id)))
+    of_pipeline = select(pipeline).where(pipeline.c.id == row.pipeline_id)
+    of_project = select(project).where(project.c.id == row.project_id)
     return Bridge(
         job=row,
-        pipeline=(await connection.execute(select(pipeline).where(pipeline.c.id == row.pipeline_id))).one(),
-        project=(await connection.execute(select(project).where(project.c.id == row.project_id))).one(),
-        user=(await connection.execute(select(user).where(user.c.id == row.user_id))).one(),
+        pipeline=one_of(PipelineRow, await connection.execute(of_pipeline)),
+        project=one_of(ProjectRow, await connection.execute(of_project)),
+        user=one_of(UserRow, await connection.execute(select(user).where(user.c.id == row.user_id))),
         dotenv=await hand_outs.dotenv(connection, row),
         sealed=await ci_variables.reaching(connection, row.project_id),
     )
@@ -78,8 +85,8 @@ async def above(connection: AsyncConnection, pipeline_id: int) -> tuple[Ancestor
     columns = (pipeline.c.id, pipeline.c.upstream_id, pipeline.c.project_id, pipeline.c.ref, pipeline.c.source)
     start = select(*columns).where(pipeline.c.id == pipeline_id).cte("above", recursive=True)
     whole = start.union_all(select(*columns).join(start, start.c.upstream_id == pipeline.c.id))
-    rows = (await connection.execute(select(whole.c.project_id, whole.c.ref, whole.c.source))).all()
-    return tuple(Ancestor(row.project_id, row.ref, row.source) for row in rows)
+    found = await connection.execute(select(whole.c.project_id, whole.c.ref, whole.c.source))
+    return tuple(all_of(Ancestor, found))
 
 
 async def size_of_hierarchy(connection: AsyncConnection, root_id: int) -> int:
@@ -159,6 +166,18 @@ _ENDED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class _FollowerRow:
+    """A bridge that follows a pipeline."""
+
+    id: int
+    pipeline_id: int
+    status: str
+    strategy: str
+    folded: bool
+    downstream_ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """What a look at a downstream pipeline did: the `pipelines` whose jobs changed, and whether some must wait."""
 
@@ -173,7 +192,7 @@ async def tell_followers(connection: AsyncConnection, downstream_id: int, number
     cannot come to life again; the row has to come again then.
     """
     status = Status((await connection.execute(_STATUS, {"b_pipeline": downstream_id})).scalar_one())
-    rows = (await connection.execute(_FOLLOWERS, {"b_pipeline": downstream_id})).all()
+    rows = all_of(_FollowerRow, await connection.execute(_FOLLOWERS, {"b_pipeline": downstream_id}))
     if status in COMPLETE:
         await connection.execute(_ENDED, {"b_pipeline": downstream_id, "b_now": now})
     changed: list[int] = []
@@ -190,7 +209,7 @@ async def tell_followers(connection: AsyncConnection, downstream_id: int, number
 
 
 async def _take(
-    connection: AsyncConnection, row: Record, step: Step, downstream_id: int, number: int, now: datetime
+    connection: AsyncConnection, row: _FollowerRow, step: Step, downstream_id: int, number: int, now: datetime
 ) -> None:
     if step.act is Act.END:
         reason = DOWNSTREAM_FAILED if step.to is Status.FAILED else ""

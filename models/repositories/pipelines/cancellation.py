@@ -4,6 +4,7 @@ What no runner holds is canceled; what a runner holds is `canceling` if the runn
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import and_, case, delete, literal, or_, update
@@ -17,11 +18,20 @@ from models.repositories.logs import traces
 from models.repositories.pipelines import completions, outbox
 from models.repositories.pipelines.job_rows import dequeue, job, lock
 from models.repositories.pipelines.verdicts import IS_BEGUN
+from models.rows.pipelines import EndedJobRow
 from models.tables.logs import Trace
 from models.tables.queue import Lease
+from models.typed_rows import all_of
 
 lease = table_of(Lease)
 trace = table_of(Trace)
+
+
+@dataclass(frozen=True, slots=True)
+class _CanceledRow(EndedJobRow):
+    """A job that was canceled, or asked to stop."""
+
+    folded: bool
 
 
 async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequence[int], now: datetime) -> None:
@@ -46,7 +56,7 @@ async def cancel_jobs(connection: AsyncConnection, pipeline_id: int, ids: Sequen
         )
         .returning(*completions.COLUMNS, job.c.folded)
     )
-    rows = (await connection.execute(statement)).all()
+    rows = all_of(_CanceledRow, await connection.execute(statement))
     await completions.ended(connection, [row for row in rows if row.status == Status.CANCELED], now)
     ended = [row.id for row in rows if row.status == Status.CANCELED]
     await dequeue(connection, ended)

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import outbox
 from models.tables.pipelines import Pipeline
 
@@ -40,19 +40,18 @@ _CHILD: Final = select(pipeline.c.status).where(
 )
 
 
-async def cancel_child_of(connection: AsyncConnection, bridge: Record, now: datetime) -> None:
-    """Ask the child pipeline of a bridge that was just canceled to cancel, and all that are below it.
-
-    `bridge` has the columns `completions.COLUMNS`.
-    """
-    values = {"b_upstream": bridge.pipeline_id, "b_child": bridge.downstream_id}
+async def cancel_child_of(
+    connection: AsyncConnection, bridge_id: int, pipeline_id: int, child_id: int, now: datetime
+) -> None:
+    """Ask the child pipeline of a bridge of a pipeline that was just canceled to cancel, and all that are below it."""
+    values = {"b_upstream": pipeline_id, "b_child": child_id}
     status = (await connection.execute(_CHILD, values)).scalar()
     if status is None or status in COMPLETE:
         return
-    reason = f"Trigger job {bridge.id} of the parent pipeline {bridge.pipeline_id} was canceled."
-    key = f"{OF_UPSTREAM}{bridge.id}"
-    await _cancel(connection, bridge.downstream_id, key, reason, now)
-    await _cancel_below(connection, bridge.downstream_id, key, reason, now)
+    reason = f"Trigger job {bridge_id} of the parent pipeline {pipeline_id} was canceled."
+    key = f"{OF_UPSTREAM}{bridge_id}"
+    await _cancel(connection, child_id, key, reason, now)
+    await _cancel_below(connection, child_id, key, reason, now)
 
 
 async def cancel_children(connection: AsyncConnection, pipeline_id: int, key: str, now: datetime) -> bool:

@@ -11,9 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid
 from domain.projects.commit_status import ENDED, State, why_not
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
+from models.rows.commit_statuses import CommitStatusRow
 from models.tables.commit_statuses import LATEST, CommitStatus
 from models.tables.pipelines import Job, Pipeline
+from models.typed_rows import all_of, first_of
 
 status = table_of(CommitStatus)
 job = table_of(Job)
@@ -45,13 +48,13 @@ class Report:
     coverage: float | None = None
 
 
-async def take(connection: AsyncConnection, report: Report, now: datetime) -> Record:
+async def take(connection: AsyncConnection, report: Report, now: datetime) -> CommitStatusRow:
     """Take a report: one that has not ended is changed, else there is a new one and the old one is history.
 
     Raises `Invalid` for a state that cannot follow.
     """
     for _ in range(_MAX_ATTEMPTS):
-        row = (await connection.execute(_latest(report))).first()
+        row = first_of(CommitStatusRow, await connection.execute(_latest(report)))
         if row is None or row.status in ENDED:
             made = await _begin(connection, report, now, row)
         else:
@@ -71,7 +74,9 @@ def _latest(report: Report) -> Select[Any]:
     )
 
 
-async def _begin(connection: AsyncConnection, report: Report, now: datetime, before: Record | None) -> Record | None:
+async def _begin(
+    connection: AsyncConnection, report: Report, now: datetime, before: CommitStatusRow | None
+) -> CommitStatusRow | None:
     """A new row; None when somebody else was faster."""
     if before is not None:
         await connection.execute(update(status).where(status.c.id == before.id).values(retried=True))
@@ -90,10 +95,12 @@ async def _begin(connection: AsyncConnection, report: Report, now: datetime, bef
         **_moments(report.state, now, None),
     }
     statement = _ADD[connection.dialect.name].values(**values).returning(*status.c)
-    return (await connection.execute(statement)).first()
+    return first_of(CommitStatusRow, await connection.execute(statement))
 
 
-async def _go_on(connection: AsyncConnection, report: Report, now: datetime, row: Record) -> Record | None:
+async def _go_on(
+    connection: AsyncConnection, report: Report, now: datetime, row: CommitStatusRow
+) -> CommitStatusRow | None:
     """The row with what is new; None when somebody else has changed it meanwhile."""
     refusal = why_not(State(row.status), report.state)
     if refusal:
@@ -102,7 +109,7 @@ async def _go_on(connection: AsyncConnection, report: Report, now: datetime, row
     values = {name: value for name, value in optional.items() if value is not None}
     statement = update(status).where(status.c.id == row.id, status.c.status == row.status, ~status.c.retried)
     changed = statement.values(**values, **_moments(report.state, now, row.started_at)).returning(*status.c)
-    return (await connection.execute(changed)).first()
+    return first_of(CommitStatusRow, await connection.execute(changed))
 
 
 def _moments(state: State, now: datetime, started_at: datetime | None) -> dict[str, Any]:
@@ -131,8 +138,16 @@ EXTERNAL: Final = "external"
 """The stage that results from elsewhere stand in, as in GitLab."""
 
 
-def of_commit(project_id: int, sha: str, wanted: StatusFilter) -> Select[Any]:
-    """Statement for `kind` and `id` of jobs and results of a commit, in the order in which they came."""
+@dataclass(frozen=True, slots=True)
+class ListedStatus:
+    """Which job (`kind` is `JOB`) or result of a commit stands at a place of the list."""
+
+    kind: str
+    id: int
+
+
+def of_commit(project_id: int, sha: str, wanted: StatusFilter) -> Listing[ListedStatus]:
+    """Jobs and results of a commit, in the order in which they came."""
     jobs = (
         select(literal(JOB).label("kind"), job.c.id, job.c.created_at, job.c.pipeline_id.label("pipeline_id"))
         .join(pipeline, pipeline.c.id == job.c.pipeline_id)
@@ -157,12 +172,13 @@ def of_commit(project_id: int, sha: str, wanted: StatusFilter) -> Select[Any]:
     columns = [both.c.created_at, both.c.kind, both.c.id]
     if wanted.order_by == "pipeline_id":
         columns.insert(0, both.c.pipeline_id)
-    return select(both.c.kind, both.c.id).order_by(*(c.asc() if wanted.ascending else c.desc() for c in columns))
+    order = (column.asc() if wanted.ascending else column.desc() for column in columns)
+    return Listing(select(both.c.kind, both.c.id).order_by(*order), ListedStatus)
 
 
-async def by_ids(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, Record]:
+async def by_ids(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, CommitStatusRow]:
     """Results by id."""
     if not ids:
         return {}
-    rows = (await connection.execute(select(status).where(status.c.id.in_(ids)))).all()
+    rows = all_of(CommitStatusRow, await connection.execute(select(status).where(status.c.id.in_(ids))))
     return {row.id: row for row in rows}

@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ColumnElement, Select, insert, select
+from sqlalchemy import ColumnElement, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.projects import contributions as rules
 from domain.projects.contributions import Action
 from models.columns import table_of
 from models.repositories.accounts import members
+from models.repositories.paging import Listing
 from models.repositories.projects import projects
 from models.repositories.projects.projects import REPORTER, Viewer
+from models.rows.contributions import ContributionRow
 from models.tables.accounts import User
 from models.tables.contributions import Contribution
 from models.tables.projects import Project
@@ -77,12 +79,13 @@ class ContributionFilter:
     ascending: bool = False
 
 
-def listed(wanted: ContributionFilter, viewer: Viewer) -> Select[Any]:
-    """Statement for contributions that somebody may see, the newest first unless told."""
+def listed(wanted: ContributionFilter, viewer: Viewer) -> Listing[ContributionRow]:
+    """Contributions that somebody may see, the newest first unless told."""
     statement = select(contribution).where(*_conditions(wanted))
     if not viewer.is_admin:
         statement = statement.where(_visible(viewer))
-    return statement.order_by(contribution.c.id.asc() if wanted.ascending else contribution.c.id.desc())
+    order = contribution.c.id.asc() if wanted.ascending else contribution.c.id.desc()
+    return Listing(statement.order_by(order), ContributionRow)
 
 
 def _conditions(wanted: ContributionFilter) -> list[ColumnElement[bool]]:

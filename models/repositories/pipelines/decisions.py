@@ -20,7 +20,7 @@ from domain.pipelines.redundancy import STARTED
 from domain.pipelines.status import COMPLETE, OPEN, Status, settled
 from domain.pipelines.transitions import Transition
 from domain.pipelines.verdict import PROTECTED_ENVIRONMENT, Verdict
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.environments import deploy_permissions, deployments
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import operation_callers, outbox, play_variables, resource_groups
@@ -29,10 +29,11 @@ from models.repositories.pipelines.cancellation import cancel_jobs
 from models.repositories.pipelines.children import cancel_children
 from models.repositories.pipelines.folding import counts_as, fold_stages
 from models.repositories.pipelines.job_rows import job, lock, move, set_status
+from models.repositories.pipelines.loading import Head, head
 from models.repositories.pipelines.loading import answers as kept_answers
-from models.repositories.pipelines.loading import head
 from models.repositories.pipelines.verdicts import end_jobs
 from models.repositories.projects import subscriptions
+from models.session import Database
 from models.tables.outbox import OperationKey
 from models.tables.pipelines import Pipeline
 
@@ -56,7 +57,7 @@ class Written:
     ended: bool = False
 
 
-async def record_or_read(database: Any, decision: Decision, now: datetime) -> Written:
+async def record_or_read(database: Database, decision: Decision, now: datetime) -> Written:
     """Record a decision in one transaction; a stale one changes nothing and gets the rows as they are."""
     try:
         async with database.write() as connection:
@@ -172,11 +173,11 @@ async def _move(
     if to in {Status.PENDING, Status.WAITING_FOR_RESOURCE}:
         await deployments.open_missing(connection, placed, now)
     ended = await _end_refused(connection, placed, now) if to is Status.PENDING else set()
-    grouped = [row for row in moved if row.resource_group_id is not None]
+    grouped = {row.id: row.resource_group_id for row in moved if row.resource_group_id is not None}
     if to is Status.CREATED and grouped:
-        await resource_groups.forget(connection, [row.id for row in grouped])
+        await resource_groups.forget(connection, grouped)
     if to in {Status.WAITING_FOR_RESOURCE, Status.SKIPPED, Status.MANUAL} and grouped:
-        await _ask_groups(connection, decision.pipeline_id, {row.resource_group_id for row in grouped}, now)
+        await _ask_groups(connection, decision.pipeline_id, set(grouped.values()), now)
         return {outbox.GROUP}
     return ended | ({outbox.BRIDGE} if to is Status.PENDING and any(row.bridge for row in moved) else set())
 
@@ -256,7 +257,7 @@ def _rows_of(ids: Iterable[int], made: Mapping[int, JobSnapshot]) -> tuple[int, 
     return tuple(job_id if job_id > 0 else made[-job_id].id for job_id in ids)
 
 
-async def _refold(connection: AsyncConnection, decision: Decision, before: Record, now: datetime) -> Status:
+async def _refold(connection: AsyncConnection, decision: Decision, before: Head, now: datetime) -> Status:
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
     folded = await fold_stages(connection, decision.pipeline_id)
     values = {"b_pipeline": decision.pipeline_id}
@@ -301,7 +302,7 @@ async def _named(connection: AsyncConnection, decision: Decision) -> dict[int, S
     if not spoken:
         return {}
     rows = (await connection.execute(_STATUSES, {"b_jobs": sorted(spoken)})).all()
-    return {row.id: counts_as(row) for row in rows}
+    return {job_id: counts_as(status, folded=folded) for job_id, status, folded in rows}
 
 
 async def _as_it_is(connection: AsyncConnection, decision: Decision) -> Recorded:

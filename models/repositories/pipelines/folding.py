@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status, composite
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines.job_rows import job
 from models.tables.pipelines import Stage
 
@@ -40,12 +40,12 @@ _COUNTED: Final = (
 _SET_STAGE: Final = update(stage).where(stage.c.id == bindparam("b_stage")).values(status=bindparam("b_status"))
 
 
-def counts_as(row: Record) -> Status:
+def counts_as(status: str, *, folded: bool) -> Status:
     """A verdict that is not folded counts as running, so that an automatic retry hides its failure.
 
     A canceled job is never retried by itself: there is nothing to hide.
     """
-    return Status(row.status) if row.folded or row.status == Status.CANCELED else Status.RUNNING
+    return Status(status) if folded or status == Status.CANCELED else Status.RUNNING
 
 
 async def lock_stages(connection: AsyncConnection, pipeline_ids: Collection[int]) -> None:
@@ -57,10 +57,10 @@ async def fold_stages(connection: AsyncConnection, pipeline_id: int) -> Status:
     """Write what the stages of a pipeline fold into, `created` keeps what a stage was; what the whole folds into."""
     values = {"b_pipeline": pipeline_id}
     stages = (await connection.execute(_STAGES, values)).all()
-    counted = (await connection.execute(_COUNTED, values)).all()
-    folded = [(row.stage_position, counts_as(row), row.allow_failure) for row in counted]
-    for row in stages:
-        result = composite((status, allowed) for position, status, allowed in folded if position == row.position)
-        if result not in {Status.CREATED, row.status}:
-            await connection.execute(_SET_STAGE, {"b_stage": row.id, "b_status": str(result)})
-    return composite((status, allowed) for _, status, allowed in folded)
+    counted = await connection.execute(_COUNTED, values)
+    counts = [(position, counts_as(status, folded=folded), allowed) for position, status, allowed, folded, _ in counted]
+    for stage_id, place, before in stages:
+        result = composite((status, allowed) for position, status, allowed in counts if position == place)
+        if result not in {Status.CREATED, before}:
+            await connection.execute(_SET_STAGE, {"b_stage": stage_id, "b_status": str(result)})
+    return composite((status, allowed) for _, status, allowed in counts)

@@ -5,6 +5,7 @@ It only reads. Statements see moments of their own under PostgreSQL, so look twi
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.invariants import Broken, Limits, Rule
 from domain.pipelines.resource_groups import choose
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composite, settled
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import resource_groups
 from models.repositories.pipelines.folding import COUNTS, counts_as
 from models.repositories.pipelines.job_rows import job
@@ -23,6 +24,7 @@ from models.tables.logs import Trace
 from models.tables.outbox import Outbox
 from models.tables.pipelines import Pipeline, Stage
 from models.tables.queue import Lease, QueueEntry
+from models.typed_rows import all_of
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)
@@ -96,6 +98,17 @@ def _of(statement: Select[Any], column: ColumnElement[Any], pipeline_id: int | N
     return statement if pipeline_id is None else statement.where(column == pipeline_id)
 
 
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How one or several jobs of a stage stand."""
+
+    pipeline_id: int
+    stage_position: int
+    status: str
+    allow_failure: bool
+    folded: bool
+
+
 async def _statuses(connection: AsyncConnection, pipeline_id: int | None, *, at_rest: bool) -> Sequence[Broken]:
     """Stages and pipelines whose status is not what their jobs fold into.
 
@@ -106,9 +119,9 @@ async def _statuses(connection: AsyncConnection, pipeline_id: int | None, *, at_
         .where(COUNTS)
         .distinct()
     )
-    kinds: defaultdict[int, list[Record]] = defaultdict(list)
-    for row in (await connection.execute(_of(counted, job.c.pipeline_id, pipeline_id))).all():
-        kinds[row.pipeline_id].append(row)
+    kinds: defaultdict[int, list[_Standing]] = defaultdict(list)
+    for one in all_of(_Standing, await connection.execute(_of(counted, job.c.pipeline_id, pipeline_id))):
+        kinds[one.pipeline_id].append(one)
     stages = select(stage.c.pipeline_id, stage.c.position, stage.c.name, stage.c.status)
     found: list[Broken] = []
     for row in (await connection.execute(_of(stages, stage.c.pipeline_id, pipeline_id))).all():
@@ -118,23 +131,24 @@ async def _statuses(connection: AsyncConnection, pipeline_id: int | None, *, at_
     owners = select(pipeline.c.id, pipeline.c.status, pipeline.c.finished_at)
     for row in (await connection.execute(_of(owners, pipeline.c.id, pipeline_id))).all():
         if kinds[row.id]:
-            found += _of_pipeline(row, _fold(kinds[row.id], at_rest=at_rest))
+            found += _of_pipeline(row.id, row.status, row.finished_at, _fold(kinds[row.id], at_rest=at_rest))
     return found
 
 
-def _fold(kinds: Sequence[Record], *, at_rest: bool) -> set[Status]:
+def _fold(kinds: Sequence[_Standing], *, at_rest: bool) -> set[Status]:
     """What jobs may fold into."""
     shown = {composite((Status(one.status), one.allow_failure) for one in kinds)}
-    return shown if at_rest else shown | {composite((counts_as(one), one.allow_failure) for one in kinds)}
+    counted = ((counts_as(one.status, folded=one.folded), one.allow_failure) for one in kinds)
+    return shown if at_rest else shown | {composite(counted)}
 
 
-def _of_pipeline(row: Record, folded: set[Status]) -> Iterator[Broken]:
-    status = Status(row.status)
+def _of_pipeline(pipeline_id: int, stored: str, finished_at: datetime | None, folded: set[Status]) -> Iterator[Broken]:
+    status = Status(stored)
     if status not in {settled(status, one) for one in folded}:
-        yield Broken(Rule.PIPELINE_STATUS, row.id, detail=_not(status, folded))
-    if (row.finished_at is not None) != (status in COMPLETE):
+        yield Broken(Rule.PIPELINE_STATUS, pipeline_id, detail=_not(status, folded))
+    if (finished_at is not None) != (status in COMPLETE):
         told = "has no time at which it ended" if status in COMPLETE else "has a time at which it ended"
-        yield Broken(Rule.FINISHED_AT, row.id, detail=f"{status} and {told}")
+        yield Broken(Rule.FINISHED_AT, pipeline_id, detail=f"{status} and {told}")
 
 
 def _not(stored: str, folded: set[Status]) -> str:

@@ -1,6 +1,7 @@
 """Job rows: snapshots for decisions, and the one place that writes their status."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
@@ -12,13 +13,15 @@ from domain.config.plan import RetryPolicy, When
 from domain.pipelines.pipeline import Job as Snapshot
 from domain.pipelines.status import COMPLETE, Status, mirrored_from, sources_of
 from domain.pipelines.verdict import Verdict
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import outbox
+from models.rows.pipelines import MovedJobRow
 from models.tables.environments import ResourceGroup
 from models.tables.pipelines import Job
 from models.tables.queue import QueueEntry
+from models.typed_rows import all_of
 
 job = table_of(Job)
 group = table_of(ResourceGroup)
@@ -64,10 +67,46 @@ MOVED = (
     job.c.resource_group_id,
     webhook_events.WATCHED,
 )
-"""What is known of a job whose status was just written."""
+"""What is known of a job whose status was just written (`MovedJobRow`)."""
 
 
-def snapshot(row: Record) -> Snapshot:
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """What the verdict of a job is made of, whether it is folded, and the room that waits for it."""
+
+    id: int
+    status: str
+    hand_out: int
+    failure_reason: str
+    exit_code: int | None
+    started_at: datetime | None
+    allow_failure: bool
+    auto_retry: bool
+    folded: bool
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow(VerdictRow):
+    """What the columns `SNAPSHOT` give of a job; `slot` says that it is the holder of its resource group."""
+
+    name: str
+    stage_position: int
+    when: str
+    needs: Sequence[str] | None
+    retry: Mapping[str, Any]
+    attempt: int
+    start_in: int | None
+    due_at: datetime | None
+    enqueue: bool
+    interruptible: bool
+    bridge: bool
+    downstream_id: int | None
+    resource_group_id: int | None
+    slot: bool
+
+
+def snapshot(row: SnapshotRow) -> Snapshot:
     """A job as decisions see it: one whose verdict is not folded yet still runs."""
     status = Status(row.status)
     return Snapshot(
@@ -93,11 +132,11 @@ def snapshot(row: Record) -> Snapshot:
     )
 
 
-def _policy(document: dict[str, Any]) -> RetryPolicy:
+def _policy(document: Mapping[str, Any]) -> RetryPolicy:
     return RetryPolicy(document.get("max", 0), tuple(document.get("when", ())), tuple(document.get("exit_codes", ())))
 
 
-def verdict_of(row: Record) -> Verdict:
+def verdict_of(row: VerdictRow) -> Verdict:
     """The verdict that a row holds."""
     return Verdict(
         job_id=row.id,
@@ -121,8 +160,8 @@ async def set_status(
 
 async def move(
     connection: AsyncConnection, ids: Iterable[int], to: Status, now: datetime, **values: Any
-) -> Sequence[Record]:
-    """Move the jobs that the transition table lets move to `to`; give back those that moved (columns `MOVED`).
+) -> Sequence[MovedJobRow]:
+    """Move the jobs that the transition table lets move to `to`; give back those that moved.
 
     Times follow the status: pending sets `queued_at`, an end sets `finished_at`, a way back clears both, and a bridge
     that is reset follows nothing until it has its downstream pipeline again. A job that
@@ -133,7 +172,7 @@ async def move(
         return ()
     written = {**_times(to, now), **values}
     given = {"b_jobs": wanted, **{f"b_{name}": value for name, value in written.items()}}
-    moved = (await connection.execute(_moving(to, tuple(written)), given)).all()
+    moved = all_of(MovedJobRow, await connection.execute(_moving(to, tuple(written)), given))
     if to is Status.PENDING:
         await _enqueue(connection, [row for row in moved if not row.bridge])
         for row in moved:
@@ -181,7 +220,7 @@ def _entry(dialect: str) -> Executable:
     )
 
 
-async def _enqueue(connection: AsyncConnection, rows: Sequence[Record]) -> None:
+async def _enqueue(connection: AsyncConnection, rows: Sequence[MovedJobRow]) -> None:
     if rows:
         entries = [{"b_job": row.id, "b_demand": row.demand_id} for row in rows]
         await connection.execute(_entry(connection.dialect.name), entries)

@@ -1,6 +1,8 @@
 """Pipelines as their workflows load them: page by page, so that each page is small enough for Temporal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -12,11 +14,12 @@ from domain.messages import Answer, Leaving, Load, Loaded, Page, joined
 from domain.pipelines.packing import Packed, pack
 from domain.pipelines.status import OPEN, Status
 from domain.pipelines.verdict import Verdict
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks import webhook_events
-from models.repositories.pipelines.job_rows import SNAPSHOT, job, snapshot, verdict_of
+from models.repositories.pipelines.job_rows import SNAPSHOT, SnapshotRow, VerdictRow, job, snapshot, verdict_of
 from models.tables.outbox import OperationKey
 from models.tables.pipelines import Pipeline, Stage
+from models.typed_rows import all_of, first_of
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)
@@ -66,9 +69,38 @@ _ANSWERS: Final = (
 _ANSWERS_TO: Final = _ANSWERS.where(operation_key.c.key.in_(bindparam("b_keys", expanding=True)))
 
 
-async def head(connection: AsyncConnection, pipeline_id: int) -> Record:
-    """Status, end and number of the last decision. Raises `NotFound`."""
-    row = (await connection.execute(_HEAD, {"b_pipeline": pipeline_id})).first()
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status, end and number of the last decision of a pipeline; `watched` is what of its project is watched."""
+
+    id: int
+    status: str
+    run: int
+    tick: int
+    auto_cancel: Mapping[str, str]
+    updated_at: datetime
+    finished_at: datetime | None
+    watched: int
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedStage:
+    """A stage by its name."""
+
+    name: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedRow(SnapshotRow):
+    """A job and its place in its pipeline."""
+
+    position: int
+
+
+async def head(connection: AsyncConnection, pipeline_id: int) -> Head:
+    """A pipeline without its jobs. Raises `NotFound`."""
+    row = first_of(Head, await connection.execute(_HEAD, {"b_pipeline": pipeline_id}))
     if row is None:
         raise NotFound(f"Pipeline {pipeline_id} does not exist.")
     return row
@@ -78,10 +110,10 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
     """One page of a pipeline. Raises `NotFound`."""
     top = await head(connection, order.pipeline_id)
     is_first = order.after < 0
-    stages = (await connection.execute(_STAGES, {"b_pipeline": order.pipeline_id})).all() if is_first else ()
+    stages = await _stages(connection, order.pipeline_id) if is_first else ()
     found = await connection.execute(_ROWS, {"b_pipeline": order.pipeline_id, "b_after": order.after})
-    rows, packed, following = _cut(found.all())
-    earlier = (await connection.execute(_EARLIER, {"b_pipeline": order.pipeline_id})).all() if is_first else ()
+    rows, packed, following = _cut(all_of(_PlacedRow, found))
+    earlier = await _earlier(connection, order.pipeline_id) if is_first else ()
     return Page(
         pipeline_id=order.pipeline_id,
         run=top.run,
@@ -101,7 +133,16 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
     )
 
 
-def _cut(rows: Sequence[Record]) -> tuple[Sequence[Record], tuple[Packed, ...], int | None]:
+async def _stages(connection: AsyncConnection, pipeline_id: int) -> Sequence[_NamedStage]:
+    return all_of(_NamedStage, await connection.execute(_STAGES, {"b_pipeline": pipeline_id}))
+
+
+async def _earlier(connection: AsyncConnection, pipeline_id: int) -> Sequence[SnapshotRow]:
+    """Attempts that were followed by others and of which something is still to come."""
+    return all_of(SnapshotRow, await connection.execute(_EARLIER, {"b_pipeline": pipeline_id}))
+
+
+def _cut(rows: Sequence[_PlacedRow]) -> tuple[Sequence[_PlacedRow], tuple[Packed, ...], int | None]:
     """As many rows as a page holds, at least one; and the position to go on after."""
     packed: list[Packed] = []
     size = 0
@@ -115,7 +156,7 @@ def _cut(rows: Sequence[Record]) -> tuple[Sequence[Record], tuple[Packed, ...], 
     return taken, tuple(packed), None if is_last else taken[-1].position
 
 
-def _unfolded(rows: Iterable[Record]) -> tuple[Verdict, ...]:
+def _unfolded(rows: Iterable[VerdictRow]) -> tuple[Verdict, ...]:
     return tuple(verdict_of(row) for row in rows if not row.folded)
 
 
@@ -135,5 +176,5 @@ async def answers(
     statement = _ANSWERS
     if keys is not None:
         statement, values = _ANSWERS_TO, values | {"b_keys": list(keys)}
-    rows = (await connection.execute(statement, values)).all()
-    return tuple(Answer(key=row.key, **{**row.answer, "jobs": tuple(row.answer["jobs"])}) for row in rows)
+    rows = await connection.execute(statement, values)
+    return tuple(Answer(key=key, **{**answer, "jobs": tuple(answer["jobs"])}) for key, answer in rows)

@@ -5,18 +5,20 @@ command starts. What Temporal has is never believed here: there is a row for a c
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.messages import Decision, Started
+from domain.messages import Answer, Decision, Started
 from domain.pipelines.commands import GIVES_USER
 from domain.pipelines.pipeline import Job as Snapshot
 from models.columns import table_of
 from models.tables.outbox import OperationCaller, OperationKey
 from models.tables.pipelines import Job, Pipeline
+from models.typed_rows import first_of
 
 operation_caller = table_of(OperationCaller)
 operation_key = table_of(OperationKey)
@@ -64,13 +66,22 @@ async def put(
     await connection.execute(_PUT[connection.dialect.name], row)
 
 
-async def take(connection: AsyncConnection, pipeline_id: int, command: Any) -> int | None:
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """Who asked for a command."""
+
+    name: str
+    job_id: int | None
+    user_id: int
+
+
+async def take(connection: AsyncConnection, pipeline_id: int, answer: Answer) -> int | None:
     """Who asked for the command that is being answered, and forget it; None where nobody knows.
 
-    `command` has `key`, `name` and `job_id`: a row that was written for another command says nothing about this one.
+    A row that was written for another command says nothing about this one.
     """
-    found = (await connection.execute(_TAKE, {"b_pipeline": pipeline_id, "b_key": command.key})).first()
-    return _user(found, command)
+    found = await connection.execute(_TAKE, {"b_pipeline": pipeline_id, "b_key": answer.key})
+    return _user(first_of(_Caller, found), answer)
 
 
 async def give_moved(connection: AsyncConnection, decision: Decision) -> None:
@@ -90,18 +101,18 @@ async def _give(connection: AsyncConnection, pipeline_id: int, started: Started,
     jobs = sorted(ids)
     if not jobs:
         return
-    found = (await connection.execute(_READ, {"b_pipeline": pipeline_id, "b_key": started.key})).first()
-    user = caller = _user(found, started)
+    found = await connection.execute(_READ, {"b_pipeline": pipeline_id, "b_key": started.key})
+    user = caller = _user(first_of(_Caller, found), started)
     if user is None:
         user = (await connection.execute(_OWNER, {"b_pipeline": pipeline_id})).scalar_one()
     await connection.execute(_LOCK, {"b_jobs": jobs})
     await connection.execute(_GIVE, {"b_jobs": jobs, "b_user": user, "b_unknown": caller is None})
 
 
-def _user(row: Any, command: Any) -> int | None:
+def _user(row: _Caller | None, command: Answer | Started) -> int | None:
     if row is None or (row.name, row.job_id) != (command.name, command.job_id):
         return None
-    return int(row.user_id)
+    return row.user_id
 
 
 async def newest(connection: AsyncConnection, pipeline_id: int) -> int | None:

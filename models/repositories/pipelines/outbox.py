@@ -10,9 +10,11 @@ from typing import Any, Final
 from sqlalchemy import Integer, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.outbox import UnsentRow
 from models.tables.outbox import Outbox
 from models.tables.pipelines import Pipeline
+from models.typed_rows import all_of
 
 outbox = table_of(Outbox)
 pipeline = table_of(Pipeline)
@@ -100,14 +102,14 @@ async def hasten(connection: AsyncConnection, pipeline_id: int, now: datetime) -
 
 async def unsent(
     connection: AsyncConnection, now: datetime, limit: int, kinds: Sequence[str] = TO_TEMPORAL
-) -> Sequence[Record]:
+) -> Sequence[UnsentRow]:
     """Rows of these kinds that are due, oldest first, that no other process is sending."""
     values = {"b_now": now, "b_limit": limit, "b_kinds": kinds}
-    return (await connection.execute(_UNSENT, values)).all()
+    return all_of(UnsentRow, await connection.execute(_UNSENT, values))
 
 
-async def mark_sent(connection: AsyncConnection, rows: Iterable[Record], now: datetime) -> None:
-    """Temporal took these rows (columns `id`, `kind`); outcomes stay until they are folded, everything else is done."""
+async def mark_sent(connection: AsyncConnection, rows: Iterable[UnsentRow], now: datetime) -> None:
+    """Temporal took these rows; outcomes stay until they are folded, everything else is done."""
     told = list(rows)
     done = [row.id for row in told if row.kind != OUTCOME]
     bells = [row.id for row in told if row.kind == OUTCOME]

@@ -5,6 +5,7 @@ for, none that an environment was deployed by last, and none that the project ke
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,13 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE, Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import row_removal
 from models.repositories.artifacts import job_objects
 from models.repositories.pipelines.job_rows import job, lock
 from models.tables.environments import Deployment, Environment, Release
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of
 
 deployment = table_of(Deployment)
 environment = table_of(Environment)
@@ -30,25 +32,39 @@ release = table_of(Release)
 _ENDED: Final = pipeline.c.status.in_(sorted(COMPLETE))
 
 
-async def with_policy(connection: AsyncConnection, default: float) -> Sequence[Record]:
-    """`id`, `keep_latest_artifacts` and `seconds` of every project whose old pipelines go."""
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When the pipelines of project `id` go: `seconds` after their end, perhaps but for the latest of each ref."""
+
+    id: int
+    keep_latest_artifacts: bool
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class DuePipeline:
+    """A pipeline whose time is over; one that `is_latest` stays for as long as its ref is there."""
+
+    id: int
+    ref: str
+    tag: bool
+    is_latest: bool
+
+
+async def with_policy(connection: AsyncConnection, default: float) -> Sequence[Policy]:
+    """The policies of all projects whose old pipelines go."""
     seconds = func.coalesce(project.c.ci_delete_pipelines_in_seconds, int(default))
     statement = select(project.c.id, project.c.keep_latest_artifacts, seconds.label("seconds")).where(seconds > 0)
-    found: Sequence[Record] = (await connection.execute(statement.order_by(project.c.id))).all()
-    return found
+    return all_of(Policy, await connection.execute(statement.order_by(project.c.id)))
 
 
-async def due(connection: AsyncConnection, of: Record, now: datetime, after: int, limit: int) -> Sequence[Record]:
-    """Pipelines of a project (`of` is a row of `with_policy`) whose time is over: the first `limit` after an id.
-
-    `id`, `ref`, `tag`, and `is_latest`: it stays for as long as its ref is there.
-    """
+async def due(connection: AsyncConnection, of: Policy, now: datetime, after: int, limit: int) -> Sequence[DuePipeline]:
+    """Pipelines of a project whose time is over: the first `limit` after an id."""
     statement = _due(of, now).where(pipeline.c.id > after).order_by(pipeline.c.id).limit(limit)
-    found: Sequence[Record] = (await connection.execute(statement)).all()
-    return found
+    return all_of(DuePipeline, await connection.execute(statement))
 
 
-def _due(of: Record, now: datetime) -> Select[Any]:
+def _due(of: Policy, now: datetime) -> Select[Any]:
     ended = func.coalesce(pipeline.c.finished_at, pipeline.c.created_at)
     is_latest = _is_latest() if of.keep_latest_artifacts else pipeline.c.id < 0
     return select(pipeline.c.id, pipeline.c.ref, pipeline.c.tag, is_latest.label("is_latest")).where(
@@ -118,7 +134,7 @@ def _is_latest() -> ColumnElement[bool]:
     return and_(~has_newer_success, or_(pipeline.c.status == Status.SUCCESS, ~exists().where(same)))
 
 
-async def remove_due(connection: AsyncConnection, of: Record, ids: Collection[int], now: datetime) -> list[int]:
+async def remove_due(connection: AsyncConnection, of: Policy, ids: Collection[int], now: datetime) -> list[int]:
     """Remove those of these pipelines whose time is over, by now, and which no other process removes; their ids."""
     await _lock_jobs(connection, ids)
     statement = _due(of, now).where(pipeline.c.id.in_(ids)).order_by(pipeline.c.id)

@@ -7,22 +7,42 @@ moment leaves one or the other.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Select, Table, select, update
+from sqlalchemy import ColumnElement, Table, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record
+from models.repositories.paging import Listing
+from models.typed_rows import all_of
 
 _MAX_ERROR = 1_000
 
 
+class OwedRow(Protocol):
+    """A row that owes a pipeline."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+    @property
+    def project_id(self) -> int:
+        """The project that the pipeline is to be of."""
+
+    @property
+    def attempts(self) -> int:
+        """How often it was tried in vain."""
+
+
+Owed = TypeVar("Owed", bound=OwedRow)
+
+
 @dataclass(frozen=True)
-class OwedPipelines:
-    """Rows of `table`; `rows` is the statement that reads them, with whatever else is to be known of them."""
+class OwedPipelines(Generic[Owed]):
+    """Rows of `table`; `rows` is what reads them, with whatever else is to be known of them."""
 
     table: Table
-    rows: Select[Any]
+    rows: Listing[Owed]
     longest_pause: timedelta
 
     def _due(self, now: datetime) -> ColumnElement[bool]:
@@ -33,17 +53,15 @@ class OwedPipelines:
         found = await connection.execute(select(self.table.c.id).where(self._due(now)).limit(1))
         return found.first() is not None
 
-    async def hold_due(
-        self, connection: AsyncConnection, now: datetime, until: datetime, limit: int
-    ) -> Sequence[Record]:
+    async def hold_due(self, connection: AsyncConnection, now: datetime, until: datetime, limit: int) -> Sequence[Owed]:
         """Rows that are due and that nobody holds; they are left alone by others until `until`."""
         statement = (
-            self.rows.where(self._due(now))
+            self.rows.statement.where(self._due(now))
             .order_by(self.table.c.id)
             .limit(limit)
             .with_for_update(skip_locked=True, of=self.table)
         )
-        rows: Sequence[Record] = (await connection.execute(statement)).all()
+        rows = all_of(self.rows.kind, await connection.execute(statement))
         if rows:
             ids = [row.id for row in rows]
             held = update(self.table).where(self.table.c.id.in_(ids)).values(not_before=until)
@@ -62,7 +80,7 @@ class OwedPipelines:
         values = {"pipeline_id": pipeline_id, "error": error[:_MAX_ERROR]}
         await connection.execute(update(self.table).where(self.table.c.id == row_id).values(**values))
 
-    async def back_off(self, connection: AsyncConnection, row: Record, error: str, now: datetime) -> None:
+    async def back_off(self, connection: AsyncConnection, row: Owed, error: str, now: datetime) -> None:
         """Look at a row again later: after 1 s, 2 s ... `longest_pause`."""
         pause = min(timedelta(seconds=2 ** min(row.attempts, 10)), self.longest_pause)
         values = {"attempts": row.attempts + 1, "error": error[:_MAX_ERROR], "not_before": now + pause}

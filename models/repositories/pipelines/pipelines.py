@@ -14,15 +14,17 @@ from domain.errors import NotFound
 from domain.messages import PipelineFacts
 from domain.pipelines.bridges import MIRROR
 from domain.pipelines.status import Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.environments import environments
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import outbox, redundant, resource_groups
 from models.repositories.pipelines.compiled import plan_document, reasons_document, why_document
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import demands
+from models.rows.pipelines import PipelineRow, StageRow
 from models.tables.pipelines import Pipeline, Stage
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of, one_of
 
 pipeline = table_of(Pipeline)
 stage = table_of(Stage)
@@ -31,6 +33,16 @@ project = table_of(Project)
 _OWNER: Final = select(project.c.id, project.c.organisation_id, project.c.timeout, project.c.watched).where(
     project.c.id == bindparam("b_project")
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """A project, as far as its new pipelines have to do with it."""
+
+    id: int
+    organisation_id: int
+    timeout: int
+    watched: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,7 @@ async def create(
     resource groups that are new are made too.
     """
     places = places_of(plan) if places is None else places
-    owner = (await connection.execute(_OWNER, {"b_project": request.project_id})).one()
+    owner = one_of(_Owner, await connection.execute(_OWNER, {"b_project": request.project_id}))
     protected = request.ref_protected
     pipeline_id = await _insert_pipeline(
         connection,
@@ -267,20 +279,20 @@ def strategy_of(item: JobPlan) -> str:
     return MIRROR if is_bridge(item) else ""
 
 
-async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | None = None) -> Record:
+async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | None = None) -> PipelineRow:
     """One pipeline. Raises `NotFound`, also when it is another project's."""
     statement = select(pipeline).where(pipeline.c.id == pipeline_id)
     if project_id is not None:
         statement = statement.where(pipeline.c.project_id == project_id)
-    row = (await connection.execute(statement)).first()
+    row = first_of(PipelineRow, await connection.execute(statement))
     if row is None:
-        raise NotFound(f"404 Pipeline {pipeline_id} Not Found")
+        raise NotFound(f"Pipeline {pipeline_id} Not Found")
     return row
 
 
-async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[Record]:
+async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[PipelineRow]:
     """Pipelines by id."""
-    return (await connection.execute(select(pipeline).where(pipeline.c.id.in_(list(ids))))).all()
+    return all_of(PipelineRow, await connection.execute(select(pipeline).where(pipeline.c.id.in_(list(ids)))))
 
 
 def of_project(project_id: int, filters: Mapping[str, Any]) -> Select[Any]:
@@ -291,10 +303,23 @@ def of_project(project_id: int, filters: Mapping[str, Any]) -> Select[Any]:
     return statement
 
 
-async def stages_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
+async def stages_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[StageRow]:
     """The stages of a pipeline, in order."""
     statement = select(stage).where(stage.c.pipeline_id == pipeline_id).order_by(stage.c.position)
-    return (await connection.execute(statement)).all()
+    return all_of(StageRow, await connection.execute(statement))
+
+
+@dataclass(frozen=True, slots=True)
+class _FactsRow:
+    """A pipeline with the full path of its project."""
+
+    id: int
+    ref: str
+    sha: str
+    source: str
+    status: str
+    commit: Mapping[str, Any]
+    full_path: str
 
 
 async def facts_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> dict[int, PipelineFacts]:
@@ -322,5 +347,5 @@ async def facts_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> 
             sha=row.sha,
             title=row.commit.get("title", ""),
         )
-        for row in (await connection.execute(statement)).all()
+        for row in all_of(_FactsRow, await connection.execute(statement))
     }

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.outbox import PushRow
 from models.tables.outbox import Push
+from models.typed_rows import all_of, one_of
 
 push = table_of(Push)
 
@@ -37,12 +38,12 @@ async def take(connection: AsyncConnection, push_id: int, now: datetime) -> bool
     return bool(done.rowcount)
 
 
-async def get(connection: AsyncConnection, push_id: int) -> Any:
+async def get(connection: AsyncConnection, push_id: int) -> PushRow:
     """One push."""
-    return (await connection.execute(select(push).where(push.c.id == push_id))).one()
+    return one_of(PushRow, await connection.execute(select(push).where(push.c.id == push_id)))
 
 
-async def open_since(connection: AsyncConnection, before: datetime) -> Sequence[Record]:
+async def open_since(connection: AsyncConnection, before: datetime) -> Sequence[PushRow]:
     """Pushes that began before `before` and were never finished: their process died."""
     statement = select(push).where(push.c.done_at.is_(None), push.c.created_at < before).order_by(push.c.id)
-    return (await connection.execute(statement)).all()
+    return all_of(PushRow, await connection.execute(statement))

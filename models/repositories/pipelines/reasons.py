@@ -1,28 +1,40 @@
 """Why jobs are in their pipelines: read apart, since nothing else needs it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.tables.pipelines import Job
+from models.typed_rows import all_of
 
 job = table_of(Job)
 
 
-async def of_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[Record]:
-    """The latest attempt of each job of a pipeline with its reason, in the order of the configuration.
+@dataclass(frozen=True, slots=True)
+class ExplainedJob:
+    """A job with the reason why it is in its pipeline (`why`)."""
 
-    Each row has what `waiting_jobs.reasons` wants of a job.
-    """
+    id: int
+    name: str
+    stage_name: str
+    why: Mapping[str, Any]
+    status: str
+    bridge: bool
+    demand_id: int
+
+
+async def of_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[ExplainedJob]:
+    """The latest attempt of each job of a pipeline with its reason, in the order of the configuration."""
     statement = (
         select(job.c.id, job.c.name, job.c.stage_name, job.c.why, job.c.status, job.c.bridge, job.c.demand_id)
         .where(job.c.pipeline_id == pipeline_id, ~job.c.retried)
         .order_by(job.c.stage_position, job.c.position)
     )
-    return (await connection.execute(statement)).all()
+    return all_of(ExplainedJob, await connection.execute(statement))
 
 
 async def of_job(connection: AsyncConnection, job_id: int) -> dict[str, Any]:

@@ -5,6 +5,8 @@ only narrows the search to the pipelines of the ref that have not ended. What su
 workflow.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,10 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.redundancy import NOT_OLDER_THAN, Contender, cancels_others, is_redundant
 from domain.pipelines.status import LIVE, Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import outbox
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of, first_of
 
 pipeline = table_of(Pipeline)
 project = table_of(Project)
@@ -50,24 +53,40 @@ _UNFINISHED: Final = select(*_FACTS).where(
 """All that the index of refs can tell apart; by id or order the whole history of the project would be read."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is looked at of a pipeline."""
+
+    id: int
+    iid: int
+    project_id: int
+    ref: str
+    tag: bool
+    sha: str
+    source: str
+    status: str
+    created_at: datetime
+    auto_cancel: Mapping[str, str]
+
+
 async def tell(connection: AsyncConnection, pipeline_id: int, now: datetime, *, head: str = "") -> list[int]:
     """Ask every pipeline that this new one makes redundant for `auto_cancel`; give back their ids.
 
     `head` is the commit that the ref points to by now, empty if nobody looked. A repetition tells nobody twice: the
     key of the command is that of the new pipeline.
     """
-    row = (await connection.execute(_NEW, {"b_pipeline": pipeline_id})).first()
+    row = first_of(_Facts, await connection.execute(_NEW, {"b_pipeline": pipeline_id}))
     if row is None or not cancels_others(new := _contender(row)):
         return []
     search = {"b_project": new.project_id, "b_ref": new.ref, "b_since": new.created_at - NOT_OLDER_THAN}
-    others = map(_contender, (await connection.execute(_UNFINISHED, search)).all())
+    others = map(_contender, all_of(_Facts, await connection.execute(_UNFINISHED, search)))
     redundant = sorted(other.id for other in others if is_redundant(other, new, head))
     for old_id in redundant:
         await outbox.put(connection, outbox.COMMAND, old_id, now, payload=_command(row))
     return redundant
 
 
-def _contender(row: Record) -> Contender:
+def _contender(row: _Facts) -> Contender:
     return Contender(
         id=row.id,
         project_id=row.project_id,
@@ -81,6 +100,6 @@ def _contender(row: Record) -> Contender:
     )
 
 
-def _command(new: Record) -> dict[str, Any]:
+def _command(new: _Facts) -> dict[str, Any]:
     reason = f"canceled by pipeline #{new.iid}: a newer commit of {new.ref} came ({new.sha[:8]})"
     return {"name": COMMAND, "key": f"auto-cancel-{new.id}", "reason": reason}

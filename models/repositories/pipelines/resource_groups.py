@@ -11,18 +11,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, case, exists, func, select, update
+from sqlalchemy import bindparam, case, exists, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from domain.pipelines.resource_groups import MODES, Candidate, ProcessMode
 from domain.pipelines.status import COMPLETE, Status
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.jobs import LISTED
+from models.rows.environments import ResourceGroupRow
+from models.rows.pipelines import ListedJobRow
 from models.tables.environments import ResourceGroup
 from models.tables.pipelines import Job
+from models.typed_rows import first_of
 
 group = table_of(ResourceGroup)
 job = table_of(Job)
@@ -117,6 +121,14 @@ class Situation:
     candidates: tuple[Candidate, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """The mode of a group, and the job that holds its slot, if one does."""
+
+    process_mode: str
+    id: int | None
+
+
 _SLOT: Final = (
     select(group.c.process_mode, _holder.c.id)
     .outerjoin(_holder, (_holder.c.id == group.c.holder_id) & _holder.c.status.not_in(COMPLETE))
@@ -131,14 +143,14 @@ _CANDIDATES: Final = select(job.c.id, job.c.pipeline_id, job.c.status).where(
 
 async def situation(connection: AsyncConnection, group_id: int) -> Situation | None:
     """What is to be known to choose who comes next; None for a group that is gone."""
-    row = (await connection.execute(_SLOT, {"b_group": group_id})).first()
-    if row is None:
+    slot = first_of(_Slot, await connection.execute(_SLOT, {"b_group": group_id}))
+    if slot is None:
         return None
-    mode = ProcessMode(row.process_mode)
+    mode = ProcessMode(slot.process_mode)
     statuses = sorted(MODES[mode][0])
-    rows = (await connection.execute(_CANDIDATES, {"b_group": group_id, "b_statuses": statuses})).all()
-    found = (Candidate(item.id, item.pipeline_id, Status(item.status)) for item in rows if item.id != row.id)
-    return Situation(mode, row.id is None, tuple(found))
+    rows = await connection.execute(_CANDIDATES, {"b_group": group_id, "b_statuses": statuses})
+    found = (Candidate(key, pipeline_id, Status(status)) for key, pipeline_id, status in rows if key != slot.id)
+    return Situation(mode, slot.id is None, tuple(found))
 
 
 async def waited_for(connection: AsyncConnection) -> list[int]:
@@ -147,16 +159,17 @@ async def waited_for(connection: AsyncConnection) -> list[int]:
     return [group_id for group_id in (await connection.execute(statement)).scalars() if group_id is not None]
 
 
-def of_project(project_id: int) -> Select[Any]:
-    """Statement for the groups of a project."""
-    return select(group).where(group.c.project_id == project_id).order_by(group.c.id)
+def of_project(project_id: int) -> Listing[ResourceGroupRow]:
+    """The groups of a project."""
+    return Listing(select(group).where(group.c.project_id == project_id).order_by(group.c.id), ResourceGroupRow)
 
 
-async def get(connection: AsyncConnection, project_id: int, key: str) -> Record:
+async def get(connection: AsyncConnection, project_id: int, key: str) -> ResourceGroupRow:
     """One group of a project. Raises `NotFound`."""
-    row = (await connection.execute(of_project(project_id).where(group.c.key == key))).first()
+    statement = select(group).where(group.c.project_id == project_id, group.c.key == key)
+    row = first_of(ResourceGroupRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Resource Group Not Found")
+        raise NotFound("Resource Group Not Found")
     return row
 
 
@@ -181,10 +194,10 @@ _PIPELINE_ORDER: Final = {
 _READY_FIRST: Final = case((job.c.status == Status.WAITING_FOR_RESOURCE, 0), else_=1)
 
 
-def upcoming(row: Record) -> Select[Any]:
-    """Statement for the jobs (columns `jobs.LISTED`) that will get the slot of a group, in the order of its mode."""
+def upcoming(row: ResourceGroupRow) -> Listing[ListedJobRow]:
+    """The jobs that will get the slot of a group, in the order of its mode."""
     mode = ProcessMode(row.process_mode)
-    return (
+    statement = (
         select(*LISTED)
         .where(
             job.c.resource_group_id == row.id,
@@ -194,8 +207,9 @@ def upcoming(row: Record) -> Select[Any]:
         )
         .order_by(*_PIPELINE_ORDER[mode], _READY_FIRST, job.c.id)
     )
+    return Listing(statement, ListedJobRow)
 
 
-def current(row: Record) -> Select[Any]:
-    """Statement for the job (columns `jobs.LISTED`) that holds the slot of a group, if one does."""
-    return select(*LISTED).where(job.c.id == row.holder_id, job.c.status.not_in(COMPLETE))
+def current(row: ResourceGroupRow) -> Listing[ListedJobRow]:
+    """The job that holds the slot of a group, if one does."""
+    return Listing(select(*LISTED).where(job.c.id == row.holder_id, job.c.status.not_in(COMPLETE)), ListedJobRow)

@@ -30,12 +30,16 @@ from domain.schedules.ticks import (
     after,
     decide,
 )
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines import outbox
+from models.rows.pipelines import PipelineRow
+from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.tables.schedules import PipelineSchedule, ScheduleTick
 from models.time_zones import zone_of
+from models.typed_rows import all_of, first_of
 
 schedule = table_of(PipelineSchedule)
 tick = table_of(ScheduleTick)
@@ -59,16 +63,16 @@ class Accounted:
     more: bool = False
 
 
-async def lock(connection: AsyncConnection, schedule_id: int) -> Record | None:
+async def lock(connection: AsyncConnection, schedule_id: int) -> PipelineScheduleRow | None:
     """The row of a schedule, which nobody else changes until the transaction ends; None if it was deleted."""
     statement = select(schedule).where(schedule.c.id == schedule_id, schedule.c.deleted_at.is_(None))
-    return (await connection.execute(statement.with_for_update())).first()
+    return first_of(PipelineScheduleRow, await connection.execute(statement.with_for_update()))
 
 
-async def schedule_of(connection: AsyncConnection, schedule_id: int) -> Record | None:
+async def schedule_of(connection: AsyncConnection, schedule_id: int) -> PipelineScheduleRow | None:
     """The row of a schedule; None if it was deleted."""
     statement = select(schedule).where(schedule.c.id == schedule_id, schedule.c.deleted_at.is_(None))
-    return (await connection.execute(statement)).first()
+    return first_of(PipelineScheduleRow, await connection.execute(statement))
 
 
 async def account(
@@ -102,10 +106,10 @@ def _pairs(coming: Iterator[datetime]) -> Iterator[tuple[datetime, datetime | No
 class _Accounting:
     """The rows of one transaction, as they are decided one after the other."""
 
-    def __init__(self, row: Record, standing: Standing, now: datetime) -> None:
+    def __init__(self, row: PipelineScheduleRow, standing: Standing, now: datetime) -> None:
         window = timedelta(seconds=row.catch_up_window)
         self._policy = Policy(Overlap(row.overlap), CatchUp(row.catch_up), window)
-        self._schedule_id: int = row.id
+        self._schedule_id = row.id
         self._standing = standing
         self._now = now
         self.rows: list[dict[str, Any]] = []
@@ -156,7 +160,7 @@ async def _standing(connection: AsyncConnection, schedule_id: int) -> Standing:
     return Standing(runs, Outcome.DUE in outcomes, Outcome.WAITING in outcomes)
 
 
-def _running(schedule_id: Any) -> Select[Any]:
+def _running(schedule_id: int) -> Select[Any]:
     """Pipelines of a schedule that have not ended."""
     both = pipeline.join(tick, tick.c.pipeline_id == pipeline.c.id)
     statement = select(pipeline.c.id).select_from(both).order_by(pipeline.c.id)
@@ -170,7 +174,7 @@ async def _cancel_running(connection: AsyncConnection, schedule_id: int, due_at:
         await outbox.put(connection, outbox.COMMAND, pipeline_id, now, payload=payload)
 
 
-def is_tick(row: Record, due_at: datetime) -> bool:
+def is_tick(row: PipelineScheduleRow, due_at: datetime) -> bool:
     """Whether a moment is a tick of a schedule, whose row this is."""
     found = ticks(parse(row.cron), zone_of(row.cron_timezone), due_at - _MOMENT, due_at)
     return next(found, None) is not None
@@ -184,28 +188,28 @@ async def ask_by_hand(
     await connection.execute(_INSERT[connection.dialect.name](tick).on_conflict_do_nothing(), [row])
 
 
-async def find(connection: AsyncConnection, schedule_id: int, due_at: datetime) -> Record | None:
+async def find(connection: AsyncConnection, schedule_id: int, due_at: datetime) -> ScheduleTickRow | None:
     """The row of a tick."""
     wanted = (tick.c.schedule_id == schedule_id, tick.c.due_at == due_at)
-    return (await connection.execute(select(tick).where(*wanted))).first()
+    return first_of(ScheduleTickRow, await connection.execute(select(tick).where(*wanted)))
 
 
-def of_schedule(schedule_id: int) -> Select[Any]:
-    """Statement for the ticks of a schedule, the latest first."""
+def of_schedule(schedule_id: int) -> Listing[ScheduleTickRow]:
+    """The ticks of a schedule, the latest first."""
     statement = select(tick).where(tick.c.schedule_id == schedule_id)
-    return statement.order_by(tick.c.due_at.desc(), tick.c.id.desc())
+    return Listing(statement.order_by(tick.c.due_at.desc(), tick.c.id.desc()), ScheduleTickRow)
 
 
-def made_by(schedule_id: int, pipelines: Select[Any]) -> Select[Any]:
+def made_by(schedule_id: int, pipelines: Listing[PipelineRow]) -> Listing[PipelineRow]:
     """A statement for pipelines, narrowed to those that a schedule has made."""
     mine = select(tick.c.pipeline_id).where(tick.c.schedule_id == schedule_id, tick.c.pipeline_id.is_not(None))
-    return pipelines.where(pipeline.c.id.in_(mine))
+    return Listing(pipelines.statement.where(pipeline.c.id.in_(mine)), pipelines.kind)
 
 
-async def last_pipeline(connection: AsyncConnection, schedule_id: int) -> Record | None:
+async def last_pipeline(connection: AsyncConnection, schedule_id: int) -> PipelineRow | None:
     """The newest pipeline that a schedule has made."""
     newest = select(func.max(tick.c.pipeline_id)).where(tick.c.schedule_id == schedule_id).scalar_subquery()
-    return (await connection.execute(select(pipeline).where(pipeline.c.id == newest))).first()
+    return first_of(PipelineRow, await connection.execute(select(pipeline).where(pipeline.c.id == newest)))
 
 
 async def overdue(connection: AsyncConnection, before: datetime) -> Sequence[int]:
@@ -237,11 +241,11 @@ async def waits(connection: AsyncConnection) -> bool:
     return (await connection.execute(statement)).first() is not None
 
 
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
+async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[ScheduleTickRow]:
     """Ticks whose pipeline is to be made now, which no other process is making."""
     statement = select(tick).where(tick.c.outcome == Outcome.DUE, tick.c.not_before <= now)
     statement = statement.order_by(tick.c.id).limit(limit).with_for_update(skip_locked=True)
-    return (await connection.execute(statement)).all()
+    return all_of(ScheduleTickRow, await connection.execute(statement))
 
 
 async def hold(connection: AsyncConnection, ids: Sequence[int], until: datetime) -> None:
@@ -263,7 +267,7 @@ async def settle(
     await connection.execute(update(tick).where(tick.c.id == tick_id).values(**values))
 
 
-async def is_due(connection: AsyncConnection, row: Record) -> bool:
+async def is_due(connection: AsyncConnection, row: ScheduleTickRow) -> bool:
     """Whether a tick is still to be made; nobody else changes that until the transaction ends."""
     if await lock(connection, row.schedule_id) is None:
         return False
@@ -271,7 +275,7 @@ async def is_due(connection: AsyncConnection, row: Record) -> bool:
     return bool((await connection.execute(select(still))).scalar())
 
 
-async def back_off(connection: AsyncConnection, row: Record, reason: str, now: datetime) -> None:
+async def back_off(connection: AsyncConnection, row: ScheduleTickRow, reason: str, now: datetime) -> None:
     """Try this tick again later: after 1 s, 2 s, 4 s ... a minute."""
     pause = timedelta(seconds=min(60, 2 ** min(row.attempts, 6)))
     values = {"attempts": row.attempts + 1, "not_before": now + pause, "reason": reason[:500]}

@@ -1,6 +1,7 @@
 """Pipeline schedules and their variables; what becomes of their ticks is in `schedule_ticks`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,11 +12,14 @@ from domain.errors import FieldsInvalid, NotFound
 from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import next_tick
 from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Overlap
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines import schedule_ticks
+from models.rows.schedules import PipelineScheduleRow, ScheduleVariableRow
 from models.tables.projects import Project
 from models.tables.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
 from models.time_zones import zone_of
+from models.typed_rows import all_of, first_of, one_of
 
 schedule = table_of(PipelineSchedule)
 variable = table_of(ScheduleVariable)
@@ -36,19 +40,20 @@ _SHOWN: Final = frozenset({"owner_id", "updated_at"})
 """Columns of which Temporal knows nothing."""
 
 
-def of_project(project_id: int, scope: str = "") -> Select[Any]:
-    """Statement for the schedules of a project in the order of their ids; `scope` may be `active` or `inactive`."""
+def of_project(project_id: int, scope: str = "") -> Listing[PipelineScheduleRow]:
+    """The schedules of a project in the order of their ids; `scope` may be `active` or `inactive`."""
     statement = select(schedule).where(schedule.c.project_id == project_id, schedule.c.deleted_at.is_(None))
     if scope:
         statement = statement.where(schedule.c.active == (scope == "active"))
-    return statement.order_by(schedule.c.id)
+    return Listing(statement.order_by(schedule.c.id), PipelineScheduleRow)
 
 
-async def get(connection: AsyncConnection, schedule_id: int, project_id: int) -> Record:
+async def get(connection: AsyncConnection, schedule_id: int, project_id: int) -> PipelineScheduleRow:
     """A schedule of a project. Raises `NotFound`."""
-    row = (await connection.execute(of_project(project_id).where(schedule.c.id == schedule_id))).first()
+    statement = of_project(project_id).statement.where(schedule.c.id == schedule_id)
+    row = first_of(PipelineScheduleRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Pipeline Schedule Not Found")
+        raise NotFound("Pipeline Schedule Not Found")
     return row
 
 
@@ -67,7 +72,8 @@ async def change(connection: AsyncConnection, schedule_id: int, now: datetime, v
     """Write columns. Ticks that were due until now are accounted for by what the schedule was. Raises `Invalid`."""
     while (await schedule_ticks.account(connection, schedule_id, now, now)).more:
         continue
-    row = (await connection.execute(select(schedule).where(schedule.c.id == schedule_id))).one()
+    found = await connection.execute(select(schedule).where(schedule.c.id == schedule_id))
+    row = one_of(PipelineScheduleRow, found)
     after: dict[str, Any] = {**{name: getattr(row, name) for name in _MOVES_TICKS}, **values}
     changed: dict[str, Any] = {**values, "updated_at": now}
     if any(after[name] != getattr(row, name) for name in _MOVES_TICKS):
@@ -100,18 +106,18 @@ def purpose_of(schedule_id: int) -> str:
     return f"schedule_variable:{schedule_id}"
 
 
-async def variables_of(connection: AsyncConnection, schedule_id: int) -> Sequence[Record]:
+async def variables_of(connection: AsyncConnection, schedule_id: int) -> Sequence[ScheduleVariableRow]:
     """The variables of a schedule, by name."""
     statement = select(variable).where(variable.c.schedule_id == schedule_id).order_by(variable.c.key)
-    return (await connection.execute(statement)).all()
+    return all_of(ScheduleVariableRow, await connection.execute(statement))
 
 
-async def variable_of(connection: AsyncConnection, schedule_id: int, name: str) -> Record:
+async def variable_of(connection: AsyncConnection, schedule_id: int, name: str) -> ScheduleVariableRow:
     """A variable of a schedule. Raises `NotFound`."""
     wanted = (variable.c.schedule_id == schedule_id, variable.c.key == name)
-    row = (await connection.execute(select(variable).where(*wanted))).first()
+    row = first_of(ScheduleVariableRow, await connection.execute(select(variable).where(*wanted)))
     if row is None:
-        raise NotFound("404 Pipeline Schedule Variable Not Found")
+        raise NotFound("Pipeline Schedule Variable Not Found")
     return row
 
 
@@ -137,17 +143,23 @@ async def remove_variable(connection: AsyncConnection, schedule_id: int, name: s
     await connection.execute(delete(variable).where(*wanted))
 
 
-async def to_mirror(connection: AsyncConnection, limit: int) -> Sequence[Record]:
-    """Schedules of which Temporal does not know the newest revision, deleted ones too, with `full_path`."""
+@dataclass(frozen=True, slots=True)
+class MirroredSchedule(PipelineScheduleRow):
+    """A schedule as Temporal is told of it; `full_path` is that of its project."""
+
+    full_path: str
+
+
+async def to_mirror(connection: AsyncConnection, limit: int) -> Sequence[MirroredSchedule]:
+    """Schedules of which Temporal does not know the newest revision, deleted ones too."""
     statement = _mirrored().where(schedule.c.mirrored != schedule.c.revision).limit(limit)
-    found: Sequence[Record] = (await connection.execute(statement)).all()
-    return found
+    return all_of(MirroredSchedule, await connection.execute(statement))
 
 
-async def all_for_mirror(connection: AsyncConnection) -> Sequence[Record]:
-    """Every schedule that Temporal is to have, with `full_path`."""
-    found: Sequence[Record] = (await connection.execute(_mirrored().where(schedule.c.deleted_at.is_(None)))).all()
-    return found
+async def all_for_mirror(connection: AsyncConnection) -> Sequence[MirroredSchedule]:
+    """Every schedule that Temporal is to have."""
+    statement = _mirrored().where(schedule.c.deleted_at.is_(None))
+    return all_of(MirroredSchedule, await connection.execute(statement))
 
 
 def _mirrored() -> Select[Any]:

@@ -10,13 +10,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import HELD_BY_RUNNER, OPEN, Status
 from domain.pipelines.verdict import Verdict, allows_failure
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks import webhook_events
 from models.repositories.logs import traces
 from models.repositories.pipelines import completions, outbox
-from models.repositories.pipelines.job_rows import dequeue, job, verdict_of
+from models.repositories.pipelines.job_rows import VerdictRow, dequeue, job, verdict_of
+from models.rows.pipelines import EndedJobRow
 from models.tables.logs import Trace
 from models.tables.queue import Lease
+from models.typed_rows import all_of, first_of
 
 lease = table_of(Lease)
 trace = table_of(Trace)
@@ -57,6 +59,14 @@ _UNLEASE: Final = delete(lease).where(lease.c.job_id == bindparam("b_job"))
 _FREEZE: Final = update(trace).where(trace.c.job_id == bindparam("b_job")).values(frozen=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _EndedRow(EndedJobRow):
+    """A job that has ended, and what says whether its failure is allowed."""
+
+    allow_failure: bool
+    exit_codes_allowed: Sequence[int]
+
+
 async def end_jobs(
     connection: AsyncConnection,
     ids: Sequence[int],
@@ -82,10 +92,11 @@ async def end_jobs(
     verdict = {"b_status": str(status), "b_now": now, "b_reason": reason, "b_exit_code": exit_code}
     fence = -1 if hand_out is None else hand_out
     ended: list[int] = []
-    rows: list[Record] = []
+    rows: list[_EndedRow] = []
     for job_id in sorted(ids):
         statement = _END if vouched else _END_UNHEARD
-        row = (await connection.execute(statement, {"b_job": job_id, "b_hand_out": fence, **verdict})).first()
+        found = await connection.execute(statement, {"b_job": job_id, "b_hand_out": fence, **verdict})
+        row = first_of(_EndedRow, found)
         if row is None:
             continue
         ended.append(job_id)
@@ -104,7 +115,7 @@ async def end_jobs(
     return ended
 
 
-async def _ring(connection: AsyncConnection, row: Record, now: datetime, linger: float) -> None:
+async def _ring(connection: AsyncConnection, row: _EndedRow, now: datetime, linger: float) -> None:
     """Tell the workflow: at once when nothing else of its pipeline runs, and then of all that lingered."""
     if linger and (await connection.execute(_STILL_RUNS, {"b_pipeline": row.pipeline_id})).first() is not None:
         due = now + timedelta(seconds=linger)
@@ -115,7 +126,7 @@ async def _ring(connection: AsyncConnection, row: Record, now: datetime, linger:
     await outbox.put(connection, outbox.OUTCOME, row.pipeline_id, now, job_ids=[row.id])
 
 
-async def _look_at_exit_code(connection: AsyncConnection, row: Record, exit_code: int | None) -> None:
+async def _look_at_exit_code(connection: AsyncConnection, row: _EndedRow, exit_code: int | None) -> None:
     """Whether the failure is one that is allowed. What became of the row counts: a canceling job has not failed."""
     if row.status == Status.FAILED and row.exit_codes_allowed and not row.allow_failure:
         allowed = allows_failure(row.allow_failure, tuple(row.exit_codes_allowed), exit_code)
@@ -149,7 +160,7 @@ async def outcomes(connection: AsyncConnection, job_ids: Sequence[int]) -> dict[
     """The verdicts of these jobs."""
     return {
         row.id: Outcome(verdict_of(row), row.folded, row.room)
-        for row in (await connection.execute(_OUTCOMES, {"b_jobs": list(job_ids)})).all()
+        for row in all_of(VerdictRow, await connection.execute(_OUTCOMES, {"b_jobs": list(job_ids)}))
     }
 
 

@@ -3,41 +3,44 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.namespaces.owners import Owner
+from models.repositories.paging import Listing
+from models.rows.badges import BadgeRow
 from models.tables.badges import Badge
+from models.typed_rows import first_of, one_of
 
 badge = table_of(Badge)
 
 
-def listed(owner: Owner, name: str = "") -> Select[Any]:
+def listed(owner: Owner, name: str = "") -> Listing[BadgeRow]:
     """Statement for the badges that an owner shows, the oldest first: a project also those of the groups around it."""
     statement = select(badge).where(owner.seen(badge, ancestors=owner.project_id is not None)).order_by(badge.c.id)
-    return statement.where(badge.c.name == name) if name else statement
+    return Listing(statement.where(badge.c.name == name) if name else statement, BadgeRow)
 
 
-async def find(connection: AsyncConnection, owner: Owner, key: int) -> Record:
+async def find(connection: AsyncConnection, owner: Owner, key: int) -> BadgeRow:
     """One badge that an owner shows. Raises `NotFound`."""
-    row = (await connection.execute(listed(owner).where(badge.c.id == key))).first()
+    row = first_of(BadgeRow, await connection.execute(listed(owner).statement.where(badge.c.id == key)))
     if row is None:
-        raise NotFound("404 Badge Not Found")
+        raise NotFound("Badge Not Found")
     return row
 
 
-async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> Record:
+async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> BadgeRow:
     """Add a badge; its row."""
     statement = insert(badge).values(created_at=now, **owner.columns, **values)
-    return (await connection.execute(statement.returning(badge))).one()
+    return one_of(BadgeRow, await connection.execute(statement.returning(badge)))
 
 
-async def change(connection: AsyncConnection, key: int, **values: Any) -> Record:
+async def change(connection: AsyncConnection, key: int, **values: Any) -> BadgeRow:
     """Write columns of a badge; its row."""
     statement = update(badge).where(badge.c.id == key).values(**values)
-    return (await connection.execute(statement.returning(badge))).one()
+    return one_of(BadgeRow, await connection.execute(statement.returning(badge)))
 
 
 async def remove(connection: AsyncConnection, key: int) -> None:

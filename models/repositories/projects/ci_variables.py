@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.namespaces.namespaces import namespace, trail_of
+from models.repositories.paging import Listing
 from models.repositories.projects.projects import project
+from models.rows.variables import CiVariableRow
 from models.tables.variables import CiVariable
+from models.typed_rows import all_of, one_of
 
 variable = table_of(CiVariable)
 
@@ -39,17 +42,17 @@ def _is(column: Any, value: int | None) -> ColumnElement[bool]:
     return found
 
 
-def owner_of(row: Record) -> Owner:
+def owner_of(row: CiVariableRow) -> Owner:
     """The owner of a variable's row."""
     return Owner(row.project_id, row.namespace_id)
 
 
-def of_owner(owner: Owner) -> Select[Any]:
+def of_owner(owner: Owner) -> Listing[CiVariableRow]:
     """Statement for the variables of an owner, in the order of their keys."""
-    return select(variable).where(owner.owns()).order_by(variable.c.key, variable.c.id)
+    return Listing(select(variable).where(owner.owns()).order_by(variable.c.key, variable.c.id), CiVariableRow)
 
 
-async def reaching(connection: AsyncConnection, project_id: int) -> Sequence[tuple[int, Record]]:
+async def reaching(connection: AsyncConnection, project_id: int) -> Sequence[tuple[int, CiVariableRow]]:
     """Every variable that may reach a project, with its level: 0 the instance, then groups by depth, then itself."""
     trail = await connection.execute(
         select(namespace.c.trail)
@@ -60,18 +63,18 @@ async def reaching(connection: AsyncConnection, project_id: int) -> Sequence[tup
     rule = or_(variable.c.project_id == project_id, variable.c.namespace_id.in_(groups), Owner().owns())
     levels: dict[int | None, int] = {None: 0} | {group: depth for depth, group in enumerate(groups, 1)}
     own = len(groups) + 1
-    rows = (await connection.execute(select(variable).where(rule).order_by(variable.c.id))).all()
+    rows = all_of(CiVariableRow, await connection.execute(select(variable).where(rule).order_by(variable.c.id)))
     return [(own if row.project_id is not None else levels[row.namespace_id], row) for row in rows]
 
 
-async def find(connection: AsyncConnection, owner: Owner, key: str, scope: str | None) -> Record:
+async def find(connection: AsyncConnection, owner: Owner, key: str, scope: str | None) -> CiVariableRow:
     """A variable by key, and by scope where there are several. Raises `NotFound`, `Invalid`."""
-    statement = of_owner(owner).where(variable.c.key == key)
+    statement = of_owner(owner).statement.where(variable.c.key == key)
     if scope is not None:
         statement = statement.where(variable.c.environment_scope == scope)
-    rows = (await connection.execute(statement)).all()
+    rows = all_of(CiVariableRow, await connection.execute(statement))
     if not rows:
-        raise NotFound("404 Variable Not Found")
+        raise NotFound("Variable Not Found")
     if len(rows) > 1:
         raise Invalid("There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
     return rows[0]
@@ -87,7 +90,7 @@ async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values
     return made
 
 
-async def change(connection: AsyncConnection, row: Record, now: datetime, **values: Any) -> None:
+async def change(connection: AsyncConnection, row: CiVariableRow, now: datetime, **values: Any) -> None:
     """Write columns of a variable. Raises `Invalid` if another one has that key and scope."""
     scope = values.get("environment_scope", row.environment_scope)
     if scope != row.environment_scope:
@@ -100,9 +103,9 @@ async def remove(connection: AsyncConnection, variable_id: int) -> None:
     await connection.execute(delete(variable).where(variable.c.id == variable_id))
 
 
-async def get(connection: AsyncConnection, variable_id: int) -> Record:
+async def get(connection: AsyncConnection, variable_id: int) -> CiVariableRow:
     """A variable by id."""
-    return (await connection.execute(select(variable).where(variable.c.id == variable_id))).one()
+    return one_of(CiVariableRow, await connection.execute(select(variable).where(variable.c.id == variable_id)))
 
 
 async def _require_free(connection: AsyncConnection, owner: Owner, key: str, scope: str) -> None:

@@ -10,13 +10,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE, Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace, within
-from models.repositories.paging import first_of
+from models.repositories.paging import Listing, first_of
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
+from models.rows.namespaces import NamespaceRow
+from models.rows.pipelines import PipelineRow
+from models.rows.projects import ProjectRow
 from models.tables.pipelines import Pipeline
+from models.typed_rows import all_of
 
 pipeline = table_of(Pipeline)
 
@@ -50,8 +54,12 @@ class ProjectFilter:
     """With what is in the group of `within` also what is shared with this one."""
 
 
-def projects(wanted: ProjectFilter) -> Select[Any]:
+def projects(wanted: ProjectFilter) -> Listing[ProjectRow]:
     """Statement for projects, newest first."""
+    return Listing(_projects(wanted), ProjectRow)
+
+
+def _projects(wanted: ProjectFilter) -> Select[Any]:
     statement = select(project).order_by(project.c.id.desc())
     if wanted.membership or wanted.least_level:
         mine = members.project_ids(wanted.viewer.user_id, wanted.least_level or 1)
@@ -76,18 +84,21 @@ def projects(wanted: ProjectFilter) -> Select[Any]:
     return statement
 
 
-def readable(viewer: Viewer, within: str = "") -> Select[Any]:
+def readable(viewer: Viewer, within: str = "") -> Listing[ProjectRow]:
     """Statement for projects whose code somebody may read, the oldest first; `within` is the trail of a group.
 
     To guests of private ones neither their merge requests nor their commits are there.
     """
-    seen = projects(ProjectFilter(viewer, within=within)).where(visible(viewer, REPORTER))
-    return seen.order_by(None).order_by(project.c.id)
+    return Listing(_readable(viewer, within).order_by(project.c.id), ProjectRow)
 
 
-def readable_ids(viewer: Viewer, within: str = "") -> Select[Any]:
+def _readable(viewer: Viewer, within: str) -> Select[Any]:
+    return _projects(ProjectFilter(viewer, within=within)).where(visible(viewer, REPORTER)).order_by(None)
+
+
+def readable_ids(viewer: Viewer, within: str = "") -> Select[tuple[int]]:
     """Statement for the ids of the same projects."""
-    return readable(viewer, within).order_by(None).with_only_columns(project.c.id)
+    return _readable(viewer, within).with_only_columns(project.c.id)
 
 
 def _is_in(wanted: ProjectFilter) -> ColumnElement[bool]:
@@ -114,11 +125,11 @@ class NamespaceFilter:
     top_only: bool = False
     least_level: int = 0
     kind: str = ""
-    within: Record | None = None
+    within: NamespaceRow | None = None
     directly_within: bool = True
 
 
-def namespaces(wanted: NamespaceFilter) -> Select[Any]:
+def namespaces(wanted: NamespaceFilter) -> Listing[NamespaceRow]:
     """Statement for groups and people's own namespaces, by path."""
     statement = select(namespace).order_by(namespace.c.full_path, namespace.c.id)
     if wanted.within is not None:
@@ -141,15 +152,15 @@ def namespaces(wanted: NamespaceFilter) -> Select[Any]:
     if wanted.search:
         text = wanted.search.lower()
         statement = statement.where(func.lower(namespace.c.full_path).contains(text, autoescape=True))
-    return statement
+    return Listing(statement, NamespaceRow)
 
 
-async def newest_pipelines(connection: AsyncConnection, project_ids: Iterable[int]) -> dict[int, Record]:
+async def newest_pipelines(connection: AsyncConnection, project_ids: Iterable[int]) -> dict[int, PipelineRow]:
     """The newest pipeline of each project that has one, by project id; child pipelines do not count."""
     newest = select(func.max(pipeline.c.id)).where(pipeline.c.project_id.in_(list(project_ids)))
     newest = newest.where(pipeline.c.source != CHILD)
     statement = select(pipeline).where(pipeline.c.id.in_(newest.group_by(pipeline.c.project_id)))
-    return {row.project_id: row for row in (await connection.execute(statement)).all()}
+    return {row.project_id: row for row in all_of(PipelineRow, await connection.execute(statement))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +175,7 @@ class PipelineFilter:
     ascending: bool = False
 
 
-def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
+def pipelines(project_id: int, wanted: PipelineFilter) -> Listing[PipelineRow]:
     """Statement for pipelines of a project; child pipelines only if their source is asked for, as in GitLab."""
     statement = select(pipeline).where(pipeline.c.project_id == project_id)
     if wanted.equal.get("source") != CHILD:
@@ -181,14 +192,14 @@ def pipelines(project_id: int, wanted: PipelineFilter) -> Select[Any]:
         statement = statement.where(pipeline.c.updated_at < wanted.updated_before)
     column = pipeline.c[wanted.order_by]
     ways = (column.asc(), pipeline.c.id.asc()) if wanted.ascending else (column.desc(), pipeline.c.id.desc())
-    return statement.order_by(*ways)
+    return Listing(statement.order_by(*ways), PipelineRow)
 
 
 async def latest_pipeline(
     connection: AsyncConnection, project_id: int, wanted: PipelineFilter, without: Collection[Status] = ()
-) -> Record | None:
+) -> PipelineRow | None:
     """The newest of these pipelines of a project that has none of the states `without`, or None."""
-    statement = pipelines(project_id, wanted)
+    listing = pipelines(project_id, wanted)
     if without:
-        statement = statement.where(pipeline.c.status.not_in(list(without)))
-    return await first_of(connection, statement)
+        listing = Listing(listing.statement.where(pipeline.c.status.not_in(list(without))), PipelineRow)
+    return await first_of(connection, listing)

@@ -7,8 +7,10 @@ from typing import Any, Final
 from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.mirrors import MirrorRow
 from models.tables.mirrors import Mirror
+from models.typed_rows import all_of, first_of
 
 mirror = table_of(Mirror)
 
@@ -20,9 +22,9 @@ def purpose(project_id: int) -> str:
     return f"mirror:{project_id}"
 
 
-async def of_project(connection: AsyncConnection, project_id: int) -> Record | None:
+async def of_project(connection: AsyncConnection, project_id: int) -> MirrorRow | None:
     """The mirror of a project, or None."""
-    return (await connection.execute(select(mirror).where(mirror.c.project_id == project_id))).first()
+    return first_of(MirrorRow, await connection.execute(select(mirror).where(mirror.c.project_id == project_id)))
 
 
 async def put(connection: AsyncConnection, project_id: int, now: datetime, **values: Any) -> None:
@@ -46,10 +48,10 @@ async def schedule(connection: AsyncConnection, project_id: int, now: datetime) 
     return bool(done.rowcount)
 
 
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Record]:
+async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[MirrorRow]:
     """Mirrors whose turn it is and that nobody holds."""
     statement = select(mirror).where(_is_due(now)).order_by(mirror.c.next_at).limit(limit)
-    return (await connection.execute(statement)).all()
+    return all_of(MirrorRow, await connection.execute(statement))
 
 
 def _is_due(now: datetime) -> Any:
@@ -57,11 +59,11 @@ def _is_due(now: datetime) -> Any:
     return mirror.c.enabled & (mirror.c.next_at <= now) & free
 
 
-async def hold(connection: AsyncConnection, mirror_id: int, now: datetime, until: datetime) -> Record | None:
+async def hold(connection: AsyncConnection, mirror_id: int, now: datetime, until: datetime) -> MirrorRow | None:
     """Take a mirror that is due, as it is now; None if another process was faster."""
     values = {"held_until": until, "status": "started", "last_update_started_at": now, "next_at": None}
     statement = update(mirror).where(mirror.c.id == mirror_id, _is_due(now)).values(**values).returning(mirror)
-    return (await connection.execute(statement)).first()
+    return first_of(MirrorRow, await connection.execute(statement))
 
 
 async def keep(connection: AsyncConnection, mirror_id: int, held: datetime, until: datetime) -> bool:
@@ -77,7 +79,7 @@ async def recover(connection: AsyncConnection, now: datetime) -> int:
     return int(done.rowcount)
 
 
-async def finish(connection: AsyncConnection, row: Record, held: datetime, now: datetime, error: str) -> None:
+async def finish(connection: AsyncConnection, row: MirrorRow, held: datetime, now: datetime, error: str) -> None:
     """A pull has ended; the next one comes after the interval, later and later while it fails.
 
     One that was asked for meanwhile comes at once.

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace
+from models.repositories.namespaces.shares import SharedGroup
 from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import relations
 from models.repositories.projects.listings import NamespaceFilter, namespaces
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
+from models.rows.accounts import UserRow
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.artifacts import Artifact
 from models.tables.logs import Trace
+from models.typed_rows import all_of
 
 artifact = table_of(Artifact)
 trace = table_of(Trace)
@@ -25,20 +30,22 @@ trace = table_of(Trace)
 class ProjectFacts:
     """Of one project: the group that it is in, whose that is, stars, forks, groups it is shared with, its origin."""
 
-    namespace: Record
-    owner: Record | None = None
+    namespace: NamespaceRow
+    owner: UserRow | None = None
     stars: int = 0
     forks: int = 0
-    shared: Sequence[Record] = ()
-    origin: Record | None = None
+    shared: Sequence[SharedGroup] = ()
+    origin: ProjectRow | None = None
 
 
-async def facts_of(connection: AsyncConnection, rows: Collection[Record], viewer: Viewer) -> Mapping[int, ProjectFacts]:
+async def facts_of(
+    connection: AsyncConnection, rows: Collection[ProjectRow], viewer: Viewer
+) -> Mapping[int, ProjectFacts]:
     """The facts of projects by id, as somebody may see them: neither groups nor origins that they may not know of."""
     ids = [row.id for row in rows]
     groups = await relations.namespaces(connection, (row.namespace_id for row in rows))
     people = await relations.users(connection, (group.owner_id for group in groups.values() if group.kind == "user"))
-    seen = namespaces(NamespaceFilter(viewer)).with_only_columns(namespace.c.id).order_by(None)
+    seen = namespaces(NamespaceFilter(viewer)).statement.with_only_columns(namespace.c.id).order_by(None)
     shared = await shares.of_projects(connection, ids, seen)
     starred = await stars.counts(connection, ids)
     forks = await _forks(connection, ids)
@@ -46,7 +53,7 @@ async def facts_of(connection: AsyncConnection, rows: Collection[Record], viewer
     return {
         row.id: ProjectFacts(
             namespace=groups[row.namespace_id],
-            owner=people.get(groups[row.namespace_id].owner_id),
+            owner=_owner_of(groups[row.namespace_id], people),
             stars=starred.get(row.id, 0),
             forks=forks.get(row.id, 0),
             shared=shared.get(row.id, ()),
@@ -56,17 +63,21 @@ async def facts_of(connection: AsyncConnection, rows: Collection[Record], viewer
     }
 
 
+def _owner_of(group: NamespaceRow, people: Mapping[int, UserRow]) -> UserRow | None:
+    return None if group.owner_id is None else people.get(group.owner_id)
+
+
 async def _forks(connection: AsyncConnection, ids: Collection[int]) -> dict[int, int]:
     rule = project.c.forked_from_id.in_(ids) & project.c.removal_asked_at.is_(None)
     statement = select(project.c.forked_from_id, func.count()).where(rule).group_by(project.c.forked_from_id)
     return {row[0]: row[1] for row in (await connection.execute(statement)).all()}
 
 
-async def _origins(connection: AsyncConnection, ids: Collection[int], viewer: Viewer) -> dict[int, Record]:
+async def _origins(connection: AsyncConnection, ids: Collection[int], viewer: Viewer) -> dict[int | None, ProjectRow]:
     if not ids:
         return {}
     statement = select(project).where(project.c.id.in_(ids), visible(viewer))
-    return {row.id: row for row in (await connection.execute(statement)).all()}
+    return {row.id: row for row in all_of(ProjectRow, await connection.execute(statement))}
 
 
 async def measured_by(connection: AsyncConnection, viewer: Viewer, ids: Collection[int]) -> frozenset[int]:

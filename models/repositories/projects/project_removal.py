@@ -5,6 +5,7 @@ looks again removes it once they have ended.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import uuid4
@@ -13,7 +14,7 @@ from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import COMPLETE
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import row_removal
 from models.repositories.artifacts import job_objects
 from models.repositories.pipelines import outbox
@@ -21,6 +22,7 @@ from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import secure_files
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
+from models.typed_rows import all_of
 
 project = table_of(Project)
 pipeline = table_of(Pipeline)
@@ -40,10 +42,18 @@ async def mark_one(connection: AsyncConnection, project_id: int, now: datetime) 
     return await mark(connection, project.c.id == project_id, now)
 
 
-async def marked(connection: AsyncConnection) -> Sequence[Record]:
-    """`id` and `full_path` of the projects that are being removed, the oldest first."""
+@dataclass(frozen=True, slots=True)
+class MarkedProject:
+    """A project that is being removed."""
+
+    id: int
+    full_path: str
+
+
+async def marked(connection: AsyncConnection) -> Sequence[MarkedProject]:
+    """The projects that are being removed, the oldest first."""
     statement = select(project.c.id, project.c.full_path).where(project.c.removal_asked_at.is_not(None))
-    return (await connection.execute(statement.order_by(project.c.id))).all()
+    return all_of(MarkedProject, await connection.execute(statement.order_by(project.c.id)))
 
 
 async def unfinished(connection: AsyncConnection, project_id: int) -> list[int]:

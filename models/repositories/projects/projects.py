@@ -9,14 +9,17 @@ from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.decimal_number import decimal_number
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import protected_refs
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.projects import Project
 from models.tables.sharing import ProjectRedirect
+from models.typed_rows import all_of, first_of
 
 project = table_of(Project)
 redirect = table_of(ProjectRedirect)
@@ -28,7 +31,7 @@ _MAX_ID = 16
 
 async def create_project(
     connection: AsyncConnection,
-    owner: Record,
+    owner: NamespaceRow,
     path: str,
     name: str,
     creator_id: int,
@@ -72,7 +75,7 @@ async def change(connection: AsyncConnection, project_id: int, **values: Any) ->
     await connection.execute(update(project).where(project.c.id == project_id).values(**values))
 
 
-async def find(connection: AsyncConnection, reference: int | str) -> Record | None:
+async def find(connection: AsyncConnection, reference: int | str) -> ProjectRow | None:
     """A project by its id, its full path or one that it had, or None; one that is being removed is not there."""
     text = str(reference)
     key = decimal_number(text, _MAX_ID)
@@ -82,10 +85,11 @@ async def find(connection: AsyncConnection, reference: int | str) -> Record | No
     else:
         rule = project.c.id == key
     statement = select(project).where(rule, project.c.removal_asked_at.is_(None))
-    return (await connection.execute(statement.order_by((project.c.full_path == text).desc()).limit(1))).first()
+    own_path_first = statement.order_by((project.c.full_path == text).desc())
+    return first_of(ProjectRow, await connection.execute(own_path_first.limit(1)))
 
 
-async def move(connection: AsyncConnection, row: Record, owner: Record) -> None:
+async def move(connection: AsyncConnection, row: ProjectRow, owner: NamespaceRow) -> None:
     """Move a project into another group of its organisation; its path leads there. Raises `Invalid` if that is taken.
 
     What waits and runs goes on: jobs know their project by its id, and the old path leads to it.
@@ -97,9 +101,9 @@ async def move(connection: AsyncConnection, row: Record, owner: Record) -> None:
     await change(connection, row.id, namespace_id=owner.id, full_path=full_path)
 
 
-async def everything(connection: AsyncConnection) -> Sequence[Record]:
+async def everything(connection: AsyncConnection) -> Sequence[ProjectRow]:
     """All projects, newest first: for what the server does by itself."""
-    return (await connection.execute(select(project).order_by(project.c.id.desc()))).all()
+    return all_of(ProjectRow, await connection.execute(select(project).order_by(project.c.id.desc())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ async def readable_of(connection: AsyncConnection, viewer: Viewer, project_ids: 
     return frozenset((await connection.execute(statement)).scalars())
 
 
-async def newest(connection: AsyncConnection, which: ColumnElement[bool], most: int) -> Sequence[Record]:
+async def newest(connection: AsyncConnection, which: ColumnElement[bool], most: int) -> Sequence[ProjectRow]:
     """So many of these projects at most, the newest first."""
     statement = select(project).where(which).order_by(project.c.id.desc()).limit(most)
-    return (await connection.execute(statement)).all()
+    return all_of(ProjectRow, await connection.execute(statement))

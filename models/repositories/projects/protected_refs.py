@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, overload
 
-from sqlalchemy import Select, Table, delete, insert, select, update
+from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
 from domain.projects.protection import BranchRule, Protection, TagRule
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing, every_of
+from models.rows.protected_refs import ProtectedBranchRow, ProtectedTagRow
 from models.tables.protected_refs import ProtectedBranch, ProtectedTag
+from models.typed_rows import first_of
 
 branch = table_of(ProtectedBranch)
 tag = table_of(ProtectedTag)
@@ -21,23 +24,24 @@ MAINTAINERS = 40
 
 async def of_project(connection: AsyncConnection, project_id: int) -> Protection:
     """Every rule of a project."""
-    branches = (await connection.execute(branches_of(project_id))).all()
-    tags = (await connection.execute(tags_of(project_id))).all()
+    branches = await every_of(connection, branches_of(project_id))
+    tags = await every_of(connection, tags_of(project_id))
     return Protection(
         tuple(BranchRule(row.name, row.push_level, row.merge_level, row.allow_force_push) for row in branches),
         tuple(TagRule(row.name, row.create_level) for row in tags),
     )
 
 
-def branches_of(project_id: int, text: str = "") -> Select[Any]:
+def branches_of(project_id: int, text: str = "") -> Listing[ProtectedBranchRow]:
     """Statement for the protected branches of a project, by id; with a text in their name, if one is given."""
     statement = select(branch).where(branch.c.project_id == project_id).order_by(branch.c.id)
-    return statement.where(branch.c.name.icontains(text, autoescape=True)) if text else statement
+    narrowed = statement.where(branch.c.name.icontains(text, autoescape=True)) if text else statement
+    return Listing(narrowed, ProtectedBranchRow)
 
 
-def tags_of(project_id: int) -> Select[Any]:
+def tags_of(project_id: int) -> Listing[ProtectedTagRow]:
     """Statement for the protected tags of a project, by id."""
-    return select(tag).where(tag.c.project_id == project_id).order_by(tag.c.id)
+    return Listing(select(tag).where(tag.c.project_id == project_id).order_by(tag.c.id), ProtectedTagRow)
 
 
 async def protect_branch(
@@ -71,13 +75,29 @@ async def _add(
     await connection.execute(insert(table).values(project_id=project_id, name=name, created_at=now, **values))
 
 
-async def get(connection: AsyncConnection, project_id: int, name: str, *, is_tag: bool) -> Record:
+@overload
+async def get(
+    connection: AsyncConnection, project_id: int, name: str, *, is_tag: Literal[False]
+) -> ProtectedBranchRow: ...
+@overload
+async def get(connection: AsyncConnection, project_id: int, name: str, *, is_tag: Literal[True]) -> ProtectedTagRow: ...
+@overload
+async def get(
+    connection: AsyncConnection, project_id: int, name: str, *, is_tag: bool
+) -> ProtectedBranchRow | ProtectedTagRow: ...
+async def get(
+    connection: AsyncConnection, project_id: int, name: str, *, is_tag: bool
+) -> ProtectedBranchRow | ProtectedTagRow:
     """The rule with exactly this name. Raises `NotFound`."""
-    statement = tags_of(project_id) if is_tag else branches_of(project_id)
-    table = tag if is_tag else branch
-    row = (await connection.execute(statement.where(table.c.name == name))).first()
+    row: ProtectedBranchRow | ProtectedTagRow | None
+    if is_tag:
+        found = await connection.execute(tags_of(project_id).statement.where(tag.c.name == name))
+        row = first_of(ProtectedTagRow, found)
+    else:
+        found = await connection.execute(branches_of(project_id).statement.where(branch.c.name == name))
+        row = first_of(ProtectedBranchRow, found)
     if row is None:
-        raise NotFound("404 Not found")
+        raise NotFound("Not found")
     return row
 
 

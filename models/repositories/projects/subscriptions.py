@@ -1,18 +1,22 @@
 """Subscriptions to other projects, and the pipelines that are to be made for them."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, delete, exists, func, insert, literal, select
+from sqlalchemy import bindparam, delete, exists, func, insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
 from domain.pipelines.bridges import CHILD
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
 from models.repositories.pipelines.pipeline_requests import OwedPipelines
+from models.rows.subscriptions import PipelineSubscriptionRow, SubscribedRunRow
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.tables.subscriptions import PipelineSubscription, SubscribedRun
+from models.typed_rows import first_of
 
 subscription = table_of(PipelineSubscription)
 run = table_of(SubscribedRun)
@@ -23,21 +27,31 @@ MAX_SUBSCRIPTIONS: Final = 2
 """Upstream projects of one, and projects that follow one; as in GitLab."""
 
 
-def of_project(project_id: int) -> Select[Any]:
-    """Statement for the subscriptions of a project, with the `upstream_path` of each."""
-    return (
+@dataclass(frozen=True, slots=True)
+class ListedSubscription(PipelineSubscriptionRow):
+    """A subscription whose upstream project is there; `upstream_path` is its full path."""
+
+    upstream_project_id: int
+    upstream_path: str
+
+
+def of_project(project_id: int) -> Listing[ListedSubscription]:
+    """Statement for the subscriptions of a project, by id."""
+    statement = (
         select(subscription, project.c.full_path.label("upstream_path"))
         .join(project, project.c.id == subscription.c.upstream_project_id)
         .where(subscription.c.project_id == project_id)
         .order_by(subscription.c.id)
     )
+    return Listing(statement, ListedSubscription)
 
 
-async def get(connection: AsyncConnection, subscription_id: int, project_id: int) -> Record:
+async def get(connection: AsyncConnection, subscription_id: int, project_id: int) -> ListedSubscription:
     """A subscription of a project. Raises `NotFound`."""
-    row = (await connection.execute(of_project(project_id).where(subscription.c.id == subscription_id))).first()
+    statement = of_project(project_id).statement.where(subscription.c.id == subscription_id)
+    row = first_of(ListedSubscription, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Subscription Not Found")
+        raise NotFound("Subscription Not Found")
     return row
 
 
@@ -86,5 +100,5 @@ async def note_success(connection: AsyncConnection, pipeline_id: int, now: datet
     await connection.execute(_NOTE, {"b_pipeline": pipeline_id, "b_now": now})
 
 
-OWED: Final = OwedPipelines(run, select(run), longest_pause=timedelta(minutes=5))
+OWED: Final = OwedPipelines(run, Listing(select(run), SubscribedRunRow), longest_pause=timedelta(minutes=5))
 """Runs whose pipeline is to be made."""

@@ -3,26 +3,31 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, or_, select, update
+from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.repositories.paging import Listing
+from models.rows.triggers import PipelineTriggerRow
 from models.tables.triggers import PipelineTrigger
+from models.typed_rows import first_of
 
 trigger = table_of(PipelineTrigger)
 
 
-def of_project(project_id: int) -> Select[Any]:
+def of_project(project_id: int) -> Listing[PipelineTriggerRow]:
     """Statement for the triggers of a project, by id."""
-    return select(trigger).where(trigger.c.project_id == project_id).order_by(trigger.c.id)
+    statement = select(trigger).where(trigger.c.project_id == project_id).order_by(trigger.c.id)
+    return Listing(statement, PipelineTriggerRow)
 
 
-async def get(connection: AsyncConnection, trigger_id: int, project_id: int) -> Record:
+async def get(connection: AsyncConnection, trigger_id: int, project_id: int) -> PipelineTriggerRow:
     """A trigger of a project. Raises `NotFound`."""
-    row = (await connection.execute(of_project(project_id).where(trigger.c.id == trigger_id))).first()
+    statement = of_project(project_id).statement.where(trigger.c.id == trigger_id)
+    row = first_of(PipelineTriggerRow, await connection.execute(statement))
     if row is None:
-        raise NotFound("404 Trigger Not Found")
+        raise NotFound("Trigger Not Found")
     return row
 
 
@@ -44,11 +49,13 @@ async def remove(connection: AsyncConnection, trigger_id: int) -> None:
     await connection.execute(delete(trigger).where(trigger.c.id == trigger_id))
 
 
-async def by_token(connection: AsyncConnection, project_id: int, token_hash: str, now: datetime) -> Record | None:
+async def by_token(
+    connection: AsyncConnection, project_id: int, token_hash: str, now: datetime
+) -> PipelineTriggerRow | None:
     """The trigger of this project behind a token that has not expired, or None."""
     lasting = or_(trigger.c.expires_at.is_(None), trigger.c.expires_at > now)
     rule = (trigger.c.project_id == project_id) & (trigger.c.token_hash == token_hash)
-    return (await connection.execute(select(trigger).where(rule, lasting))).first()
+    return first_of(PipelineTriggerRow, await connection.execute(select(trigger).where(rule, lasting)))
 
 
 async def note_use(connection: AsyncConnection, trigger_id: int, now: datetime) -> None:

@@ -1,8 +1,9 @@
 """Registered runners as matching sees them, found by what they show."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
@@ -10,9 +11,11 @@ from sqlalchemy import ARRAY, Select, String, any_, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import Candidate, RunnerType
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import database_time
+from models.rows.runners import RunnerProjectRow
 from models.tables.runners import Runner, RunnerProject
+from models.typed_rows import all_of, reader
 
 runner = table_of(Runner)
 runner_project = table_of(RunnerProject)
@@ -33,17 +36,43 @@ _COLUMNS: Final = (
     runner.c.paused,
     runner.c.maximum_timeout,
 )
-"""What matching and a job's payload use: not what changes with each contact."""
+"""What matching and a job's payload use (`PollingRunner`): not what changes with each contact."""
 _LINKS: Final = select(runner_project)
 _LINKS_OF: Final = _LINKS.where(runner_project.c.runner_id.in_(bindparam("b_runners", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
-class KnownRunner:
-    """A runner's row (`_COLUMNS`, then `now`) and what matching sees of it; it was found by `token_hash`."""
+class MatchedRunner:
+    """What matching uses of a runner."""
+
+    id: int
+    runner_type: str
+    organisation_id: int | None
+    namespace_id: int | None
+    tags: Sequence[str]
+    run_untagged: bool
+    ref_protected: bool
+    as_server: bool
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PollingRunner(MatchedRunner):
+    """What matching and a job's payload use of a runner, and what its tokens are."""
 
     token_hash: str
-    row: Record
+    previous_token_hash: str | None
+    token_expires_at: datetime | None
+    description: str
+    maximum_timeout: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRunner:
+    """A runner and what matching sees of it; it was found by `token_hash`."""
+
+    token_hash: str
+    row: PollingRunner
     candidate: Candidate
 
 
@@ -66,10 +95,11 @@ async def by_tokens(
 
     One that is in `known` and has not changed is given back as it is there: that takes a third of the time.
     """
-    rows = (await connection.execute(_by_tokens(connection.dialect.name), {"b_hashes": list(hashes)})).all()
-    good = [row for row in rows if row.token_expires_at is None or row.token_expires_at.timestamp() > row.now]
+    found = await connection.execute(_by_tokens(connection.dialect.name), {"b_hashes": list(hashes)})
+    read = reader(PollingRunner, found)
+    good = [read(row) for row in found if row.token_expires_at is None or row.token_expires_at.timestamp() > row.now]
     linked = [row.id for row in good if row.runner_type == RunnerType.PROJECT]
-    projects = _by_runner((await connection.execute(_LINKS_OF, {"b_runners": linked})).all() if linked else ())
+    projects = await _projects_of(connection, linked) if linked else {}
     wanted = set(hashes)
     return {
         token_hash: _as_known(known.get(token_hash), token_hash, row, projects.get(row.id, set()))
@@ -79,26 +109,31 @@ async def by_tokens(
     }
 
 
-def _as_known(before: KnownRunner | None, token_hash: str, row: Record, projects: set[int]) -> KnownRunner:
-    if before is not None and before.row[:-1] == row[:-1] and before.candidate.projects == projects:
+def _as_known(before: KnownRunner | None, token_hash: str, row: PollingRunner, projects: set[int]) -> KnownRunner:
+    if before is not None and before.row == row and before.candidate.projects == projects:
         return before
     return KnownRunner(token_hash, row, candidate(row, projects))
 
 
 async def linked_projects(connection: AsyncConnection) -> Mapping[int, set[int]]:
     """The projects that each project runner is linked to, by runner id."""
-    return _by_runner((await connection.execute(_LINKS)).all())
+    return _by_runner(all_of(RunnerProjectRow, await connection.execute(_LINKS)))
 
 
-def _by_runner(links: Iterable[Record]) -> Mapping[int, set[int]]:
+async def _projects_of(connection: AsyncConnection, runner_ids: Sequence[int]) -> Mapping[int, set[int]]:
+    """The same, of these."""
+    return _by_runner(all_of(RunnerProjectRow, await connection.execute(_LINKS_OF, {"b_runners": runner_ids})))
+
+
+def _by_runner(links: Iterable[RunnerProjectRow]) -> Mapping[int, set[int]]:
     projects: defaultdict[int, set[int]] = defaultdict(set)
     for link in links:
         projects[link.runner_id].add(link.project_id)
     return projects
 
 
-def candidate(row: Record, projects: Iterable[int], *, online: bool = True) -> Candidate:
-    """A runner's row with the projects that it is linked to."""
+def candidate(row: MatchedRunner, projects: Iterable[int], *, online: bool = True) -> Candidate:
+    """A runner with the projects that it is linked to."""
     return Candidate(
         runner_type=RunnerType(row.runner_type),
         organisation_id=row.organisation_id,

@@ -16,17 +16,19 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.environments.places import START
 from domain.pipelines.status import COMPLETE, Status
 from domain.runners.matching import RunnerType
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.environments import deployments
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import verdicts
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import queue
 from models.repositories.queue.hand_outs import HandOut
-from models.repositories.queue.queue import Kind
+from models.repositories.queue.queue import HeldEntry, Kind
+from models.rows.pipelines import JobRow
 from models.tables.logs import Trace
 from models.tables.pipelines import Pipeline, Stage
 from models.tables.queue import Lease, LeaseClock, QueueEntry
+from models.typed_rows import all_of
 
 entry = table_of(QueueEntry)
 lease = table_of(Lease)
@@ -155,11 +157,13 @@ async def _serve(connection: AsyncConnection, kind: Kind, waiting: dict[int, Cla
     return served
 
 
-async def _fail_outdated(connection: AsyncConnection, taken: Iterable[Record], now: datetime) -> set[int]:
+async def _fail_outdated(connection: AsyncConnection, taken: Iterable[HeldEntry], now: datetime) -> set[int]:
     """Jobs that must not deploy any more, which have failed now. Jobs that deploy nothing cost no query."""
     deploying = [row.job_id for row in taken if row.environment_action == START]
-    refused = set()
-    for row in (await connection.execute(_DEPLOYING, {"b_jobs": deploying})).all() if deploying else ():
+    refused: set[int] = set()
+    if not deploying:
+        return refused
+    for row in all_of(JobRow, await connection.execute(_DEPLOYING, {"b_jobs": deploying})):
         if reason := await deployments.objection(connection, row):
             await verdicts.end_jobs(connection, [row.id], Status.FAILED, now, reason=reason)
             refused.add(row.id)
@@ -196,7 +200,9 @@ async def _lift_and_tell(connection: AsyncConnection, taken: Sequence[HandOut], 
         await webhook_events.jobs_made(connection, [item.job.id], item.project.watched, now)
 
 
-async def _open(connection: AsyncConnection, taken: Sequence[tuple[Claim, Record]], kind: Kind, now: datetime) -> None:
+async def _open(
+    connection: AsyncConnection, taken: Sequence[tuple[Claim, HeldEntry]], kind: Kind, now: datetime
+) -> None:
     """Let the jobs run; they are locked."""
     fair = kind.runner_type is RunnerType.INSTANCE
     for is_first in (True, False):

@@ -1,7 +1,8 @@
 """What jobs that wait have in common: one row for each, so that the queue is looked through by row, not by job."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 import orjson
 from sqlalchemy import Executable, bindparam, select
@@ -9,11 +10,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import Demand
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.accounts import accounts
 from models.repositories.namespaces.namespaces import namespace, trail_of
+from models.rows.queue import QueueDemandRow
 from models.tables.projects import Project
 from models.tables.queue import QueueDemand, QueueDemandTag
+from models.typed_rows import all_of
 
 demand = table_of(QueueDemand)
 demand_tag = table_of(QueueDemandTag)
@@ -49,32 +52,41 @@ _READ: Final = (
 )
 
 
+class Owner(Protocol):
+    """The project whose jobs wait."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+    @property
+    def organisation_id(self) -> int:
+        """That of its organisation."""
+
+
 def tag_key(tags: Iterable[str]) -> str:
     """Tags in a form that is equal when the tags are."""
     return orjson.dumps(sorted(set(tags))).decode()
 
 
 async def ensure(
-    connection: AsyncConnection, project_row: Record, tag_lists: Iterable[Sequence[str]], *, protected: bool
+    connection: AsyncConnection, owner: Owner, tag_lists: Iterable[Sequence[str]], *, protected: bool
 ) -> dict[str, int]:
-    """The demand of each list of tags, by `tag_key`; those that are new are made.
-
-    `project_row` has `id` and `organisation_id`.
-    """
+    """The demand of each list of tags, by `tag_key`; those that are new are made."""
     wanted = {tag_key(tags): sorted(set(tags)) for tags in tag_lists}
-    known = await _known(connection, project_row.id, wanted, protected=protected)
+    known = await _known(connection, owner.id, wanted, protected=protected)
     # In the order of the keys, so that two pipelines that make the same demands never wait for each other.
     missing = sorted(set(wanted) - set(known))
     if not missing:
         return known
     same: dict[str, Any] = {
-        "project_id": project_row.id,
-        "organisation_id": project_row.organisation_id,
+        "project_id": owner.id,
+        "organisation_id": owner.organisation_id,
         "ref_protected": protected,
     }
     rows = [{**same, "tag_key": key, "tagged": bool(wanted[key])} for key in missing]
     await connection.execute(_MAKE[connection.dialect.name], rows)
-    known = await _known(connection, project_row.id, wanted, protected=protected)
+    known = await _known(connection, owner.id, wanted, protected=protected)
     tags = [{"demand_id": known[key], "tag": tag} for key in missing for tag in wanted[key]]
     if tags:
         await connection.execute(_TAG[connection.dialect.name], tags)
@@ -88,9 +100,21 @@ async def _known(
     return {row.tag_key: row.id for row in (await connection.execute(_KNOWN, values)).all()}
 
 
+@dataclass(frozen=True, slots=True)
+class _PlacedDemand(QueueDemandRow):
+    """A demand with what its project lets runners do; `others` says whether the installation has other accounts."""
+
+    shared_runners_enabled: bool
+    group_runners_enabled: bool
+    may_run_as_server: bool
+    full_path: str
+    trail: str
+    others: bool
+
+
 async def read(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Demand]:
     """Demands by id."""
-    rows = (await connection.execute(_READ, {"b_demands": padded(tuple(ids))})).all()
+    rows = all_of(_PlacedDemand, await connection.execute(_READ, {"b_demands": padded(tuple(ids))}))
     return {
         row.id: Demand(
             project_id=row.project_id,

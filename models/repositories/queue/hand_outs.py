@@ -1,20 +1,26 @@
 """What a runner is told of a job: read in the transaction of the claim, so that a poison payload never leaves it."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Select, bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, Result, Select, Table, bindparam, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.variables.ci_variables import CiVariable
 from domain.variables.job_variables import JobVariable
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact
 from models.repositories.artifacts.reports import DOTENV, report
 from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import ci_variables
+from models.rows.accounts import UserRow
+from models.rows.deploy_tokens import DeployTokenRow
+from models.rows.pipelines import JobRow, PipelineRow
+from models.rows.projects import ProjectRow
+from models.rows.variables import CiVariableRow
 from models.tables.accounts import User
 from models.tables.deploy_tokens import DeployToken
 from models.tables.environments import Environment
@@ -22,6 +28,7 @@ from models.tables.installation import Installation
 from models.tables.pipelines import Pipeline, Stage
 from models.tables.projects import Project
 from models.tables.queue import Lease, QueueEntry
+from models.typed_rows import all_of, reader
 
 pipeline = table_of(Pipeline)
 project = table_of(Project)
@@ -39,6 +46,19 @@ MAX_COUNTED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Archive:
+    """The archive of a job before this one: `id` and `name` are those of the job."""
+
+    id: int
+    name: str
+    filename: str
+    size: int
+    object_key: str
+    sha256: str
+    expire_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class HandOut:
     """Rows behind a job: the job itself, its pipeline, project and owner, and what jobs before it hand it.
 
@@ -51,11 +71,11 @@ class HandOut:
     which the jobs of the project are given, `deploy_variables` are what it says opened.
     """
 
-    job: Any
-    pipeline: Any
-    project: Any
-    user: Any
-    dependencies: Sequence[Any]
+    job: JobRow
+    pipeline: PipelineRow
+    project: ProjectRow
+    user: UserRow
+    dependencies: Sequence[Archive]
     stage_status: str
     installation_id: str = ""
     running_elsewhere: int = 0
@@ -63,10 +83,10 @@ class HandOut:
     environment_url: str = ""
     environment_tier: str = ""
     dotenv: Sequence[Mapping[str, str]] = ()
-    sealed: Sequence[tuple[int, Any]] = ()
+    sealed: Sequence[tuple[int, CiVariableRow]] = ()
     ci_variables: Sequence[CiVariable] = ()
     ref_gone: bool = False
-    deploy_token: Any = None
+    deploy_token: DeployTokenRow | None = None
     deploy_variables: Sequence[JobVariable] = ()
 
 
@@ -89,12 +109,23 @@ _ANY_VARIABLES: Final = (
     exists().where(or_(ci_variable.c.project_id == job.c.project_id, ci_variable.c.project_id.is_(None))).correlate(job)
 )
 """Most claims are of projects without: they pay for no further look."""
+_PARTS: Final[Sequence[tuple[str, Table, type[Any]]]] = (
+    ("job", job, JobRow),
+    ("pipeline", pipeline, PipelineRow),
+    ("project", project, ProjectRow),
+    ("user", user, UserRow),
+)
+_WIDTHS: Final = tuple(len(fields(kind)) for _, _, kind in _PARTS)
+
+
+def _columns_of_parts() -> list[ColumnElement[Any]]:
+    """Those of each part one after the other, in the order of the fields of its row."""
+    return [table.c[field.name].label(f"{part}_{field.name}") for part, table, kind in _PARTS for field in fields(kind)]
+
+
 _AROUND: Final = (
     select(
-        *(column.label(f"job_{column.name}") for column in job.c),
-        *(column.label(f"pipeline_{column.name}") for column in pipeline.c),
-        *(column.label(f"project_{column.name}") for column in project.c),
-        *(column.label(f"user_{column.name}") for column in user.c),
+        *_columns_of_parts(),
         stage.c.status.label("stage_status"),
         select(installation.c.installation_id).scalar_subquery().label("installation_id"),
         _RUNNING_ELSEWHERE.label("running_elsewhere"),
@@ -116,8 +147,6 @@ _AROUND: Final = (
     .with_for_update(of=stage, read=True, key_share=True)
 )
 """The stages are held against decisions that fold them at this moment; claims do not wait for each other."""
-_PARTS: Final = tuple(tuple(column.name for column in table.c) for table in (job, pipeline, project, user))
-
 _ARCHIVES: Final = (
     select(job.c.id, job.c.name, artifact.c.filename, artifact.c.size, artifact.c.object_key, artifact.c.sha256)
     .add_columns(artifact.c.expire_at)
@@ -145,61 +174,97 @@ _ARCHIVES_CHOSEN: Final = _by_choice(_ARCHIVES)
 _VARIABLES_CHOSEN: Final = _by_choice(_VARIABLES)
 
 
+class _Parts(NamedTuple):
+    """The rows of `_PARTS`."""
+
+    job: JobRow
+    pipeline: PipelineRow
+    project: ProjectRow
+    user: UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The other columns of `_AROUND`."""
+
+    stage_status: str
+    installation_id: str
+    running_elsewhere: int
+    waiting: int
+    any_variables: bool
+    environment_url: str | None
+    environment_tier: str | None
+    deploy_token_id: int | None
+
+
 async def read(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping[int, HandOut]:
     """Everything that the payloads of these jobs are made of, by job id."""
-    rows = (await connection.execute(_AROUND, {"b_jobs": padded(job_ids)})).all()
-    wanted = {row.job_project_id for row in rows if row.any_variables}
+    found = await connection.execute(_AROUND, {"b_jobs": padded(job_ids)})
+    around = reader(_Around, found)
+    rows = [(_parts(row), around(row)) for row in found]
+    wanted = {parts.project.id for parts, one in rows if one.any_variables}
     sealed = {project_id: await ci_variables.reaching(connection, project_id) for project_id in wanted}
-    tokens = await _deploy_tokens(connection, {row.deploy_token_id for row in rows} - {None})
-    made = [
-        replace(
-            await _hand_out(connection, row, sealed.get(row.job_project_id, ())),
-            deploy_token=tokens.get(row.deploy_token_id),
+    tokens = await _deploy_tokens(connection, {one.deploy_token_id for _, one in rows if one.deploy_token_id})
+    return {
+        parts.job.id: replace(
+            await _hand_out(connection, parts, one, sealed.get(parts.project.id, ())),
+            deploy_token=tokens.get(one.deploy_token_id or 0),
         )
-        for row in rows
-    ]
-    return {hand_out.job.id: hand_out for hand_out in made}
+        for parts, one in rows
+    }
 
 
-async def _deploy_tokens(connection: AsyncConnection, ids: Collection[int]) -> Mapping[int, Record]:
+def _parts(row: Iterable[Any]) -> _Parts:
+    values = iter(row)
+    job_row, pipeline_row, project_row, user_row = (tuple(islice(values, width)) for width in _WIDTHS)
+    return _Parts(JobRow(*job_row), PipelineRow(*pipeline_row), ProjectRow(*project_row), UserRow(*user_row))
+
+
+async def _deploy_tokens(connection: AsyncConnection, ids: Collection[int]) -> Mapping[int, DeployTokenRow]:
     """By their ids. Most claims are of projects that give their jobs none: they pay for no further look."""
     if not ids:
         return {}
     found = await connection.execute(select(deploy_token).where(deploy_token.c.id.in_(padded(ids))))
-    return {row.id: row for row in found.all()}
+    return {row.id: row for row in all_of(DeployTokenRow, found)}
 
 
-async def _hand_out(connection: AsyncConnection, row: Record, sealed: Sequence[tuple[int, Record]]) -> HandOut:
-    values = iter(row)
-    parts = (SimpleNamespace(**{name: next(values) for name in names}) for names in _PARTS)
-    of_job, of_pipeline, of_project, of_user = parts
-    archives = await _chosen(connection, of_job, _ARCHIVES_CHOSEN)
-    place = (row.environment_url or "", row.environment_tier or "")
-    figures = (row.installation_id, row.running_elsewhere, row.waiting, *place)
-    variables = await dotenv(connection, of_job)
-    return HandOut(of_job, of_pipeline, of_project, of_user, archives, row.stage_status, *figures, variables, sealed)
+async def _hand_out(
+    connection: AsyncConnection, parts: _Parts, around: _Around, sealed: Sequence[tuple[int, CiVariableRow]]
+) -> HandOut:
+    archives = await _chosen(connection, parts.job, _ARCHIVES_CHOSEN)
+    return HandOut(
+        *parts,
+        () if archives is None else all_of(Archive, archives),
+        around.stage_status,
+        installation_id=around.installation_id,
+        running_elsewhere=around.running_elsewhere,
+        waiting=around.waiting,
+        environment_url=around.environment_url or "",
+        environment_tier=around.environment_tier or "",
+        dotenv=await dotenv(connection, parts.job),
+        sealed=sealed,
+    )
 
 
-async def dotenv(connection: AsyncConnection, job_row: Record) -> Sequence[Mapping[str, str]]:
+async def dotenv(connection: AsyncConnection, job_row: JobRow) -> Sequence[Mapping[str, str]]:
     """The variables that jobs before this one hand it."""
-    return [entry for row in await _chosen(connection, job_row, _VARIABLES_CHOSEN) for entry in row.entries]
+    found = await _chosen(connection, job_row, _VARIABLES_CHOSEN)
+    return [] if found is None else [entry for entries in found.scalars() for entry in entries]
 
 
 async def _chosen(
-    connection: AsyncConnection, job_row: Record, statements: tuple[Select[Any], Select[Any]]
-) -> Sequence[Record]:
-    """What a job gets of others: of its `dependencies`, else its needs, else all earlier stages."""
+    connection: AsyncConnection, job_row: JobRow, statements: tuple[Select[Any], Select[Any]]
+) -> Result[Any] | None:
+    """What a job gets of others: of its `dependencies`, else its needs, else all earlier stages; None for nothing."""
     plan, (of_names, of_earlier) = job_row.plan, statements
     names = plan.get("dependencies")
     if names is None and plan.get("needs") is not None:
         names = [need["job"] for need in plan["needs"] if need.get("artifacts", True)]
     if (names is not None and not names) or (names is None and not job_row.stage_position):
-        return ()
+        return None
     if names is None:
-        found = await connection.execute(
-            of_earlier, {"b_pipeline": job_row.pipeline_id, "b_stage": job_row.stage_position}
-        )
+        earlier = {"b_pipeline": job_row.pipeline_id, "b_stage": job_row.stage_position}
+        found: Result[Any] = await connection.execute(of_earlier, earlier)
     else:
         found = await connection.execute(of_names, {"b_pipeline": job_row.pipeline_id, "b_names": list(names)})
-    rows: Sequence[Record] = found.all()
-    return rows
+    return found

@@ -4,16 +4,19 @@ Statements are built once: building one anew costs more than running it.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, bindparam, case, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, bindparam, case, false, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models.columns import BIG, Record, padded, table_of
+from models.columns import BIG, padded, table_of
 from models.repositories.pipelines.job_rows import job
 from models.tables.logs import Trace
 from models.tables.projects import Project
 from models.tables.queue import Lease, LeaseClock
+from models.typed_rows import all_of, first_of
 
 project = table_of(Project)
 lease = table_of(Lease)
@@ -34,10 +37,10 @@ _LOOK: Final = select(
     lease.c.contact,
     lease.c.taken_up,
     select(clock.c.ticks).scalar_subquery().label("ticks"),
-    trace.c.generation,
-    trace.c.size,
-    trace.c.crc,
-    trace.c.resent,
+    func.coalesce(trace.c.generation, 0).label("generation"),
+    func.coalesce(trace.c.size, 0).label("size"),
+    func.coalesce(trace.c.crc, 0).label("crc"),
+    func.coalesce(trace.c.resent, false()).label("resent"),
     trace.c.watched,
 ).select_from(
     job.join(project, project.c.id == job.c.project_id)
@@ -74,32 +77,60 @@ _RENEW_ALL: Final = (
 _PROLONG: Final = _OF_HAND_OUT.where(~lease.c.taken_up).values(_CALLED)
 
 
-async def look(connection: AsyncConnection, job_id: int) -> Record | None:
-    """A job with its lease, its log's head and the present tick; lease columns are None when nobody holds it."""
-    return (await connection.execute(_LOOK_AT_ONE, {"b_job": job_id})).first()
+@dataclass(frozen=True, slots=True)
+class HeldJob:
+    """A job with its lease, the head of its log and the present tick of the lease clock.
+
+    The columns of the lease (`called`, `contact`, `taken_up`) are None when nobody holds the job. A log that no runner
+    has begun is an empty one.
+    """
+
+    id: int
+    status: str
+    hand_out: int
+    attempt: int
+    project_id: int
+    pipeline_id: int
+    failure_reason: str
+    finished_at: datetime | None
+    organisation_id: int
+    called: int | None
+    contact: int | None
+    taken_up: bool | None
+    ticks: int | None
+    generation: int
+    size: int
+    crc: int
+    resent: bool
+    watched: int | None
 
 
-async def look_at(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping[int, Record]:
+async def look(connection: AsyncConnection, job_id: int) -> HeldJob | None:
+    """A job as its runner sees it, held or not."""
+    return first_of(HeldJob, await connection.execute(_LOOK_AT_ONE, {"b_job": job_id}))
+
+
+async def look_at(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping[int, HeldJob]:
     """The same of many jobs, by id."""
-    rows = (await connection.execute(_LOOK_AT, {"b_jobs": padded(job_ids)})).all()
-    return {row.id: row for row in rows}
+    found = await connection.execute(_LOOK_AT, {"b_jobs": padded(job_ids)})
+    return {row.id: row for row in all_of(HeldJob, found)}
 
 
-async def look_and_lock(connection: AsyncConnection, job_id: int) -> Record | None:
+async def look_and_lock(connection: AsyncConnection, job_id: int) -> HeldJob | None:
     """The same for whoever will write the job: nobody else does until the transaction ends.
 
     Everybody locks the job first, then its lease, then its log. Rows may still refer to the job meanwhile, as a piece
     of log does, whose writer holds the lease already.
     """
-    return (await connection.execute(_LOOK_FIRST, {"b_job": job_id})).first()
+    return first_of(HeldJob, await connection.execute(_LOOK_FIRST, {"b_job": job_id}))
 
 
-def is_renewed(row: Record) -> bool:
+def is_renewed(row: HeldJob) -> bool:
     """Whether this tick already knows of a call for the job."""
-    return bool(row.taken_up) and row.called >= (row.ticks or 0)
+    return bool(row.taken_up) and row.called is not None and row.called >= (row.ticks or 0)
 
 
-async def renew(connection: AsyncConnection, row: Record) -> bool:
+async def renew(connection: AsyncConnection, row: HeldJob) -> bool:
     """Note a call for a job, once a tick; false when that hand-out does not hold it any more."""
     return is_renewed(row) or bool((await connection.execute(_RENEW, _named(row))).rowcount)
 
@@ -110,10 +141,10 @@ async def renew_all(connection: AsyncConnection, held: Collection[tuple[int, int
     return {(row.job_id, row.hand_out): True for row in rows}
 
 
-async def prolong(connection: AsyncConnection, row: Record) -> bool:
+async def prolong(connection: AsyncConnection, row: HeldJob) -> bool:
     """Let a hand-out that nobody has taken up yet wait on; false when it was taken up, or is another's."""
     return bool((await connection.execute(_PROLONG, _named(row))).rowcount)
 
 
-def _named(row: Record) -> dict[str, int]:
+def _named(row: HeldJob) -> dict[str, int]:
     return {"b_job": row.id, "b_hand_out": row.hand_out, "b_ticks": row.ticks or 0}

@@ -12,12 +12,13 @@ from sqlalchemy import ColumnElement, Float, and_, bindparam, case, delete, func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status
-from models.columns import BIG, Record, table_of
+from models.columns import BIG, table_of
 from models.repositories import database_time
 from models.repositories.pipelines.folding import fold_stages, lock_stages
 from models.repositories.pipelines.job_rows import job, lock, set_status
 from models.tables.queue import Lease, LeaseClock
 from models.tables.runners import Runner
+from models.typed_rows import all_of
 
 lease = table_of(Lease)
 clock = table_of(LeaseClock)
@@ -42,6 +43,25 @@ _OVERDUE: Final = (
     .where(job.c.status == Status.RUNNING, _ran > _timeout + bindparam("b_grace", type_=Float))
     .order_by(lease.c.since, lease.c.job_id)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SilentLease:
+    """A lease without a call for some time, and the status of its job."""
+
+    job_id: int
+    hand_out: int
+    pipeline_id: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class OverdueJob:
+    """A job that has run for longer than its runner was told (`timeout`, in seconds)."""
+
+    job_id: int
+    hand_out: int
+    timeout: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +121,12 @@ async def is_calm(connection: AsyncConnection) -> bool:
     return bool((await connection.execute(_IS_CALM)).scalar())
 
 
-async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> Sequence[Record]:
+async def silent(connection: AsyncConnection, ticks: int, *, taken_up: bool) -> Sequence[SilentLease]:
     """Leases without a call for more than `ticks`, oldest first."""
-    return (await connection.execute(_SILENT, {"b_ticks": ticks, "b_taken_up": taken_up})).all()
+    return all_of(SilentLease, await connection.execute(_SILENT, {"b_ticks": ticks, "b_taken_up": taken_up}))
 
 
-async def still_silent(connection: AsyncConnection, rows: Sequence[Record], ticks: int) -> set[int]:
+async def still_silent(connection: AsyncConnection, rows: Sequence[SilentLease], ticks: int) -> set[int]:
     """The jobs of these leases for which no call has come at the last moment; none can come before the commit.
 
     Locks in the order of everybody else: the jobs, then their leases.
@@ -118,13 +138,13 @@ async def still_silent(connection: AsyncConnection, rows: Sequence[Record], tick
     return set((await connection.execute(statement.order_by(lease.c.job_id).with_for_update())).scalars())
 
 
-async def overdue(connection: AsyncConnection, every: float, grace: float) -> Sequence[Record]:
+async def overdue(connection: AsyncConnection, every: float, grace: float) -> Sequence[OverdueJob]:
     """Running jobs that have run for more than `grace` seconds beyond what their runner was told, oldest first.
 
     Counted from the claim, in ticks of `every` seconds. A runner is told the job's timeout or its own, whichever is
     shorter.
     """
-    return (await connection.execute(_OVERDUE, {"b_every": every, "b_grace": grace})).all()
+    return all_of(OverdueJob, await connection.execute(_OVERDUE, {"b_every": every, "b_grace": grace}))
 
 
 async def _ticks(connection: AsyncConnection) -> int:
@@ -145,7 +165,7 @@ async def unresponsive(connection: AsyncConnection, job_ids: Sequence[int], tick
     return set((await connection.execute(statement)).scalars())
 
 
-async def put_back(connection: AsyncConnection, rows: Sequence[Record], now: datetime) -> list[int]:
+async def put_back(connection: AsyncConnection, rows: Sequence[SilentLease], now: datetime) -> list[int]:
     """Hand-outs that nobody took up: the jobs wait for a runner again; one taken up at the last moment stays.
 
     A job that was asked to stop meanwhile keeps its lease, until it is ended as one that does not stop. A stage in

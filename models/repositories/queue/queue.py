@@ -33,14 +33,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status, sources_of
 from domain.runners.matching import RunnerType
-from models.columns import Record, padded, table_of
+from models.columns import padded, table_of
 from models.repositories.accounts import accounts
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import queue_counts
+from models.rows.runners import RunnerRow
 from models.tables.projects import Project
 from models.tables.queue import Lease, QueueDemand, QueueDemandTag, QueueEntry
 from models.tables.runners import Runner, RunnerProject
+from models.typed_rows import all_of
 
 entry = table_of(QueueEntry)
 demand = table_of(QueueDemand)
@@ -83,6 +85,25 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A job whose turn it is, and what it asks for."""
+
+    job_id: int
+    demand_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldEntry:
+    """A job that is taken from the queue: it is locked, as its entry is."""
+
+    job_id: int
+    demand_id: int
+    project_id: int
+    hand_out: int
+    environment_action: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Shape:
     """What makes the statement of one kind differ from that of another."""
 
@@ -95,7 +116,7 @@ class _Shape:
     as_server: bool
 
 
-def kind_of(row: Record) -> Kind:
+def kind_of(row: RunnerRow) -> Kind:
     """What a runner is for the queue."""
     runner_type = RunnerType(row.runner_type)
     return Kind(
@@ -110,10 +131,10 @@ def kind_of(row: Record) -> Kind:
     )
 
 
-async def runners_of(connection: AsyncConnection, ids: Collection[int]) -> Mapping[int, Record]:
+async def runners_of(connection: AsyncConnection, ids: Collection[int]) -> Mapping[int, RunnerRow]:
     """The runners as they are now, by id; those that are paused or gone are left out."""
-    rows = (await connection.execute(_RUNNERS, {"b_runners": padded(ids)})).all()
-    return {row.id: row for row in rows}
+    found = await connection.execute(_RUNNERS, {"b_runners": padded(ids)})
+    return {row.id: row for row in all_of(RunnerRow, found)}
 
 
 async def given(connection: AsyncConnection, request_ids: Collection[str]) -> Mapping[tuple[int, str], int]:
@@ -127,11 +148,11 @@ async def given(connection: AsyncConnection, request_ids: Collection[str]) -> Ma
     return {(row.runner_id, row.request_id): row.job_id for row in rows}
 
 
-async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Collection[int] = ()) -> Sequence[Record]:
+async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Collection[int] = ()) -> Sequence[Turn]:
     """The jobs whose turn it is for runners of a kind, `most` at most; demands that were `passed` are left out.
 
     A look that locks nothing. Instance runners take from the project of which they hold the fewest jobs, all others
-    the oldest job. Each row has `job_id` and `demand_id`.
+    the oldest job.
     """
     group = kind.namespace_id is not None
     shape = _Shape(
@@ -148,16 +169,14 @@ async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Coll
         values["b_group"] = f"%/{kind.namespace_id}/%"
     if passed:
         values["b_passed"] = list(passed)
-    rows: Sequence[Record] = (await connection.execute(_turns(shape), values)).all()
-    return rows
+    return all_of(Turn, await connection.execute(_turns(shape), values))
 
 
-async def hold(connection: AsyncConnection, kind: Kind, wanted: Sequence[Record]) -> Sequence[Record]:
+async def hold(connection: AsyncConnection, kind: Kind, wanted: Sequence[Turn]) -> Sequence[HeldEntry]:
     """Lock so many jobs of each demand as are wanted: the oldest that no other transaction holds.
 
     The job is locked with its entry: who cancels it waits for neither or for both. On SQLite nobody else writes; on
-    PostgreSQL an account may have come since the look, so whether jobs may run as the server is asked again. Each
-    row has `job_id`, `demand_id`, `project_id`, `hand_out` and `environment_action`.
+    PostgreSQL an account may have come since the look, so whether jobs may run as the server is asked again.
     """
     if connection.dialect.name == "sqlite":
         found = await connection.execute(_READ, {"b_jobs": padded([row.job_id for row in wanted])})
@@ -165,8 +184,7 @@ async def hold(connection: AsyncConnection, kind: Kind, wanted: Sequence[Record]
         jobs = Counter(row.demand_id for row in wanted)
         statement = _HOLD_AS_SERVER if kind.as_server else _HOLD
         found = await connection.execute(statement, {"b_demands": list(jobs), "b_jobs": list(jobs.values())})
-    rows: Sequence[Record] = found.all()
-    return rows
+    return all_of(HeldEntry, found)
 
 
 def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:

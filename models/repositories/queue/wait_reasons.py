@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import HELD_BY_RUNNER
-from models.columns import Record
 from models.repositories.queue import leases, waiting_jobs
+from models.repositories.queue.waiting_jobs import AwaitedJob
 from settings import TimeLimits
 
 
@@ -20,8 +20,10 @@ class Standings:
     unresponsive: frozenset[int]
 
 
-async def of_jobs(connection: AsyncConnection, rows: Sequence[Record], now: datetime, times: TimeLimits) -> Standings:
-    """How these job rows stand; costs nothing where all of them have ended."""
+async def of_jobs(
+    connection: AsyncConnection, rows: Sequence[AwaitedJob], now: datetime, times: TimeLimits
+) -> Standings:
+    """How these jobs stand; costs nothing where all of them have ended."""
     held = [row.id for row in rows if row.status in HELD_BY_RUNNER]
     return Standings(
         stuck=await waiting_jobs.reasons(connection, rows, now, times.runner_online),

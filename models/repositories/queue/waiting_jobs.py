@@ -6,7 +6,7 @@ Jobs are grouped by what they ask for, and each group is held against all runner
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from sqlalchemy import bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,13 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.status import Status
 from domain.pipelines.stuck import why_stuck
 from domain.runners.matching import Candidate
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import demands
-from models.repositories.queue.candidates import candidate, linked_projects
+from models.repositories.queue.candidates import MatchedRunner, candidate, linked_projects
 from models.tables.queue import Lease, QueueEntry
 from models.tables.runners import Runner
+from models.typed_rows import all_of
 from settings import TimeLimits
 
 queue = table_of(QueueEntry)
@@ -57,10 +58,47 @@ class Overdue:
     reason: str
 
 
+class AwaitedJob(Protocol):
+    """A job that may wait for a runner."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+    @property
+    def status(self) -> str:
+        """Its status."""
+
+    @property
+    def bridge(self) -> bool:
+        """Whether it runs on the server."""
+
+    @property
+    def demand_id(self) -> int:
+        """What it asks of a runner."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SeenRunner(MatchedRunner):
+    """A runner, and when it was last heard of."""
+
+    contacted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _OldEntry:
+    """A job that has been in the queue for long: `since` is in seconds."""
+
+    id: int
+    hand_out: int
+    demand_id: int
+    since: float
+
+
 async def reasons(
-    connection: AsyncConnection, rows: Sequence[Record], now: datetime, online: float
+    connection: AsyncConnection, rows: Sequence[AwaitedJob], now: datetime, online: float
 ) -> Mapping[int, str]:
-    """Job id to the reason why no runner can take it, for those of these job rows that are pending and stuck.
+    """Job id to the reason why no runner can take it, for those of these jobs that are pending and stuck.
 
     `online` is how many seconds a runner may be silent. Bridges run on the server and are never stuck.
     """
@@ -78,7 +116,7 @@ async def overdue(connection: AsyncConnection, times: TimeLimits) -> list[Overdu
     """
     now = await database_time.moment(connection)
     hopeless, anyway = (now.timestamp() - limit for limit in (times.pending_unmatched, times.pending_limit))
-    rows = (await connection.execute(_OLD, {"b_before": max(hopeless, anyway)})).all()
+    rows = all_of(_OldEntry, await connection.execute(_OLD, {"b_before": max(hopeless, anyway)}))
     if not rows:
         return []
     why = await _explained(connection, (row.demand_id for row in rows), now, times.runner_online)
@@ -104,7 +142,7 @@ async def candidates(connection: AsyncConnection, now: datetime, online: float) 
             projects.get(row.id, ()),
             online=row.id in holders or (row.contacted_at is not None and row.contacted_at >= since),
         )
-        for row in (await connection.execute(_RUNNERS)).all()
+        for row in all_of(_SeenRunner, await connection.execute(_RUNNERS))
     ]
 
 

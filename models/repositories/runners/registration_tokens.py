@@ -6,10 +6,13 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import RunnerType
-from models.columns import Record, table_of
+from models.columns import table_of
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 from models.tables.installation import Installation
 from models.tables.namespaces import Namespace
 from models.tables.projects import Project
+from models.typed_rows import first_of
 
 installation = table_of(Installation)
 namespace = table_of(Namespace)
@@ -39,15 +42,16 @@ async def scope_of(connection: AsyncConnection, token_hash: str) -> RunnerScope 
     statement = select(installation.c.id).where(installation.c.registration_token_hash == token_hash)
     if (await connection.execute(statement)).first() is not None:
         return RunnerScope()
-    owner = (await connection.execute(select(project).where(project.c.registration_token_hash == token_hash))).first()
+    of_project = select(project).where(project.c.registration_token_hash == token_hash)
+    owner = first_of(ProjectRow, await connection.execute(of_project))
     if owner is not None:
         return RunnerScope(RunnerType.PROJECT, owner.organisation_id, owner.id)
-    key = select(namespace).where(namespace.c.registration_token_hash == token_hash)
-    group = (await connection.execute(key)).first()
+    of_group = select(namespace).where(namespace.c.registration_token_hash == token_hash)
+    group = first_of(NamespaceRow, await connection.execute(of_group))
     return None if group is None else scope_of_group(group)
 
 
-def scope_of_group(row: Record) -> RunnerScope:
+def scope_of_group(row: NamespaceRow) -> RunnerScope:
     """The scope of runners of a group."""
     return RunnerScope(
         RunnerType.GROUP, row.organisation_id, namespace_id=None if row.id == row.organisation_id else row.id

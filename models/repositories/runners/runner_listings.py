@@ -3,21 +3,27 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, literal, or_, select
+from sqlalchemy import ColumnElement, String, and_, cast, exists, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.info import LEGACY_SYSTEM_ID
 from domain.runners.matching import RunnerType
 from domain.runners.status import ONLINE_FOR, STALE_AFTER, Connection
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.namespaces.namespaces import namespace
+from models.repositories.paging import Listing
 from models.repositories.pipelines import jobs
 from models.repositories.projects.projects import Viewer, visible
 from models.repositories.runners.runners import job, manager, project, runner, runner_project
+from models.rows.namespaces import NamespaceRow
+from models.rows.pipelines import ListedJobRow
+from models.rows.projects import ProjectRow
+from models.rows.runners import RunnerManagerRow, RunnerRow
 from models.tables.queue import Lease
+from models.typed_rows import all_of
 
 lease = table_of(Lease)
 
@@ -40,12 +46,12 @@ class RunnerFilter:
     organisation_id: int | None = None
 
 
-def everything() -> Select[Any]:
+def everything() -> Listing[RunnerRow]:
     """Statement for all runners, newest first, as the others here."""
-    return _LISTED
+    return Listing(_LISTED, RunnerRow)
 
 
-def of_person(user_id: int, level: int) -> Select[Any]:
+def of_person(user_id: int, level: int) -> Listing[RunnerRow]:
     """Statement for the group and project runners that work for projects in which a person has `level`."""
     held = members.project_ids(user_id, level)
     linked = select(runner_project.c.runner_id).where(runner_project.c.project_id.in_(held))
@@ -53,10 +59,10 @@ def of_person(user_id: int, level: int) -> Select[Any]:
     own = select(namespace.c.trail).where(namespace.c.id.in_(members.namespace_ids(user_id, level)))
     near = trails.where(project.c.id.in_(held)).union(own).subquery("near")
     of_group = and_(runner.c.runner_type == RunnerType.GROUP, exists().where(_on_the_way(near.c.trail)))
-    return _LISTED.where(or_(of_group, runner.c.id.in_(linked)))
+    return _those(or_(of_group, runner.c.id.in_(linked)))
 
 
-def of_project(row: Record) -> Select[Any]:
+def of_project(row: ProjectRow) -> Listing[RunnerRow]:
     """Statement for the runners that may take jobs of a project, as it is now."""
     linked = select(runner_project.c.runner_id).where(runner_project.c.project_id == row.id)
     rules: list[ColumnElement[bool]] = [runner.c.id.in_(linked)]
@@ -65,13 +71,17 @@ def of_project(row: Record) -> Select[Any]:
         rules.append(_group_runners(above))
     if row.shared_runners_enabled:
         rules.append(runner.c.runner_type == RunnerType.INSTANCE)
-    return _LISTED.where(or_(*rules))
+    return _those(or_(*rules))
 
 
-def of_group(row: Record) -> Select[Any]:
+def of_group(row: NamespaceRow) -> Listing[RunnerRow]:
     """Statement for the runners that may take jobs of a group: its own, of groups above it, and of the instance."""
     above = literal(row.trail)
-    return _LISTED.where(or_(_group_runners(above), runner.c.runner_type == RunnerType.INSTANCE))
+    return _those(or_(_group_runners(above), runner.c.runner_type == RunnerType.INSTANCE))
+
+
+def _those(rule: ColumnElement[bool]) -> Listing[RunnerRow]:
+    return Listing(_LISTED.where(rule), RunnerRow)
 
 
 def _group_runners(trail: ColumnElement[str]) -> ColumnElement[bool]:
@@ -83,8 +93,9 @@ def _on_the_way(trail: ColumnElement[str]) -> ColumnElement[bool]:
     return trail.like(literal("%/") + cast(_group, String) + literal("/%"))
 
 
-def narrowed(statement: Select[Any], wanted: RunnerFilter, dialect: str, now: datetime) -> Select[Any]:
+def narrowed(runners: Listing[RunnerRow], wanted: RunnerFilter, dialect: str, now: datetime) -> Listing[RunnerRow]:
     """The same list, less what the filter leaves out; `now` is the database's clock."""
+    statement = runners.statement
     if wanted.runner_type:
         statement = statement.where(runner.c.runner_type == wanted.runner_type)
     if wanted.status:
@@ -100,7 +111,7 @@ def narrowed(statement: Select[Any], wanted: RunnerFilter, dialect: str, now: da
         statement = statement.where(found)
     if wanted.organisation_id is not None:
         statement = statement.where(runner.c.organisation_id == wanted.organisation_id)
-    return statement.where(*(_has_tag(tag, dialect) for tag in wanted.tags))
+    return Listing(statement.where(*(_has_tag(tag, dialect) for tag in wanted.tags)), RunnerRow)
 
 
 def _has_tag(tag: str, dialect: str) -> ColumnElement[bool]:
@@ -151,13 +162,14 @@ async def busy_managers(connection: AsyncConnection, runner_id: int) -> frozense
 
 async def managers(
     connection: AsyncConnection, processes: Collection[tuple[int, str]]
-) -> dict[tuple[int, str], Record]:
+) -> dict[tuple[int, str], RunnerManagerRow]:
     """What processes said of themselves, by runner and system id; one that was silent for long has left nothing."""
     if not processes:
         return {}
     runner_ids, system_ids = ({process[place] for process in processes} for place in (0, 1))
     statement = select(manager).where(manager.c.runner_id.in_(runner_ids), manager.c.system_id.in_(system_ids))
-    return {(row.runner_id, row.system_id): row for row in (await connection.execute(statement)).all()}
+    rows = all_of(RunnerManagerRow, await connection.execute(statement))
+    return {(row.runner_id, row.system_id): row for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +186,7 @@ class JobFilter:
     ascending: bool = False
 
 
-def jobs_of(runner_id: int, wanted: JobFilter) -> Select[Any]:
+def jobs_of(runner_id: int, wanted: JobFilter) -> Listing[ListedJobRow]:
     """Statement for the jobs that a runner holds or held, newest first."""
     statement = select(*jobs.LISTED).where(job.c.runner_id == runner_id)
     statement = statement.order_by(job.c.id.asc() if wanted.ascending else job.c.id.desc())
@@ -182,6 +194,7 @@ def jobs_of(runner_id: int, wanted: JobFilter) -> Select[Any]:
         statement = statement.where(job.c.status == wanted.status)
     if wanted.system_id:
         statement = statement.where(job.c.system_id == wanted.system_id)
-    if wanted.reader is None:
-        return statement
-    return statement.where(job.c.project_id.in_(select(project.c.id).where(visible(wanted.reader, wanted.level))))
+    if wanted.reader is not None:
+        readable = select(project.c.id).where(visible(wanted.reader, wanted.level))
+        statement = statement.where(job.c.project_id.in_(readable))
+    return Listing(statement, ListedJobRow)

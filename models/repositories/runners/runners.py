@@ -1,6 +1,7 @@
 """Registered runners and their managers (processes)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -9,13 +10,16 @@ from sqlalchemy import Select, bindparam, delete, exists, insert, or_, select, u
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.matching import RunnerType
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.accounts import members
 from models.repositories.namespaces import namespaces
+from models.rows.projects import ProjectRow
+from models.rows.runners import RunnerManagerRow, RunnerRow
 from models.tables.pipelines import Job
 from models.tables.projects import Project
 from models.tables.runners import Runner, RunnerManager, RunnerProject
+from models.typed_rows import all_of, first_of
 
 runner = table_of(Runner)
 manager = table_of(RunnerManager)
@@ -44,23 +48,31 @@ async def create(connection: AsyncConnection, token_hash: str, now: datetime, **
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class _RunnerNow(RunnerRow):
+    """A runner, and the time of the database in seconds."""
+
+    now: float
+
+
 @cache
 def _by_token(dialect: str) -> Select[Any]:
     shown = or_(runner.c.token_hash == bindparam("b_hash"), runner.c.previous_token_hash == bindparam("b_hash"))
     return select(runner, database_time.seconds_of(dialect).label("now")).where(shown)
 
 
-async def by_token(connection: AsyncConnection, token_hash: str) -> Record | None:
+async def by_token(connection: AsyncConnection, token_hash: str) -> RunnerRow | None:
     """The runner behind a token that has not expired, or None."""
-    row = (await connection.execute(_by_token(connection.dialect.name), {"b_hash": token_hash})).first()
+    found = await connection.execute(_by_token(connection.dialect.name), {"b_hash": token_hash})
+    row = first_of(_RunnerNow, found)
     if row is None or (row.token_expires_at is not None and row.token_expires_at.timestamp() <= row.now):
         return None
     return row
 
 
-async def get(connection: AsyncConnection, runner_id: int) -> Record | None:
+async def get(connection: AsyncConnection, runner_id: int) -> RunnerRow | None:
     """A runner by id, or None."""
-    return (await connection.execute(select(runner).where(runner.c.id == runner_id))).first()
+    return first_of(RunnerRow, await connection.execute(select(runner).where(runner.c.id == runner_id)))
 
 
 async def any_as_server(connection: AsyncConnection) -> bool:
@@ -68,10 +80,10 @@ async def any_as_server(connection: AsyncConnection) -> bool:
     return bool((await connection.execute(select(exists().where(runner.c.as_server)))).scalar_one())
 
 
-async def held(connection: AsyncConnection, runner_id: int) -> Record | None:
+async def held(connection: AsyncConnection, runner_id: int) -> RunnerRow | None:
     """The same, and nobody else changes the runner or its projects until the transaction ends; claims go on."""
     statement = select(runner).where(runner.c.id == runner_id).with_for_update(key_share=True)
-    return (await connection.execute(statement)).first()
+    return first_of(RunnerRow, await connection.execute(statement))
 
 
 async def change(connection: AsyncConnection, runner_id: int, **values: Any) -> None:
@@ -92,16 +104,18 @@ async def unlink(connection: AsyncConnection, runner_id: int, project_id: int) -
     )
 
 
-async def projects_of(connection: AsyncConnection, runner_id: int, member_id: int | None = None) -> Sequence[Record]:
+async def projects_of(
+    connection: AsyncConnection, runner_id: int, member_id: int | None = None
+) -> Sequence[ProjectRow]:
     """The projects that a project runner takes jobs of, by id; with `member_id` those that have this member."""
     statement = select(project).join(runner_project, runner_project.c.project_id == project.c.id)
     statement = statement.where(runner_project.c.runner_id == runner_id).order_by(project.c.id)
     if member_id is not None:
         statement = statement.where(project.c.id.in_(members.project_ids(member_id)))
-    return (await connection.execute(statement)).all()
+    return all_of(ProjectRow, await connection.execute(statement))
 
 
-async def levels(connection: AsyncConnection, row: Record, user_id: int) -> tuple[int, int]:
+async def levels(connection: AsyncConnection, row: RunnerRow, user_id: int) -> tuple[int, int]:
     """The lowest and the highest access level that a person has in the projects that a project runner works for.
 
     For a group runner the lowest is the level in its group. 0 is a stranger.
@@ -140,10 +154,18 @@ async def rotate_token(
     return bool((await connection.execute(statement.values(**values, token_form=token_form))).rowcount)
 
 
-async def with_token_form(connection: AsyncConnection, token_form: int) -> Sequence[Record]:
-    """The runners whose token has a form: id and description, by id."""
+@dataclass(frozen=True, slots=True)
+class NamedRunner:
+    """A runner by what people call it."""
+
+    id: int
+    description: str
+
+
+async def with_token_form(connection: AsyncConnection, token_form: int) -> Sequence[NamedRunner]:
+    """The runners whose token has a form, by id."""
     statement = select(runner.c.id, runner.c.description).where(runner.c.token_form == token_form)
-    return (await connection.execute(statement.order_by(runner.c.id))).all()
+    return all_of(NamedRunner, await connection.execute(statement.order_by(runner.c.id)))
 
 
 async def retire_previous_token(connection: AsyncConnection, runner_id: int, token_hash: str) -> None:
@@ -172,7 +194,8 @@ async def remove_manager(connection: AsyncConnection, runner_id: int, system_id:
     return bool(gone.rowcount)
 
 
-async def managers_of(connection: AsyncConnection, runner_id: int) -> Sequence[Record]:
+async def managers_of(connection: AsyncConnection, runner_id: int) -> Sequence[RunnerManagerRow]:
     """The processes of a runner, the one that called last first."""
     statement = select(manager).where(manager.c.runner_id == runner_id)
-    return (await connection.execute(statement.order_by(manager.c.contacted_at.desc(), manager.c.id))).all()
+    found = await connection.execute(statement.order_by(manager.c.contacted_at.desc(), manager.c.id))
+    return all_of(RunnerManagerRow, found)

@@ -43,7 +43,7 @@ def tidy(value: Any, story: Story, name: str = "") -> Any:
     if isinstance(value, list):
         return [tidy(inner, story) for inner in value]
     if isinstance(value, int | float) and not isinstance(value, bool) and name in _MEASURED:
-        return _MEASURED[name]
+        return int(_MEASURED[name]) if isinstance(value, int) else _MEASURED[name]
     return _words(value, story, name) if isinstance(value, str) else value
 
 

@@ -2,13 +2,16 @@
 
 import html
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from api.openapi.document import tag_of
+from api.openapi.document import described, has_type, tag_of
 from api.openapi.examples import examples
+from api.v4.router import router as rest
 from tests.api.v4.site import Site
 
 PROJECT = "/api/v4/projects/{project}"
@@ -53,6 +56,51 @@ def test_every_example_is_shown(document: dict[str, Any]) -> None:
         assert shown == ([] if example.answer is None else [example.answer]), path
         if example.body is not None:
             assert operation["requestBody"]["content"]["application/json"]["example"] == example.body
+
+
+def test_where_a_route_has_a_type_that_is_shown(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/api/v4/version"]["get"]
+    (content,) = operation["responses"]["200"]["content"].values()
+    name = content["schema"]["$ref"].rpartition("/")[2]
+    assert name == "InstalledVersionResponse"
+    assert set(document["components"]["schemas"][name]["required"]) == {"version", "revision"}
+
+
+def test_every_example_fits_the_schema_beside_it(document: dict[str, Any]) -> None:
+    for (method, path), example in examples().items():
+        answer = document["paths"][path][method.lower()]["responses"][str(example.status)]
+        for content in answer.get("content", {}).values():
+            schema = {**content["schema"], "components": document["components"]}
+            faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(example.answer)]
+            assert faults == [], f"{method} {path}"
+
+
+def test_no_two_types_of_responses_share_a_name(document: dict[str, Any]) -> None:
+    assert [name for name in document["components"]["schemas"] if "__" in name and name.endswith("Response")] == []
+
+
+def test_two_schemas_of_one_name_are_told() -> None:
+    told = {"paths": {}, "info": {}, "components": {"schemas": {"RunnerChange": {"type": "integer"}}}}
+    with pytest.raises(ValueError, match="RunnerChange is the name of two different schemas"):
+        described(told, rest.routes)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (None, False),
+        (Any, False),
+        (dict[str, Any], False),
+        (Mapping[str, Any], False),
+        (list[dict[str, Any]], False),
+        (Sequence[Any], False),
+        (dict[str, int], True),
+        (list[str], True),
+        (str | None, True),
+    ],
+)
+def test_what_a_type_says(model: Any, says: bool) -> None:
+    assert has_type(model) is says
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the runner protocol, and schemathesis over it: no 5xx, no status that it does not tell of."""
+"""The OpenAPI document of the runner protocol, and schemathesis over it: no 5xx, nothing that it does not tell of."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import Case
 from schemathesis.generation import GenerationMode
-from schemathesis.specs.openapi.checks import status_code_conformance
+from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from api.runner.openapi import OPERATIONS, merged
 from api.runner.router import routes
@@ -134,7 +134,7 @@ def test_nothing_is_answered_but_what_the_document_says(tried: Tried, method: st
         name = "JOB-TOKEN" if is_of_job else "RUNNER-TOKEN"
         answer = case.call(base_url=tried.url, headers={name: secret.encode()}, timeout=30)
         assert answer.status_code < 500 or path.endswith("/discovery"), answer.text
-        case.validate_response(answer, checks=[status_code_conformance])
+        case.validate_response(answer, checks=[status_code_conformance, response_schema_conformance])
         if token == "good" and answer.status_code in {200, 204, 403}:
             known.clear()  # the job may have ended, the runner may be gone
 

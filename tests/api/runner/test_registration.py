@@ -60,7 +60,7 @@ async def organisation_of(world: World) -> int:
 async def test_a_registration_token_says_whose_runner_it_makes(world: World, runner_type: RunnerType) -> None:
     owner = await organisation_of(world)
     scope = RunnerScope(runner_type, owner, world.project_id if runner_type is RunnerType.PROJECT else None)
-    token = (await renewed(world.services, scope))["token"]
+    token = (await renewed(world.services, scope)).token
     made = await world.client.post("/api/v4/runners", data={"token": token, "tag_list": "a,b", "maximum_timeout": "0"})
     assert made.status_code == 201, made.text
     async with world.services.database.read() as connection:
@@ -73,7 +73,7 @@ async def test_a_registration_token_says_whose_runner_it_makes(world: World, run
     route = read_route(made.json()["token"])
     assert route is not None
     assert (route.pod_number, route.organisation_id, route.runner_type) == (0, owner, TYPE_NUMBER[runner_type])
-    again = (await renewed(world.services, scope))["token"]
+    again = (await renewed(world.services, scope)).token
     assert (await world.client.post("/api/v4/runners", json={"token": token})).status_code == 403
     assert (await world.client.post("/api/v4/runners", json={"token": again})).status_code == 201
 

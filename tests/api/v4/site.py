@@ -30,6 +30,7 @@ from models.repositories.projects.ci_variables import Owner
 from rigs.ports import LOCAL, free_port
 from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
+from tests.api.v4.declared_responses import DeclaredResponses, WatchedTransport
 from tests.git.serving import git, new_work_tree
 from tests.waiting import eventually
 from workflows.handles import Pipelines
@@ -77,12 +78,13 @@ class Site:
     world: World
     root: Person
     folder: Path
+    watch: DeclaredResponses
 
     def client(self, person: Person | None = None, **options: Any) -> httpx.AsyncClient:
         """A client of the application, with the token of a person."""
         headers = {"PRIVATE-TOKEN": person.token} if person is not None else {}
         headers |= options.pop("headers", {})
-        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        transport = WatchedTransport(self.app, self.watch, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url=self.services.settings.url, headers=headers, **options)
 
     async def block(self, person: Person) -> None:
@@ -155,14 +157,15 @@ async def open_site(folder: Path, database_url: str, **more: Any) -> AsyncIterat
     opened = await open_services(settings, system_clock)
     # Compiling in a thread gives the same plans without a new process for each test.
     services = replace(opened, compilers=ThreadPoolExecutor(1))
-    app = create_app(services)
-    transport = httpx.ASGITransport(app)
+    app = DeclaredResponses(create_app(services))
+    transport = WatchedTransport(app, app)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
             world = await make_world(services, client)
-            site = Site(services, app, world, Person(world.user_id, "root", ""), folder)
+            site = Site(services, app, world, Person(world.user_id, "root", ""), folder, app)
             site.root = await site.with_token(world.user_id, "root")
             yield site
+        app.require()
     finally:
         await close_services(services)
         opened.compilers.shutdown()

@@ -1,6 +1,6 @@
 """An installation with several projects, where the test is every runner and carries out bridges when it likes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects
+from models.rows.outbox import UnsentRow
 from tests.api.v4.site import Site, open_site
 from tests.git.serving import git, new_work_tree
 from tests.models.world import job, outbox_table, pipeline
@@ -87,6 +88,11 @@ class Installation:
         await self.world.settle(made)
         await self.carry_out()
         return made
+
+    async def unsent(self) -> Sequence[UnsentRow]:
+        """What is to be carried out of bridges."""
+        async with self.world.database.read() as connection:
+            return await outbox.unsent(connection, self.site.services.clock(), 100, outbox.TO_BRIDGES)
 
     async def carry_out(self) -> None:
         """Carry out bridges, obey what was asked of pipelines, and decide, until nothing is left to do."""

@@ -6,7 +6,7 @@ import pytest
 
 from application.bridges.downstream import wish_of
 from loops.bridges import BridgeLoop
-from models.repositories.pipelines.outbox import BRIDGE, FOLLOW
+from models.repositories.pipelines.outbox import FOLLOW
 from tests.application.bridges.installation import Installation
 from tests.models.world import outbox_table, pipeline
 
@@ -41,7 +41,7 @@ async def test_two_processes_that_compile_the_same_bridge_make_one_pipeline(
 ) -> None:
     parent = await here.create(FILES)
     await here.world.settle(parent)
-    (row,) = await here.world.outbox(parent, BRIDGE)
+    (row,) = await here.unsent()
 
     async def overtaken(*given: Any) -> Any:
         wish = await wish_of(*given)

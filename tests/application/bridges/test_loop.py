@@ -164,7 +164,7 @@ async def test_a_retried_bridge_makes_a_new_pipeline(here: Installation) -> None
 async def test_carried_out_twice_there_is_one_pipeline(here: Installation) -> None:
     parent = await here.create(files(trigger("strategy: depend")))
     await here.world.settle(parent)
-    (row,) = await here.world.outbox(parent, BRIDGE)
+    (row,) = await here.unsent()
     await here.loop.carry_out(row)
     await here.loop.carry_out(row)
     assert len(await here.world.rows(pipeline)) == 2

@@ -13,10 +13,12 @@ from domain.pipelines.operations import (
     Changes,
     cancel_job,
     cancel_pipeline,
+    mirror_downstream,
     newly_alive,
     play_job,
     retry_job,
     retry_pipeline,
+    revive_bridge,
     revived,
     unschedule_job,
 )
@@ -132,3 +134,30 @@ def test_newly_alive_are_those_that_had_stopped() -> None:
     before = pipeline(job("a", Status.SCHEDULED), job("b", Status.CREATED), job("c", Status.SKIPPED))
     after = pipeline(job("a", Status.PENDING), job("b", Status.PENDING), job("c", Status.SKIPPED))
     assert [item.name for item in newly_alive(before, after)] == ["a"]
+
+
+def test_a_bridge_that_follows_takes_over_what_its_downstream_pipeline_waits_for() -> None:
+    graph = pipeline(
+        job("bridge", Status.RUNNING, bridge=True, follows=True), job("other", Status.RUNNING, bridge=True)
+    )
+    assert mirror_downstream(graph, 1, "manual") == Changes((Transition(1, Status.MANUAL),))
+    with pytest.raises(Refused, match="Job 1 is running; it does not take over success"):
+        mirror_downstream(graph, 1, "success")
+    with pytest.raises(Refused, match="Job 2 is running; it does not take over manual"):
+        mirror_downstream(graph, 2, "manual")
+
+
+@pytest.mark.parametrize("status", sorted(COMPLETE - {Status.SKIPPED}))
+def test_a_finished_bridge_follows_its_downstream_pipeline_again(status: Status) -> None:
+    graph = pipeline(job("bridge", status, bridge=True), job("after", Status.SKIPPED, stage=1))
+    changes = revive_bridge(graph, 1)
+    assert changes.attempts == (Attempt(1, follows=True),)
+    assert changes.transitions == revived(graph, [graph.jobs[0]]) == (Transition(2, Status.CREATED),)
+
+
+@pytest.mark.parametrize(
+    ("status", "bridge"), [(Status.RUNNING, True), (Status.SKIPPED, True), (Status.SUCCESS, False)]
+)
+def test_only_a_finished_bridge_follows_again(status: Status, bridge: bool) -> None:
+    with pytest.raises(Refused, match=f"Job 1 is {status}; only a finished bridge"):
+        revive_bridge(pipeline(job("one", status, bridge=bridge)), 1)

@@ -3,14 +3,19 @@
 import pytest
 from hypothesis import given
 
-from domain.pipelines.pipeline import Pipeline, in_needs_order
+from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.status import Status
 from tests.domain.pipelines.graphs import graphs, job, pipeline
 
 
+def in_order(graph: Pipeline) -> list[Job]:
+    """The jobs as decisions walk them."""
+    return [graph.jobs[position] for position in graph.needs.order]
+
+
 @given(graphs())
 def test_needs_order_gives_every_job_once_by_stage_and_after_its_needs(graph: Pipeline) -> None:
-    order = list(in_needs_order(graph))
+    order = in_order(graph)
     assert sorted(item.name for item in order) == sorted(graph.by_name)
     assert [item.stage for item in order] == sorted(item.stage for item in graph.jobs)
     seen: set[str] = set()
@@ -21,7 +26,7 @@ def test_needs_order_gives_every_job_once_by_stage_and_after_its_needs(graph: Pi
 
 def test_needs_order_holds_within_a_stage_whatever_the_order_of_the_text() -> None:
     graph = pipeline(job("last", needs=("middle",)), job("middle", needs=("first",)), job("first"))
-    assert [item.name for item in in_needs_order(graph)] == ["first", "middle", "last"]
+    assert [item.name for item in in_order(graph)] == ["first", "middle", "last"]
 
 
 def test_an_absent_need_disappears() -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnDefault
 
 from models.columns import table_of
 from models.repositories.environments import environments
+from models.repositories.paging import every_of
 from models.tables.environments import Environment
 from tests.api.v4.site import Person, Site, serving
 from tests.git.serving import git
@@ -242,7 +243,8 @@ async def the_environment(site: Site) -> Any:
     """The one with a deployment."""
     async with site.services.database.read() as connection:
         statement = environments.of_project(site.world.project_id, name="review/main")
-        return (await connection.execute(statement)).one()
+        (row,) = await every_of(connection, statement)
+        return row
 
 
 def test_the_state_table_names_the_states_of_the_model() -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import gitlab
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
+from models.repositories.projects import projects
 from models.tables.hooks import ForgeLink, Hook, HookDelivery, HookEvent
 from models.tables.projects import Project
 from settings import TimeLimits
@@ -182,6 +184,22 @@ async def test_a_push_test_takes_the_newest_commit(site: Site) -> None:
     assert [answer.status_code for answer in none] == [400, 400, 400]
     (got,) = receiver.got
     assert (got.body["after"], [one["id"] for one in got.body["commits"]]) == (sha, [sha])
+
+
+async def test_a_test_for_a_project_that_goes_meanwhile_finds_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, asked = projects.find, []
+
+    async def found_once(connection: AsyncConnection, reference: int | str) -> Any:
+        asked.append(reference)
+        return await find(connection, reference) if len(asked) == 1 else None
+
+    async with site.client(site.root) as client:
+        made = await client.post(address(site, "/hooks"), json={"url": "https://h.example/"})
+        monkeypatch.setattr(projects, "find", found_once)
+        answer = await client.post(address(site, f"/hooks/{made.json()['id']}/test/push_events"))
+    assert answer.status_code == 400, answer.text
 
 
 async def test_what_is_still_on_its_way_is_said_to_be(tmp_path: Path, database_url: str) -> None:

@@ -33,6 +33,26 @@ async def test_one_is_opened_with_its_pipeline(here: Merging) -> None:
     assert await here.git("rev-parse", "refs/merge-requests/1/head") == sha
 
 
+@pytest.mark.parametrize(
+    ("option", "wishes", "squashed"),
+    [
+        ("default_on", {}, True),
+        ("default_on", {"squash": False}, False),
+        ("default_off", {}, False),
+        ("always", {"squash": False}, True),
+        ("never", {"squash": True}, False),
+    ],
+)
+async def test_the_project_says_whether_it_is_squashed(
+    here: Merging, option: str, wishes: dict[str, Any], squashed: bool
+) -> None:
+    await here.commit("feature", {"a.txt": "a\n"})
+    async with here.site.client(here.site.root) as client:
+        changed = await client.put(f"/api/v4/projects/{here.id}", json={"squash_option": option})
+    assert changed.json()["squash_option"] == option
+    assert (await here.open("feature", **wishes))["squash"] is squashed
+
+
 async def test_no_pipeline_where_no_job_is_for_merge_requests(site: Site) -> None:
     here = Merging(site)
     await here.begin("test: {script: make}\n")
