@@ -177,7 +177,7 @@ async def _to_change(
     connection: AsyncConnection, project: ProjectAccess, deployment_id: int, verb: str
 ) -> DeploymentRow:
     """A deployment to be changed. Raises `Forbidden` for one of a job, and where the caller may not deploy."""
-    row: DeploymentRow = await deployment_listings.get(connection, deployment_id, project.row.id)
+    row = await deployment_listings.get(connection, deployment_id, project.row.id)
     await require_deploy(connection, project, await environments.get(connection, row.environment_id, project.row.id))
     if row.job_id is not None:
         raise Forbidden(f"Forbidden - Deployments created using GitLab CI can not be {verb} using the API")

@@ -47,8 +47,7 @@ class MergeRequestAccess:
     @property
     def row(self) -> MergeRequestRow:
         """Its row."""
-        row: MergeRequestRow = self.here.row
-        return row
+        return self.here.row
 
     def require_change(self) -> None:
         """Raise unless the caller may change it: its author may, and whoever may push to the project."""
@@ -114,14 +113,12 @@ async def _details(services: Services, found: MergeRequestAccess, assessment: As
 
 async def pipeline_project(services: Services, found: MergeRequestAccess, project_id: int) -> ProjectRow | None:
     """The project of a pipeline, which may be a fork; None if the caller may not see it."""
-    row: ProjectRow = found.project.row
-    if project_id == row.id:
-        return row
+    if project_id == found.project.row.id:
+        return found.project.row
     try:
-        row = (await access_to(services, found.project.caller, project_id)).row
+        return (await access_to(services, found.project.caller, project_id)).row
     except (NotFound, Forbidden, Unauthenticated):
         return None
-    return row
 
 
 async def _may_merge(found: MergeRequestAccess) -> bool:

@@ -16,6 +16,7 @@ from api.v4.access import Id, ProjectDep
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
+from api.v4.projects.documents import project_row
 from api.v4.representation.merge_requests import ApprovalRuleResponse, any_approver_rule
 from application.access import ProjectAccess
 from application.audit import record
@@ -136,10 +137,7 @@ async def remove_rule(project: RuleDep, services: ServicesDep) -> Response:
 async def _set(services: Services, project: ProjectAccess, number: int) -> ProjectRuleResponse:
     async with services.database.write() as connection:
         await _write(services, connection, project, number)
-        row = await projects.find(connection, project.row.id)
-    if row is None:
-        raise NotFound("Project Not Found")
-    return _shown(row)
+        return _shown(await project_row(connection, project.row.id))
 
 
 async def _write(services: Services, connection: AsyncConnection, project: ProjectAccess, number: int) -> None:

@@ -13,6 +13,7 @@ from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, ag
 from api.v4.merge_requests.approval_rules import RequestRuleResponse, rule_of_request
 from api.v4.merge_requests.merging import check_sha
 from api.v4.parameters import Optionals, given
+from api.v4.projects.documents import project_row
 from api.v4.representation.merge_requests import ApprovalsResponse
 from api.v4.representation.merge_requests import approvals as shown_approvals
 from api.v4.representation.people import PersonResponse, person
@@ -171,9 +172,7 @@ async def change_settings(
             await projects.change(connection, project.row.id, **values)
             happened = Happened("project_approvals_changed", values)
             await record(connection, project.caller, project.entity, happened, services.clock())
-        row = await projects.find(connection, project.row.id)
-    if row is None:
-        raise NotFound("Project Not Found")
+        row = await project_row(connection, project.row.id)
     return _settings(row)
 
 

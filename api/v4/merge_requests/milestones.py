@@ -98,8 +98,7 @@ async def _shown(planning: PlanningAccess, services: Services, rows: Sequence[Mi
 
 async def _row(planning: PlanningAccess, services: Services, key: int) -> MilestoneRow:
     async with services.database.read() as connection:
-        row: MilestoneRow = await milestones.find(connection, planning.owner, key)
-    return row
+        return await milestones.find(connection, planning.owner, key)
 
 
 def _check_days(start: date | None, due: date | None) -> None:

@@ -93,8 +93,7 @@ NotesDep = Annotated[NoteAccess, Depends(notes_of)]
 async def note_of(note_id: Id, notes: NotesDep, services: ServicesDep) -> MergeRequestNoteRow:
     """The note of a path. Raises `NotFound`, also for one that the caller may not read."""
     async with services.database.read() as connection:
-        row: MergeRequestNoteRow = await merge_request_notes.find(connection, notes.seen(), note_id)
-    return row
+        return await merge_request_notes.find(connection, notes.seen(), note_id)
 
 
 NoteDep = Annotated[MergeRequestNoteRow, Depends(note_of)]

@@ -1,7 +1,6 @@
 """Projects and groups as those who plan in them use them: whose labels and milestones a path is about."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from api.deps import ServicesDep
 from api.v4.access import ProjectDep
@@ -10,6 +9,8 @@ from auth.permissions import Caller, require_planning
 from domain.errors import Forbidden
 from models.repositories.namespaces import owners
 from models.repositories.namespaces.owners import Owner
+from models.rows.namespaces import NamespaceRow
+from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class PlanningAccess:
     """Whose they are. `row` is a project's or a group's."""
 
     owner: Owner
-    row: Any
+    row: ProjectRow | NamespaceRow
     caller: Caller
     member_level: int
     archived: bool = False

@@ -26,8 +26,7 @@ class RepositoryAccess:
     @property
     def row(self) -> ProjectRow:
         """The project's row."""
-        row: ProjectRow = self.project.row
-        return row
+        return self.project.row
 
     @property
     def path(self) -> str:
