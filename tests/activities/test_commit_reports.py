@@ -13,7 +13,7 @@ from auth.encryption import open_sealer
 from domain.messages import ReportCommit
 from domain.pipelines.status import Status
 from domain.sealed_for import FORGE
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.hooks import forge_links
 from models.tables.hooks import CommitReport
 from outbound.post import Poster
@@ -60,7 +60,7 @@ class Desk:
             return f"again in {(later.next_retry_delay or timedelta()).total_seconds():g}"
         return "more" if is_more else "done"
 
-    async def row(self) -> Record:
+    async def row(self) -> Any:
         return await self.world.row(reports)
 
 

@@ -21,7 +21,7 @@ from domain.messages import DeliverHook
 from domain.pipelines.status import Status
 from domain.sealed_for import HOOK
 from models.clock import system_clock
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.notifications import Notifications
 from models.repositories.artifacts import releases
 from models.repositories.environments import environments, reported_deployments
@@ -81,10 +81,10 @@ class Desk:
     async def deliver_all(self) -> list[str]:
         return [await self.deliver(row.id) for row in await self.rows(state="open")]
 
-    async def rows(self, **equal: Any) -> Sequence[Record]:
+    async def rows(self, **equal: Any) -> Sequence[Any]:
         return await self.world.rows(deliveries, **equal)
 
-    async def row(self, **equal: Any) -> Record:
+    async def row(self, **equal: Any) -> Any:
         return await self.world.row(deliveries, **equal)
 
     async def happen(self, **values: Any) -> None:

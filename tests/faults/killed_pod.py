@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import text
+from sqlalchemy import Row, text
 
 from domain.pipelines.status import COMPLETE
-from models.columns import Record
 from models.session import Database
 from pods.front import serving
 from rigs.ports import LOCAL, free_port
@@ -137,7 +136,7 @@ class KilledPod:
         said.pipelines.append(answer.json()["id"])
         return said.pipelines[-1]
 
-    async def rows(self, query: str, **values: object) -> list[Record]:
+    async def rows(self, query: str, **values: object) -> list[Row[Any]]:
         """The rows of a query."""
         async with self.database.read() as connection:
             return list((await connection.execute(text(query), values)).all())

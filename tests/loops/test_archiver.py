@@ -86,6 +86,7 @@ async def moving(world: World, tmp_path: Path) -> Moving:
     async with world.database.write() as connection:
         for start in range(0, len(LOG), PIECE):
             row = await held_jobs.look(connection, job_id)
+            assert row is not None
             await trace_chunks.append(connection, [(row, LOG[start : start + PIECE])])
     return Moving(world, tmp_path / "objects", job_id)
 
@@ -170,7 +171,9 @@ async def test_the_coverage_is_found_in_the_log(
     await world.begin(f"one: {{{pattern}script: x}}\n")
     job_id = await world.take()
     async with world.database.write() as connection:
-        await trace_chunks.append(connection, [(await held_jobs.look(connection, job_id), log)])
+        row = await held_jobs.look(connection, job_id)
+        assert row is not None
+        await trace_chunks.append(connection, [(row, log)])
     await world.end(job_id)
     assert await Moving(world, tmp_path / "objects", job_id).move() == 1
     (row,) = await world.rows(table_of(Job), id=job_id)

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Command
-from models.columns import Record
 from models.repositories.pipelines import verdicts
 from models.repositories.queue import leases
+from models.repositories.queue.leases import SilentLease
 from tests.loops.sweeping import TICK, Sweeping
 from tests.models.world import hand_out, job, outbox_table, touch
 
@@ -127,7 +127,7 @@ async def test_a_call_at_the_last_moment_keeps_the_job(sweeping: Sweeping, monke
     held = await sweeping.world.take()
     look = leases.still_silent
 
-    async def after_a_call(connection: AsyncConnection, rows: Sequence[Record], ticks: int) -> set[int]:
+    async def after_a_call(connection: AsyncConnection, rows: Sequence[SilentLease], ticks: int) -> set[int]:
         assert await touch(connection, held, 1)
         return await look(connection, rows, ticks)
 

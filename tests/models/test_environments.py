@@ -12,7 +12,7 @@ from sqlalchemy import update
 from domain.environments.places import Place
 from domain.messages import Command
 from domain.pipelines.status import Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.artifacts import reports
 from models.repositories.environments import deployment_listings, deployments, environment_lifecycle, environments
 from models.repositories.environments.deployment_listings import DeploymentFilter
@@ -60,7 +60,7 @@ async def run(world: World, pipeline_id: int, status: Status = Status.SUCCESS) -
     return job_id
 
 
-async def the_environment(world: World) -> Record:
+async def the_environment(world: World) -> Any:
     return await world.row(environment)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from domain.messages import Command
 from domain.pipelines.status import Status
-from models.columns import Record
 from models.repositories.logs import trace_chunks, traces
 from models.repositories.pipelines import verdicts
 from models.repositories.queue import held_jobs
+from models.repositories.queue.held_jobs import HeldJob
 from tests.fault_point import WITHIN, is_blocked, side_by_side
 from tests.models.world import World, job
 
@@ -23,13 +23,15 @@ async def held(world: World) -> int:
     return held
 
 
-async def look(world: World, job_id: int) -> Record:
+async def look(world: World, job_id: int) -> HeldJob:
     """What a call for a job sees before it writes."""
     async with world.database.read() as connection:
-        return await held_jobs.look(connection, job_id)
+        found = await held_jobs.look(connection, job_id)
+    assert found is not None
+    return found
 
 
-async def append(world: World, seen: Record, content: bytes) -> bool:
+async def append(world: World, seen: HeldJob, content: bytes) -> bool:
     """Write behind what was looked at before; whether it is kept."""
     async with world.database.write_once() as connection:
         return bool(await trace_chunks.append(connection, [(seen, content)]))

@@ -1,7 +1,6 @@
 """Deployments that no job made stand beside those of jobs wherever deployments are looked at."""
 
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from domain.environments.places import Place
 from domain.errors import FieldsInvalid, Invalid
 from domain.hooks.webhooks import Event, bits_of
 from domain.pipelines.status import Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.environments import (
     deployment_listings,
     environment_lifecycle,
@@ -24,6 +23,8 @@ from models.repositories.hooks import hooks
 from models.repositories.hooks.hooks import HookOwner
 from models.repositories.paging import every_of
 from models.repositories.pipelines import pipeline_removal, pipelines
+from models.repositories.pipelines.pipeline_removal import Policy
+from models.rows.environments import DeploymentRow
 from models.tables.environments import Deployment, Environment
 from models.tables.hooks import HookEvent
 from models.tables.pipelines import Pipeline
@@ -39,7 +40,7 @@ DEPLOY = "deploy: {script: x, environment: production}\n"
 PLACE = Place("production", tier="production", slug="production")
 
 
-async def report(world: World, status: str = "success", sha: str = "2" * 40, ref: str = "main") -> Record:
+async def report(world: World, status: str = "success", sha: str = "2" * 40, ref: str = "main") -> DeploymentRow:
     """A deployment that no job made, to the environment of the tests."""
     told = Report(world.project_id, world.user_id, ref, False, sha, Status(status), "A title")
     now = world.now()
@@ -49,7 +50,7 @@ async def report(world: World, status: str = "success", sha: str = "2" * 40, ref
         return await deployment_listings.get(connection, made, world.project_id)
 
 
-async def change(world: World, row: Record, to: str) -> Record:
+async def change(world: World, row: DeploymentRow, to: str) -> DeploymentRow:
     """Say how it goes now."""
     async with world.database.write() as connection:
         await reported_deployments.change(connection, row, Status(to), "A title", world.now())
@@ -196,7 +197,7 @@ async def test_a_pipeline_is_kept_only_while_its_deployment_is_the_current_one(w
     made, _ = await deploys(world)
     await world.end(await world.take())
     await world.settle(made)
-    policy = SimpleNamespace(id=world.project_id, keep_latest_artifacts=False, seconds=1)
+    policy = Policy(world.project_id, keep_latest_artifacts=False, seconds=1)
 
     async def due() -> list[int]:
         later = world.now() + timedelta(hours=1)

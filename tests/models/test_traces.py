@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.logs import trace_chunks, traces
 from models.repositories.queue import held_jobs, leases
+from models.repositories.queue.held_jobs import HeldJob
 from models.tables.logs import TraceChunk
 from models.tables.queue import LeaseClock
 from tests.models.world import World
@@ -24,9 +25,11 @@ async def held(world: World) -> int:
     return await world.take()
 
 
-async def look(world: World, job_id: int) -> Record:
+async def look(world: World, job_id: int) -> HeldJob:
     async with world.database.read() as connection:
-        return await held_jobs.look(connection, job_id)
+        found = await held_jobs.look(connection, job_id)
+    assert found is not None
+    return found
 
 
 async def append(world: World, job_id: int, start: int, content: bytes) -> bool:

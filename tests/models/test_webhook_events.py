@@ -225,6 +225,7 @@ async def test_what_was_told_late_never_hides_what_is_newer(world: World) -> Non
     (report,) = await world.rows(reports)
     async with world.database.read() as connection:
         old = await commit_reports.find(connection, report.id)
+    assert old is not None
     await world.settle(pipeline_id)
     async with world.database.write() as connection:
         assert await commit_reports.told(connection, old, "1 pending", 201, BEGIN), "there is more to tell"
@@ -233,6 +234,7 @@ async def test_what_was_told_late_never_hides_what_is_newer(world: World) -> Non
     assert (row.told, row.wanted, row.state, row.error) == (1, 2, "open", "")
     async with world.database.read() as connection:
         new = await commit_reports.find(connection, report.id)
+    assert new is not None
     async with world.database.write() as connection:
         assert not await commit_reports.told(connection, new, "1 pending", 201, BEGIN)
         assert not await commit_reports.told(connection, old, "1 created", 201, BEGIN)
@@ -244,6 +246,7 @@ async def test_a_link_that_is_off_or_gone_is_told_nothing(world: World) -> None:
     await link(world)
     async with world.database.write() as connection:
         row = await forge_links.find(connection, world.project_id, "github")
+        assert row is not None
         await forge_links.remove(connection, row)
     await world.create("one: {script: x}")
     assert await world.rows(reports) == []

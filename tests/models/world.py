@@ -15,7 +15,7 @@ from domain.messages import Command, Decision, Loaded, Recorded
 from domain.pipelines.decisions import Turn, decide
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import Verdict
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.accounts import accounts
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import decisions, loading, pipelines, verdicts
@@ -161,7 +161,7 @@ class World:
         async with self.database.write() as connection:
             return await verdicts.end_jobs(connection, [job_id], status, self.now(), **values)
 
-    async def rows(self, table: Table, **equal: Any) -> Sequence[Record]:
+    async def rows(self, table: Table, **equal: Any) -> Sequence[Any]:
         """Rows of a table by equality of columns, in the order of their keys."""
         statement = select(table).order_by(*table.primary_key)
         for name, value in equal.items():
@@ -169,7 +169,7 @@ class World:
         async with self.database.read() as connection:
             return (await connection.execute(statement)).all()
 
-    async def row(self, table: Table, **equal: Any) -> Record:
+    async def row(self, table: Table, **equal: Any) -> Any:
         """The one row."""
         (found,) = await self.rows(table, **equal)
         return found
@@ -186,7 +186,7 @@ class World:
         """The pipeline's status."""
         return str((await self.row(pipeline, id=pipeline_id)).status)
 
-    async def outbox(self, pipeline_id: int, kind: str) -> Sequence[Record]:
+    async def outbox(self, pipeline_id: int, kind: str) -> Sequence[Any]:
         """What is still to be told to Temporal."""
         return await self.rows(outbox_table, pipeline_id=pipeline_id, kind=kind)
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 from temporalio.client import WorkflowUpdateFailedError
 
 from domain.pipelines.status import Status
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import outbox
 from models.repositories.projects import projects
 from models.repositories.queue import demands
@@ -22,7 +22,7 @@ from tests.workflows.pod import Pod
 entry = table_of(QueueEntry)
 
 
-async def fact(world: World, row: Record, event: Event) -> bool:
+async def fact(world: World, row: Row[Any], event: Event) -> bool:
     """Let an event that no person asks for happen to a job; whether it was accepted."""
     return await _FACTS[event.kind](world, row, event)
 
@@ -36,13 +36,14 @@ async def command(pod: Pod, pipeline_id: int, event: Event, job_id: int | None) 
     return True
 
 
-async def _run(world: World, row: Record, event: Event) -> bool:
+async def _run(world: World, row: Row[Any], event: Event) -> bool:
     """A runner takes this very job: nobody else may be given it, and nothing else be given to that runner."""
     if row.status != Status.PENDING:
         return False
     tag = f"only-{row.id}"
     async with world.database.write() as connection:
         owner = await projects.find(connection, row.project_id)
+        assert owner is not None
         protected = (
             await connection.execute(select(pipeline.c.ref_protected).where(pipeline.c.id == row.pipeline_id))
         ).scalar_one()
@@ -53,7 +54,7 @@ async def _run(world: World, row: Record, event: Event) -> bool:
     return taken is not None
 
 
-async def _end(world: World, row: Record, event: Event) -> bool:
+async def _end(world: World, row: Row[Any], event: Event) -> bool:
     failed = event.kind == "drop"
     ended = await world.end(
         row.id,
@@ -64,7 +65,7 @@ async def _end(world: World, row: Record, event: Event) -> bool:
     return ended == [row.id]
 
 
-async def _become_due(world: World, row: Record, _: Event) -> bool:
+async def _become_due(world: World, row: Row[Any], _: Event) -> bool:
     """The clock of the test: rewrite the time, and have SQL read again."""
     past = world.now() - timedelta(hours=2)
     scheduled = update(job).where(job.c.id == row.id, job.c.status == Status.SCHEDULED).values(due_at=past)
@@ -75,7 +76,7 @@ async def _become_due(world: World, row: Record, _: Event) -> bool:
     return True
 
 
-_FACTS: Final[dict[str, Callable[[World, Record, Event], Awaitable[bool]]]] = {
+_FACTS: Final[dict[str, Callable[[World, Row[Any], Event], Awaitable[bool]]]] = {
     "run": _run,
     "due": _become_due,
     "success": _end,

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.pipelines.resource_groups import choose
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import resource_groups
 from models.tables.environments import ResourceGroup
 from tests.models.world import outbox_table, pipeline
@@ -25,7 +25,7 @@ TRIED_IN_VAIN: Final = 3
 """A row of the outbox that was tried so often will not be done before something else happens."""
 
 
-async def unsent(pod: Pod, ids: Collection[int]) -> Sequence[Record]:
+async def unsent(pod: Pod, ids: Collection[int]) -> Sequence[Row[Any]]:
     """Rows of the outbox of these pipelines that are not done; a bell that rang is."""
     statement = select(outbox_table).where(outbox_table.c.pipeline_id.in_(ids), outbox_table.c.sent_at.is_(None))
     async with pod.world.database.read() as connection:

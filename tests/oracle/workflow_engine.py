@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
+from sqlalchemy import Row
 from temporalio.client import WorkflowExecutionStatus
 
 from application.pipelines.creation import create_pipeline
 from domain.pipelines.resource_groups import ProcessMode
 from domain.pipelines.status import COMPLETE, Status
-from models.columns import Record
 from models.notifications import OUTBOX
 from models.repositories.pipelines import invariants, resource_groups
 from models.repositories.pipelines.pipelines import PipelineRequest
@@ -128,7 +128,7 @@ class WorkflowProject:
                 found[row.id] = f"{found[bridge.pipeline_id]}/{bridge.name}#{bridge.attempt}"
         return found
 
-    async def _target(self, event: Event) -> Record | None:
+    async def _target(self, event: Event) -> Any:
         pipeline_id = await self._pipeline_id(event)
         if not event.job or pipeline_id is None:
             return None
@@ -138,7 +138,7 @@ class WorkflowProject:
     async def _pipeline_id(self, event: Event) -> int | None:
         return next((number for number, key in (await self._keys()).items() if key == event.run), None)
 
-    async def _fact(self, event: Event, row: Record | None) -> bool:
+    async def _fact(self, event: Event, row: Row[Any] | None) -> bool:
         if event.kind == "newer_commit":
             await self.create(event.run, await self._push(event.run))
             return True

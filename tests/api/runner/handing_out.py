@@ -10,7 +10,11 @@ from api.runner.payloads.document import build
 from domain.config.plan import JobPlan
 from models.repositories.pipelines.compiled import plan_document
 from models.repositories.queue.hand_outs import HandOut
+from models.rows.accounts import UserRow
+from models.rows.pipelines import JobRow, PipelineRow
+from models.rows.projects import ProjectRow
 from settings import Settings
+from tests.made_rows import made
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -33,7 +37,8 @@ def handed_out(
     plan: JobPlan, ref: str = "main", variables: dict[str, str] | None = None, dependencies: tuple[Any, ...] = ()
 ) -> HandOut:
     """The rows behind a job of project `acme/shop`, whose default branch is `main`."""
-    job = SimpleNamespace(
+    job = made(
+        JobRow,
         id=700,
         name=plan.name,
         stage_name=plan.stage,
@@ -46,7 +51,8 @@ def handed_out(
         queued_at=NOW,
         started_at=NOW,
     )
-    pipeline = SimpleNamespace(
+    pipeline = made(
+        PipelineRow,
         id=70,
         iid=3,
         name="Nightly",
@@ -68,7 +74,8 @@ def handed_out(
         merge_request={},
         open_merge_requests=[],
     )
-    project = SimpleNamespace(
+    project = made(
+        ProjectRow,
         id=7,
         name="Shop",
         path="shop",
@@ -83,7 +90,7 @@ def handed_out(
         git_depth=20,
         git_fetch=True,
     )
-    user = SimpleNamespace(id=5, username="ann", name="Ann", email="ann@example.com")
+    user = made(UserRow, id=5, username="ann", name="Ann", email="ann@example.com")
     return HandOut(job, pipeline, project, user, dependencies, "pending", INSTALLATION, 2, 6)
 
 

@@ -5,7 +5,6 @@ import zipfile
 from base64 import b64encode
 from datetime import timedelta
 from hashlib import sha256
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +14,10 @@ from starlette.responses import StreamingResponse
 from api.stored_file import stored_file
 from domain.errors import Unavailable
 from models.repositories.artifacts.artifacts import artifact, pipeline
+from models.rows.artifacts import ArtifactRow
 from storage.objects import CHUNK
 from tests.api.runner.world import World
+from tests.made_rows import made
 
 
 def archive(**files: str) -> bytes:
@@ -134,7 +135,7 @@ async def test_a_large_file_that_has_rotted_never_comes_to_its_end(world: World)
     key = "projects/1/jobs/1/archive-rotten"
     stored = await world.services.store.put(key, b"x" * size)
     (world.services.settings.home / "objects" / key).write_bytes(b"x" * (size - 1) + b"y")
-    row = SimpleNamespace(object_key=key, size=size, sha256=stored.sha256, filename="a.zip")
+    row = made(ArtifactRow, object_key=key, size=size, sha256=stored.sha256, filename="a.zip")
     answer = await stored_file(world.services.store, row, "application/zip")
     assert isinstance(answer, StreamingResponse)
     got = bytearray()

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.projects import projects
 from models.repositories.queue import leases
 from models.tables.queue import Lease
@@ -53,7 +53,7 @@ CALLS: dict[str, Call] = {
 }
 
 
-async def the_lease(world: World) -> Record | None:
+async def the_lease(world: World) -> Row[Any] | None:
     """The lease, if there is one."""
     async with world.services.database.read() as connection:
         return (await connection.execute(select(lease))).first()

@@ -169,8 +169,8 @@ WHOLE = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]
 def test_the_whole_history_comes_with_all_branches_and_tags(ref: str, tag: bool, moving: list[str]) -> None:
     for depth, more in (("0", WHOLE), ("1", moving)):
         hand_out = handed_out(job_plan(), ref=ref, variables={"GIT_DEPTH": depth})
-        hand_out.pipeline.tag = tag
-        assert payload_of(hand_out)["git_info"]["refspecs"] == [f"+{SHA}:refs/pipelines/70", *more]
+        tagged = replace(hand_out, pipeline=replace(hand_out.pipeline, tag=tag))
+        assert payload_of(tagged)["git_info"]["refspecs"] == [f"+{SHA}:refs/pipelines/70", *more]
 
 
 def test_a_job_without_address_or_tier_is_told_those_of_its_environment() -> None:

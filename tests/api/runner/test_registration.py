@@ -150,6 +150,7 @@ async def test_verify_names_the_runner_and_remembers_the_process(world: World) -
         row = (await connection.execute(select(manager))).one()
         runner_row = await runners.get(connection, world.runner_id)
         assert runner_row is not None
+        assert runner_row.contacted_at is not None
         now = await database_time.moment(connection)
     assert (row.system_id, row.info) == ("s_verify", {"version": "19.4.0"})
     assert timedelta(0) <= now - runner_row.contacted_at < timedelta(minutes=1)

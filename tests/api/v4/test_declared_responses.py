@@ -35,7 +35,8 @@ def client_of(answer: Any, **told: Any) -> Any:
 
     @router.get("/returned")
     async def returned() -> ThingResponse:
-        return answer
+        found: ThingResponse = answer
+        return found
 
     @router.get("/made", response_model=ThingResponse, responses={202: {"model": AcceptedResponse}})
     async def made() -> JSONResponse:

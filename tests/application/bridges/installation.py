@@ -13,7 +13,6 @@ from application.pipelines.creation import create_pipeline
 from domain.messages import Command
 from domain.pipelines.status import Status
 from loops.bridges import BridgeLoop
-from models.columns import Record
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.pipelines import PipelineRequest
@@ -150,15 +149,15 @@ class Installation:
         async with self.world.database.write() as connection:
             await connection.execute(update(pipeline).where(pipeline.c.id == pipeline_id).values(sha=sha))
 
-    async def job(self, job_id: int) -> Record:
+    async def job(self, job_id: int) -> Any:
         """A job by id."""
         return await self.world.row(job, id=job_id)
 
-    async def named(self, pipeline_id: int, name: str) -> Record:
+    async def named(self, pipeline_id: int, name: str) -> Any:
         """The latest attempt of a job."""
         return await self.world.row(job, pipeline_id=pipeline_id, name=name, retried=False)
 
-    async def downstream(self, pipeline_id: int, name: str) -> Record:
+    async def downstream(self, pipeline_id: int, name: str) -> Any:
         """The downstream pipeline of a bridge."""
         return await self.world.row(pipeline, id=(await self.named(pipeline_id, name)).downstream_id)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 
-from models.columns import Record
 from models.notifications import OUTBOX
 from tests.application.bridges.installation import Installation
 from tests.models.world import pipeline
@@ -32,10 +31,10 @@ class Running:
         await self.pod.notifications.notify(OUTBOX)
         return made
 
-    async def downstream(self, pipeline_id: int, name: str) -> Record:
+    async def downstream(self, pipeline_id: int, name: str) -> Any:
         """The downstream pipeline of a bridge, as soon as there is one."""
 
-        async def look() -> Record | None:
+        async def look() -> Any:
             row = await self.here.named(pipeline_id, name)
             if row.downstream_id is None:
                 return None

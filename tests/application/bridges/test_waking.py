@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
+from sqlalchemy import Row
 
 from activities.pipelines import PipelineActivities
 from application.bridges.downstream import wish_of
 from domain.errors import Unavailable
-from models.columns import Record
 from models.repositories.pipelines import outbox
 from tests.application.bridges.installation import Installation
 from tests.waiting import eventually
@@ -75,7 +75,7 @@ async def test_a_bridge_is_carried_out_at_once_after_its_offer_and_hears_of_ever
         await here.world.end(await here.world.take())
         await decide(here, child)
 
-        async def ended() -> Record | None:
+        async def ended() -> Row[Any] | None:
             row = await here.named(parent, "go")
             return row if row.status == "success" else None
 

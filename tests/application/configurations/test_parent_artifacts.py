@@ -64,6 +64,7 @@ async def sources(site: Site, parent: int | None) -> tuple[ConfigSources, Pipeli
     """What the child's configuration may include, and its event."""
     async with site.services.database.read() as connection:
         project = await projects.find(connection, site.world.project_id)
+        assert project is not None
         user = await accounts.get(connection, site.root.id)
     repository = site.services.repositories.get(site.world.project_id)
     sha = await repository.resolve("main") or ""

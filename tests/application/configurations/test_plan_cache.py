@@ -1,16 +1,25 @@
 """Plans that are kept for the next pipeline of the same event."""
 
 from dataclasses import replace
-from types import SimpleNamespace
+from typing import Any
 
 from application.configurations.plan_cache import MAX_EVENTS, MAX_JOBS, Event, PlanCache, is_lasting
 from domain.config.plan import JobPlan, Plan
 from models.repositories.pipelines.pipelines import PipelineRequest
+from models.rows.projects import ProjectRow
 from tests.compiling import plan_of
+from tests.made_rows import made
 
-PROJECT = SimpleNamespace(id=1, full_path="g/p", name="p", default_branch="main", visibility="private")
-PROJECT.config_path, PROJECT.auto_devops_enabled = "", None
-PROJECT.description, PROJECT.namespace_id, PROJECT.languages = "", 1, ["python"]
+PROJECT = made(
+    ProjectRow,
+    id=1,
+    full_path="g/p",
+    name="p",
+    default_branch="main",
+    visibility="private",
+    namespace_id=1,
+    languages=["python"],
+)
 REQUEST = PipelineRequest(1, 1, "main", "5" * 40, "push")
 
 
@@ -31,7 +40,7 @@ def test_the_same_event_is_known_and_another_is_not() -> None:
         replace(REQUEST, origin={"trigger_token": "abcd"}),
     )
     assert [cache.get(Event.of(other, PROJECT)) for other in others] == [None] * len(others)
-    changes = (
+    changes: tuple[dict[str, Any], ...] = (
         {"full_path": "g/q"},
         {"config_path": "ci.yml"},
         {"auto_devops_enabled": True},
@@ -40,7 +49,7 @@ def test_the_same_event_is_known_and_another_is_not() -> None:
         {"languages": ["python", "shell"]},
     )
     for changed in changes:
-        assert cache.get(Event.of(REQUEST, SimpleNamespace(**{**vars(PROJECT), **changed}))) is None
+        assert cache.get(Event.of(REQUEST, replace(PROJECT, **changed))) is None
 
 
 def test_a_plan_that_may_be_another_one_next_time_does_not_last() -> None:

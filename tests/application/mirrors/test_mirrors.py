@@ -102,6 +102,8 @@ async def test_failures_are_told_without_the_password_and_come_later_and_later(m
     async with mirrored.site.services.database.read() as connection:
         row = await mirrors.of_project(connection, mirrored.site.world.project_id)
     assert row is not None
+    assert row.next_at is not None
+    assert row.last_update_at is not None
     assert "s3cret" not in row.credentials
     assert (row.failures, row.next_at > row.last_update_at) == (1, True)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import Row, delete
 from temporalio.client import Client, ScheduleActionExecutionStartWorkflow
 
 from activities.pipelines import PipelineActivities
@@ -17,7 +17,6 @@ from activities.temporal_client import connect
 from activities.temporal_worker import make_worker, prepare_namespace
 from loops.schedule_ticks import TickLoop
 from loops.schedules import ScheduleKeeper
-from models.columns import Record
 from tests.api.v4.site import Site, open_site
 from tests.application.schedules.planned import CONFIG, Planned, Time, schedule_table, tick_table
 from tests.temporal import new_namespace
@@ -42,10 +41,10 @@ class Live:
         assert await self.keeper.mirror()
         return int(made["id"])
 
-    async def settled(self, schedule_id: int, number: int = 1) -> list[Record]:
+    async def settled(self, schedule_id: int, number: int = 1) -> list[Row[Any]]:
         """The ticks of a schedule, as soon as so many have their last word."""
 
-        async def look() -> list[Record]:
+        async def look() -> list[Row[Any]]:
             rows = await self.here.rows(tick_table, schedule_id=schedule_id)
             over = [row for row in rows if row.outcome not in {"due", "waiting"}]
             return over if len(over) == len(rows) >= number else []

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 
 from api.app import create_app
 from domain.schedules.ticks import Tick
 from loops.schedule_ticks import TickLoop
-from models.columns import Record, table_of
+from models.columns import table_of
 from models.repositories.pipelines import schedule_ticks
 from models.tables.outbox import Outbox
 from models.tables.pipelines import Pipeline
@@ -89,7 +89,7 @@ class Planned:
                 while (await schedule_ticks.account(connection, schedule_id, self.time.now, self.time.now)).more:
                     continue
 
-    async def rows(self, table: Any, order: str = "id", **equal: Any) -> list[Record]:
+    async def rows(self, table: Any, order: str = "id", **equal: Any) -> list[Row[Any]]:
         """Rows of a table, in the order of a column."""
         statement = select(table).order_by(table.c[order])
         for name, value in equal.items():

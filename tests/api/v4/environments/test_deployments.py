@@ -121,6 +121,7 @@ async def test_a_hook_is_tried_out_with_the_newest_deployment_of_either_kind(sit
 
     async with site.services.database.read() as connection:
         project = await projects.find(connection, site.world.project_id)
+        assert project is not None
     found = await sample(site.services, project, site.root.id, Event.DEPLOYMENT)
     assert (found.job_id, found.facts["sha"], found.facts["environment"]) == (None, sha, "production")
     assert found.facts["commit_title"]

@@ -10,6 +10,7 @@ from api.v4.jobs import log as job_log
 from loops.archiver import PART, Archiver
 from models.repositories.logs import trace_chunks
 from models.repositories.queue import held_jobs
+from models.rows.pipelines import JobFacts
 from tests.api.v4.site import Site
 
 MEBIBYTE = 1024 * 1024
@@ -53,7 +54,7 @@ async def test_a_long_log_is_moved_and_read_in_parts(site: Site, piece: int) -> 
         assert await read(site, found) == LENGTH // len(content) * len(content)
 
 
-async def read(site: Site, job: object) -> int:
+async def read(site: Site, job: JobFacts) -> int:
     """Read it all as a slow reader does; the number of bytes."""
     log = await job_log.log_of(site.services, job)
     return sum([len(part) async for part in job_log.read_log(site.services, log)])

@@ -1,5 +1,7 @@
 """Merge requests over the REST API: opened, shown, changed, followed when their branches move."""
 
+from typing import Any
+
 import pytest
 
 from tests.api.v4.merge_requests.merging import CONFIG, Merging

@@ -33,6 +33,7 @@ async def push(site: Site, old: str, new: str) -> None:
     services, update = site.services, {"old": old, "new": new, "ref": "refs/heads/main"}
     async with services.database.write() as connection:
         project = await projects.find(connection, site.world.project_id)
+        assert project is not None
         noted = await pushes.note(connection, site.world.project_id, site.root.id, [update], [], services.clock())
     repository = services.repositories.get(site.world.project_id)
     await finish(services, project, repository, noted, [RefUpdate(old, new, "refs/heads/main")])
