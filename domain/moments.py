@@ -1,7 +1,7 @@
 """Points in time and spans, as GitLab writes them."""
 
 from datetime import UTC, datetime
-from typing import Any, overload
+from typing import Protocol, overload
 
 
 @overload
@@ -22,11 +22,31 @@ def span(begin: datetime | None, end: datetime | None) -> float | None:
     return round(max(0.0, (end - begin).total_seconds()), 3)
 
 
-def duration(row: Any, now: datetime) -> float | None:
+class Ran(Protocol):
+    """When a job or pipeline ran."""
+
+    @property
+    def started_at(self) -> datetime | None:
+        """None before it has begun."""
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """None before it has ended."""
+
+
+class Waited(Ran, Protocol):
+    """When a job waited for a runner, too."""
+
+    @property
+    def queued_at(self) -> datetime | None:
+        """None before it was pending."""
+
+
+def duration(row: Ran, now: datetime) -> float | None:
     """How long a job or pipeline has run, in seconds."""
     return span(row.started_at, row.finished_at or now)
 
 
-def queued(row: Any, now: datetime) -> float | None:
+def queued(row: Waited, now: datetime) -> float | None:
     """How long a job waited for a runner, in seconds."""
     return span(row.queued_at, row.started_at or row.finished_at or now)

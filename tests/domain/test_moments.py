@@ -1,7 +1,7 @@
 """Points in time and spans are written as GitLab writes them."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +9,15 @@ from domain.moments import duration, moment, queued, span
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 1_999, UTC)
 LATER = NOON + timedelta(seconds=90.0004)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Of a job."""
+
+    queued_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
 
 
 def test_moments_are_utc_with_milliseconds() -> None:
@@ -25,9 +34,9 @@ def test_spans_are_never_negative(begin: datetime | None, end: datetime | None, 
 
 
 def test_what_goes_on_is_measured_until_now() -> None:
-    waiting = SimpleNamespace(queued_at=NOON, started_at=None, finished_at=None)
+    waiting = Times(NOON, None, None)
     assert (duration(waiting, LATER), queued(waiting, LATER)) == (None, 90.0)
-    running = SimpleNamespace(queued_at=NOON, started_at=LATER, finished_at=None)
+    running = Times(NOON, LATER, None)
     assert (duration(running, LATER), queued(running, LATER + timedelta(hours=1))) == (0.0, 90.0)
-    canceled = SimpleNamespace(queued_at=NOON, started_at=None, finished_at=LATER)
+    canceled = Times(NOON, None, LATER)
     assert (duration(canceled, LATER), queued(canceled, LATER + timedelta(hours=1))) == (None, 90.0)
