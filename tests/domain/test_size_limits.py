@@ -22,7 +22,7 @@ def test_a_size_is_exact_and_readable(size: int, words: str) -> None:
 def test_a_limit_of_the_installation_names_the_setting_the_sizes_and_who_can_change_it() -> None:
     limit = of_installation("PERDURE_ARTIFACT_BYTES", 2048)
     assert limit.exceeded("archive a.zip", 4096) == (
-        "413 Request Entity Too Large: archive a.zip has 4,096 bytes (4 KiB), and "
+        "Request Entity Too Large: archive a.zip has 4,096 bytes (4 KiB), and "
         "at most 2,048 bytes (2 KiB) are taken. "
         "The limit is PERDURE_ARTIFACT_BYTES of this installation. Whoever runs it can raise that."
     )

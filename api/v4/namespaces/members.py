@@ -10,24 +10,23 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
 from api.services import Services
-from api.v4.access import Id, SeenProjectDep
-from api.v4.namespaces.groups import GroupAccess, GroupDep
+from api.v4.access import Id
+from api.v4.namespaces.member_access import MemberAccess, of_group, of_project
+from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import MemberResponse
 from api.v4.representation.people import member as shown
-from application.access import ProjectAccess
 from application.audit import record
-from auth.permissions import OWNER, Action, GroupAction
-from domain.errors import Forbidden, Invalid, NotFound, Refused
+from domain.errors import Invalid, NotFound, Refused
 from models.repositories.accounts import accounts, members
 from models.repositories.accounts.members import ListedMember
-from models.repositories.environments import protected_environments
 from models.repositories.installation.audit import Happened
-from models.repositories.paging import Listing, every_of, slice_of
+from models.repositories.paging import Listing, slice_of
 from models.rows.accounts import UserRow
 
 router = APIRouter()
+routes = APIRouter()
 
 Level = Literal[10, 20, 30, 40, 50]
 
@@ -78,176 +77,98 @@ async def _person(connection: AsyncConnection, new: NewMember) -> UserRow:
     return row
 
 
-def _require_no_more(level: int, own: int) -> None:
-    if level > own:
-        raise Forbidden(f"Forbidden: nobody can give a higher access level than their own ({own}).")
-
-
-@router.get("/projects/{project}/members", response_model=list[MemberResponse])
+@routes.get("", response_model=list[MemberResponse])
 async def list_members(
-    project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
+    services: ServicesDep, paging: PagingDep, query: str = "", access: MemberAccess = Depends(of_owner)
 ) -> JSONResponse:
-    """The people of a project itself with their access levels."""
-    return await _page(services, paging, members.narrowed(members.of_project(project.row.id), query))
+    """The people of a project or group itself with their access levels."""
+    return await _page(services, paging, members.narrowed(access.own(), query))
 
 
-@router.get("/projects/{project}/members/all", response_model=list[MemberResponse])
+@routes.get("/all", response_model=list[MemberResponse])
 async def list_all_members(
-    project: SeenProjectDep, services: ServicesDep, paging: PagingDep, query: str = ""
+    services: ServicesDep, paging: PagingDep, query: str = "", access: MemberAccess = Depends(of_owner)
 ) -> JSONResponse:
-    """The people of a project and of the groups that it lies in, each once with the highest level."""
-    return await _page(services, paging, members.narrowed(members.all_of_project(project.row), query))
+    """The same with the people of the groups above, each once with the highest level."""
+    return await _page(services, paging, members.narrowed(access.all(), query))
 
 
-@router.get("/projects/{project}/members/all/{user_id}")
-async def get_any_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> MemberResponse:
+@routes.get("/all/{user_id}")
+async def get_any_member(
+    user_id: Id, services: ServicesDep, access: MemberAccess = Depends(of_owner)
+) -> MemberResponse:
     """One of them."""
     async with services.database.read() as connection:
-        return await _one(connection, services, members.all_of_project(project.row), user_id)
+        return await _one(connection, services, access.all(), user_id)
 
 
-@router.get("/projects/{project}/members/{user_id}")
-async def get_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> MemberResponse:
-    """One member of a project itself."""
+@routes.get("/{user_id}")
+async def get_member(user_id: Id, services: ServicesDep, access: MemberAccess = Depends(of_owner)) -> MemberResponse:
+    """One member of a project or group itself."""
     async with services.database.read() as connection:
-        return await _one(connection, services, members.of_project(project.row.id), user_id)
+        return await _one(connection, services, access.own(), user_id)
 
 
-@router.post("/projects/{project}/members", status_code=201)
+@routes.post("", status_code=201)
 async def add_member(
-    new: Annotated[NewMember, Depends(given(NewMember))], project: SeenProjectDep, services: ServicesDep
+    new: Annotated[NewMember, Depends(given(NewMember))],
+    services: ServicesDep,
+    access: MemberAccess = Depends(of_owner),
 ) -> MemberResponse:
-    """Give a person an access level, at most one's own. Answers 409 for a person who is a member already."""
-    project.require(Action.ADMINISTER)
-    _require_no_more(new.access_level, project.level)
-    statement = members.of_project(project.row.id)
+    """Give a person an access level: in a project at most one's own, in a group as its owner.
+
+    Answers 409 for a person who is a member already.
+    """
+    access.require_change()
+    access.require_level(new.access_level)
     async with services.database.write() as connection:
         person = await _person(connection, new)
-        if await members.one(connection, statement, person.id) is not None:
+        if await members.one(connection, access.own(), person.id) is not None:
             raise Refused("Member already exists")
-        await members.add_to_project(connection, project.row.id, person.id, new.access_level, new.expires_at)
-        await _note(connection, services, project, "member_added", person.username, new.access_level)
-        return await _one(connection, services, statement, person.id)
+        await access.add(connection, person.id, new.access_level, new.expires_at)
+        await _note(connection, services, access, "member_added", person.username, new.access_level)
+        return await _one(connection, services, access.own(), person.id)
 
 
-@router.put("/projects/{project}/members/{user_id}")
+@routes.put("/{user_id}")
 async def change_member(
     user_id: Id,
     change: Annotated[MemberChange, Depends(given(MemberChange))],
-    project: SeenProjectDep,
     services: ServicesDep,
+    access: MemberAccess = Depends(of_owner),
 ) -> MemberResponse:
-    """Give a member another access level; nobody changes those above themselves."""
-    project.require(Action.ADMINISTER)
-    statement = members.of_project(project.row.id)
+    """Give a member another access level: in a project nobody above oneself, in a group as its owner.
+
+    A group keeps one owner at least.
+    """
+    access.require_change()
     async with services.database.write() as connection:
-        before = await _one(connection, services, statement, user_id)
-        _require_no_more(max(before["access_level"], change.access_level), project.level)
-        values = {"access_level": change.access_level, "expires_on": change.expires_at}
-        await members.change_in_project(connection, project.row.id, user_id, **values)
-        await _note(connection, services, project, "member_changed", before["username"], change.access_level)
-        return await _one(connection, services, statement, user_id)
+        before = await _one(connection, services, access.own(), user_id)
+        access.require_level(max(before["access_level"], change.access_level))
+        await access.change(connection, user_id, change.access_level, change.expires_at)
+        await _note(connection, services, access, "member_changed", before["username"], change.access_level)
+        return await _one(connection, services, access.own(), user_id)
 
 
-@router.delete("/projects/{project}/members/{user_id}", status_code=204)
-async def remove_member(user_id: Id, project: SeenProjectDep, services: ServicesDep) -> Response:
-    """End a membership: one's own, or that of somebody not above oneself."""
-    if user_id != project.caller.user_id:
-        project.require(Action.ADMINISTER)
+@routes.delete("/{user_id}", status_code=204)
+async def remove_member(user_id: Id, services: ServicesDep, access: MemberAccess = Depends(of_owner)) -> Response:
+    """End a membership: one's own, or that of somebody not above oneself. A group keeps one owner at least."""
+    if user_id != access.caller.user_id:
+        access.require_change()
     async with services.database.write() as connection:
-        before = await _one(connection, services, members.of_project(project.row.id), user_id)
-        _require_no_more(before["access_level"], project.level)
-        await members.remove_from_project(connection, project.row.id, user_id)
-        await protected_environments.forget_person(connection, project.row.id, user_id)
-        await _note(connection, services, project, "member_removed", before["username"], before["access_level"])
+        before = await _one(connection, services, access.own(), user_id)
+        access.require_level(before["access_level"])
+        await access.remove(connection, user_id)
+        await _note(connection, services, access, "member_removed", before["username"], before["access_level"])
     return Response(status_code=204)
-
-
-@router.get("/groups/{group}/members", response_model=list[MemberResponse])
-async def list_group_members(
-    group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
-) -> JSONResponse:
-    """The people of a group itself with their access levels."""
-    return await _page(services, paging, members.narrowed(members.of_group(group.row.id), query))
-
-
-@router.get("/groups/{group}/members/all", response_model=list[MemberResponse])
-async def list_all_group_members(
-    group: GroupDep, services: ServicesDep, paging: PagingDep, query: str = ""
-) -> JSONResponse:
-    """The people of a group and of those above it, each once with the highest level."""
-    return await _page(services, paging, members.narrowed(members.all_of_group(group.row), query))
-
-
-@router.get("/groups/{group}/members/{user_id}")
-async def get_group_member(user_id: Id, group: GroupDep, services: ServicesDep) -> MemberResponse:
-    """One member of a group itself."""
-    async with services.database.read() as connection:
-        return await _one(connection, services, members.of_group(group.row.id), user_id)
-
-
-@router.post("/groups/{group}/members", status_code=201)
-async def add_group_member(
-    new: Annotated[NewMember, Depends(given(NewMember))], group: GroupDep, services: ServicesDep
-) -> MemberResponse:
-    """Give a person an access level in a group and all within it; its owners may."""
-    group.require(GroupAction.OWN)
-    statement = members.of_group(group.row.id)
-    async with services.database.write() as connection:
-        person = await _person(connection, new)
-        if await members.one(connection, statement, person.id) is not None:
-            raise Refused("Member already exists")
-        await members.add_to_group(connection, group.row.id, person.id, new.access_level, new.expires_at)
-        await _note(connection, services, group, "member_added", person.username, new.access_level)
-        return await _one(connection, services, statement, person.id)
-
-
-@router.put("/groups/{group}/members/{user_id}")
-async def change_group_member(
-    user_id: Id,
-    change: Annotated[MemberChange, Depends(given(MemberChange))],
-    group: GroupDep,
-    services: ServicesDep,
-) -> MemberResponse:
-    """Give a member of a group another access level; its owners may. A group keeps one owner at least."""
-    group.require(GroupAction.OWN)
-    statement = members.of_group(group.row.id)
-    async with services.database.write() as connection:
-        before = await _one(connection, services, statement, user_id)
-        values = {"access_level": change.access_level, "expires_on": change.expires_at}
-        await members.change_in_group(connection, group.row.id, user_id, **values)
-        await _require_owner(connection, group)
-        await _note(connection, services, group, "member_changed", before["username"], change.access_level)
-        return await _one(connection, services, statement, user_id)
-
-
-@router.delete("/groups/{group}/members/{user_id}", status_code=204)
-async def remove_group_member(user_id: Id, group: GroupDep, services: ServicesDep) -> Response:
-    """End a membership of a group: one's own, or as its owner any. A group keeps one owner at least."""
-    if user_id != group.caller.user_id:
-        group.require(GroupAction.OWN)
-    async with services.database.write() as connection:
-        before = await _one(connection, services, members.of_group(group.row.id), user_id)
-        await members.remove_from_group(connection, group.row.id, user_id)
-        await _require_owner(connection, group)
-        await _note(connection, services, group, "member_removed", before["username"], before["access_level"])
-    return Response(status_code=204)
-
-
-async def _require_owner(connection: AsyncConnection, group: GroupAccess) -> None:
-    """Raise `Forbidden` where nobody would own the group any more."""
-    rows = await every_of(connection, members.all_of_group(group.row))
-    if not any(row.access_level >= OWNER for row in rows):
-        raise Forbidden("Forbidden: this is the last owner of the group; make somebody else an owner first.")
 
 
 async def _note(
-    connection: AsyncConnection,
-    services: Services,
-    where: ProjectAccess | GroupAccess,
-    name: str,
-    username: str,
-    level: int,
+    connection: AsyncConnection, services: Services, access: MemberAccess, name: str, username: str, level: int
 ) -> None:
     happened = Happened(name, {"member": username, "access_level": level})
-    await record(connection, where.caller, where.entity, happened, services.clock())
+    await record(connection, access.caller, access.entity, happened, services.clock())
+
+
+router.include_router(mounted(routes, "/projects/{project}/members", {of_owner: of_project}))
+router.include_router(mounted(routes, "/groups/{group}/members", {of_owner: of_group}))
