@@ -146,6 +146,18 @@ class Pod(PodParts):
         await eventually(look, f"the workflow of pipeline {pipeline_id} waits for retries")
         return await self.world.status(pipeline_id)
 
+    async def at_work(self, pipeline_id: int) -> None:
+        """Until Temporal shows that a workflow waits for a retry no more: some ms after it has answered one.
+
+        A reconciler that looks in between tells it what SQL says, which changes nothing.
+        """
+
+        async def look() -> bool:
+            run = await self.pipelines.runs.latest(pipeline_id)
+            return run is not None and run.is_open and not run.in_window
+
+        await eventually(look, f"the workflow of pipeline {pipeline_id} is at work")
+
     async def details(self, pipeline_id: int) -> str:
         """What Temporal's pages show as the current details of the workflow."""
         metadata: WorkflowMetadata = await self.handle(pipeline_id).query(

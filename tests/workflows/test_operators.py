@@ -266,6 +266,7 @@ async def test_terminate_is_settled_as_canceled_and_a_retry_is_not_canceled_agai
     assert reason.endswith(": enough of it")
     assert len(await pod.world.rows(table_of(OperationKey), pipeline_id=pipeline_id)) == 1
     (again, _) = (await pod.ask(pipeline_id, "retry_pipeline")).jobs
+    await pod.at_work(pipeline_id)
     assert await pod.reconcile(pipeline_id) == []
     assert await pod.run("a") == again
     assert await pod.reconcile(pipeline_id) == []
