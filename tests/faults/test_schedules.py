@@ -116,6 +116,11 @@ async def test_one_tick_makes_one_pipeline_wherever_the_server_dies(scheduled: S
 
     workflow = scheduled.temporal.get_workflow_handle(await eventually(told, "the tick has a workflow", WITHIN))
     result = await asyncio.wait_for(workflow.result(), WITHIN)
+
+    async def died() -> bool:
+        return scheduled.deaths() > before  # the workflow may hear of its pipeline from SQL before the process is gone
+
+    await eventually(died, "the server has died", WITHIN)
     assert scheduled.deaths() == before + 1
     assert not scheduled.trap.armed()
     (tick,) = scheduled.ledger.rows("SELECT * FROM schedule_tick WHERE schedule_id = ?", schedule_id)
