@@ -17,7 +17,7 @@ from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.projects.documents import project_row
-from api.v4.representation.merge_requests import ApprovalRuleResponse, any_approver_rule
+from api.v4.representation.approvals import ApprovalRuleResponse, any_approver_rule
 from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import Action

@@ -14,8 +14,8 @@ from api.v4.merge_requests.approval_rules import RequestRuleResponse, rule_of_re
 from api.v4.merge_requests.merging import check_sha
 from api.v4.parameters import Optionals, given
 from api.v4.projects.documents import project_row
-from api.v4.representation.merge_requests import ApprovalsResponse
-from api.v4.representation.merge_requests import approvals as shown_approvals
+from api.v4.representation.approvals import ApprovalsResponse
+from api.v4.representation.approvals import approvals as shown_approvals
 from api.v4.representation.people import PersonResponse, person
 from application.audit import record
 from application.merge_requests import news

@@ -14,7 +14,8 @@ from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
 from api.v4.merge_requests.merging import Merging, check_sha, options_of, set_auto_merge
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.representation.merge_requests import Around, TrainCarResponse, people_of, train_car
+from api.v4.representation.merge_requests import Around, people_of
+from api.v4.representation.merge_trains import TrainCarResponse, train_car
 from application.access import ProjectAccess
 from application.audit import record
 from application.merge_requests.merging import CANNOT

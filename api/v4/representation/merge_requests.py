@@ -1,22 +1,20 @@
-"""Merge requests, their approvals and the cars of merge trains as GitLab's JSON."""
+"""Merge requests as GitLab's JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Final
 
 from typing_extensions import TypedDict
 
 from api.v4.representation.milestones import MilestoneResponse
-from api.v4.representation.people import Person, PersonResponse, person
+from api.v4.representation.people import PersonResponse, person
 from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse
 from api.v4.representation.pipelines import brief as brief_pipeline
 from application.merge_requests.addresses import page_of
 from domain.merge_requests.merge_request import Standing, State, detailed_status, is_draft
-from domain.merge_requests.merge_train import CarStatus
-from domain.moments import moment, span
+from domain.moments import moment
 from models.rows.accounts import UserRow
-from models.rows.merge_requests import MergeRequestRow, TrainCarRow
+from models.rows.merge_requests import MergeRequestRow
 from models.rows.pipelines import PipelineRow
 from models.rows.projects import ProjectRow
 
@@ -126,84 +124,6 @@ class MergeRequestDetailsResponse(MergeRequestResponse):
     rebase_in_progress: bool
     first_contribution: bool
     user: MergingUserResponse
-
-
-class ApprovalResponse(TypedDict):
-    """Who approved, and when."""
-
-    user: PersonResponse
-    approved_at: str
-
-
-class ApprovalsResponse(TypedDict):
-    """Who approved a merge request, and how many are still needed."""
-
-    id: int
-    iid: int
-    project_id: int
-    title: str
-    description: str
-    state: str
-    created_at: str
-    updated_at: str
-    merge_status: str
-    approved: bool
-    approvals_required: int
-    approvals_left: int
-    require_password_to_approve: bool
-    approved_by: list[ApprovalResponse]
-    suggested_approvers: list[PersonResponse]
-    approvers: list[PersonResponse]
-    approver_groups: list[dict[str, Any]]
-    approval_rules_left: list[dict[str, Any]]
-    has_approval_rules: bool
-    multiple_approval_rules_available: bool
-    merge_request_approvers_available: bool
-
-
-class ApprovalRuleResponse(TypedDict):
-    """How many approvals are needed; the rules here name nobody."""
-
-    id: int
-    name: str
-    rule_type: str
-    report_type: str | None
-    eligible_approvers: list[PersonResponse]
-    approvals_required: int
-    users: list[PersonResponse]
-    groups: list[dict[str, Any]]
-    contains_hidden_groups: bool
-
-
-class BriefMergeRequestResponse(TypedDict):
-    """A merge request in short, as on a train."""
-
-    id: int
-    iid: int
-    project_id: int
-    title: str
-    description: str
-    state: str
-    created_at: str
-    updated_at: str
-    web_url: str
-
-
-class TrainCarResponse(TypedDict):
-    """A car of a merge train; `duration` in whole seconds."""
-
-    id: int
-    merge_request: BriefMergeRequestResponse
-    user: PersonResponse | None
-    pipeline: PipelineResponse | None
-    created_at: str
-    updated_at: str
-    target_branch: str
-    status: str
-    merged_at: str | None
-    duration: int | None
-    commit_sha: str | None
-    base_sha: str | None
 
 
 class _Mergeability(TypedDict):
@@ -362,88 +282,4 @@ def detailed(row: MergeRequestRow, around: Around, details: Details) -> MergeReq
         "rebase_in_progress": False,
         "first_contribution": False,
         "user": {"can_merge": details.can_merge},
-    }
-
-
-class Approver(Person, Protocol):
-    """An account that approved."""
-
-    @property
-    def approved_at(self) -> datetime:
-        """When it did."""
-
-
-def approvals(
-    row: MergeRequestRow, around: Around, approved_by: Sequence[Approver], required: int, counted: int
-) -> ApprovalsResponse:
-    """Who approved a merge request; `counted` of them count."""
-    left = max(0, required - counted)
-    return {
-        "id": row.id,
-        "iid": row.iid,
-        "project_id": row.project_id,
-        "title": row.title,
-        "description": row.description,
-        "state": row.state,
-        "created_at": moment(row.created_at),
-        "updated_at": moment(row.updated_at),
-        "merge_status": row.merge_status,
-        "approved": left == 0 and (bool(approved_by) or required > 0 or counted > 0),
-        "approvals_required": required,
-        "approvals_left": left,
-        "require_password_to_approve": False,
-        "approved_by": [
-            {"user": person(one, around.url), "approved_at": moment(one.approved_at)} for one in approved_by
-        ],
-        "suggested_approvers": [],
-        "approvers": [],
-        "approver_groups": [],
-        "approval_rules_left": [],
-        "has_approval_rules": False,
-        "multiple_approval_rules_available": False,
-        "merge_request_approvers_available": True,
-    }
-
-
-def any_approver_rule(project: ProjectRow) -> ApprovalRuleResponse:
-    """The one rule that there is: so many approvals, of whomever. Its id is the project's."""
-    return {
-        "id": project.id,
-        "name": "All Members",
-        "rule_type": "any_approver",
-        "report_type": None,
-        "eligible_approvers": [],
-        "approvals_required": project.approvals_required,
-        "users": [],
-        "groups": [],
-        "contains_hidden_groups": False,
-    }
-
-
-def train_car(car: TrainCarRow, row: MergeRequestRow, around: Around, pipeline: PipelineRow | None) -> TrainCarResponse:
-    """A car of a merge train, with its merge request in short."""
-    path = around.projects[row.project_id].full_path
-    return {
-        "id": car.id,
-        "merge_request": {
-            "id": row.id,
-            "iid": row.iid,
-            "project_id": row.project_id,
-            "title": row.title,
-            "description": row.description,
-            "state": row.state,
-            "created_at": moment(row.created_at),
-            "updated_at": moment(row.updated_at),
-            "web_url": page_of(row, path, around.url),
-        },
-        "user": around.person(car.user_id),
-        "pipeline": None if pipeline is None else brief_pipeline(pipeline, path, around.url),
-        "created_at": moment(car.created_at),
-        "updated_at": moment(car.updated_at),
-        "target_branch": car.target_branch,
-        "status": car.status,
-        "merged_at": moment(car.merged_at),
-        "duration": None if car.merged_at is None else int(span(car.created_at, car.merged_at) or 0),
-        "commit_sha": car.sha or None if car.status != CarStatus.SKIP_MERGED else None,
-        "base_sha": car.base_sha or None,
     }
