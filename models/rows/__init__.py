@@ -1,1 +1,1 @@
-"""What is read of the tables: a frozen dataclass for each, with every column, one module a noun."""
+"""What is read of the tables: a frozen dataclass for each that is read whole, one module a noun."""

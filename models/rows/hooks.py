@@ -32,21 +32,6 @@ class HookRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HookEventRow:
-    """A row of `models.tables.hooks.HookEvent`, which says what its columns mean."""
-
-    id: int
-    project_id: int | None
-    kind: str
-    uuid: str
-    user_id: int | None
-    pipeline_id: int | None
-    job_id: int | None
-    facts: Mapping[str, Any]
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class HookDeliveryRow:
     """A row of `models.tables.hooks.HookDelivery`, which says what its columns mean."""
 

@@ -18,13 +18,3 @@ class TraceRow:
     copied: bool
     stored: bool
     watched: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class TraceChunkRow:
-    """A row of `models.tables.logs.TraceChunk`, which says what its columns mean."""
-
-    job_id: int
-    generation: int
-    start: int
-    content: bytes

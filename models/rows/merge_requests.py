@@ -49,15 +49,6 @@ class MergeRequestRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRow:
-    """A row of `models.tables.merge_requests.Approval`, which says what its columns mean."""
-
-    merge_request_id: int
-    user_id: int
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class MergeRequestEventRow:
     """A row of `models.tables.merge_requests.MergeRequestEvent`, which says what its columns mean."""
 

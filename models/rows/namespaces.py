@@ -1,7 +1,7 @@
 """Rows of the tables of `models.tables.namespaces`."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,3 @@ class NamespaceRow:
     registration_token_hash: str | None
     created_at: datetime
     removal_asked_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceMemberRow:
-    """A row of `models.tables.namespaces.NamespaceMember`, which says what its columns mean."""
-
-    namespace_id: int
-    user_id: int
-    access_level: int
-    expires_on: date | None
-    created_at: datetime

@@ -7,22 +7,6 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxRow:
-    """A row of `models.tables.outbox.Outbox`, which says what its columns mean."""
-
-    id: int
-    kind: str
-    pipeline_id: int
-    job_id: int | None
-    payload: Mapping[str, Any]
-    attempts: int
-    error: str
-    created_at: datetime
-    not_before: datetime
-    sent_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class UnsentRow:
     """What is to be sent or carried out of a row of `models.tables.outbox.Outbox`."""
 
@@ -40,38 +24,6 @@ class UnsentRow:
         if self.job_id is None:
             raise ValueError(f"Row {self.id} of the outbox ({self.kind}) names no job.")
         return self.job_id
-
-
-@dataclass(frozen=True, slots=True)
-class OperationKeyRow:
-    """A row of `models.tables.outbox.OperationKey`, which says what its columns mean."""
-
-    pipeline_id: int
-    key: str
-    answer: Mapping[str, Any]
-    caller_id: int | None
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class OperationCallerRow:
-    """A row of `models.tables.outbox.OperationCaller`, which says what its columns mean."""
-
-    pipeline_id: int
-    key: str
-    name: str
-    job_id: int | None
-    user_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlayVariablesRow:
-    """A row of `models.tables.outbox.PlayVariables`, which says what its columns mean."""
-
-    pipeline_id: int
-    key: str
-    job_id: int
-    variables: Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,3 @@ class ProjectRow:
     registration_token_hash: str | None
     created_at: datetime
     removal_asked_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class MemberRow:
-    """A row of `models.tables.projects.Member`, which says what its columns mean."""
-
-    project_id: int
-    user_id: int
-    access_level: int
-    expires_on: date | None
-    created_at: datetime | None

@@ -14,20 +14,3 @@ class ProjectShareRow:
     access_level: int
     expires_on: date | None
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectStarRow:
-    """A row of `models.tables.sharing.ProjectStar`, which says what its columns mean."""
-
-    project_id: int
-    user_id: int
-    starred_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectRedirectRow:
-    """A row of `models.tables.sharing.ProjectRedirect`, which says what its columns mean."""
-
-    full_path: str
-    project_id: int

@@ -261,12 +261,6 @@ async def head_pipeline(connection: AsyncConnection, row: MergeRequestRow) -> Pi
     return await paging.first_of(connection, of_head)
 
 
-async def head_pipelines(connection: AsyncConnection, rows: Iterable[MergeRequestRow]) -> dict[int, PipelineRow]:
-    """The same for several, by the id of the merge request."""
-    found = {row.id: await head_pipeline(connection, row) for row in rows}
-    return {key: row for key, row in found.items() if row is not None}
-
-
 async def finished_pipelines(
     connection: AsyncConnection, project_id: int, branch: str, shas: Iterable[str]
 ) -> Sequence[PipelineRow]:
