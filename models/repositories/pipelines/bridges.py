@@ -145,7 +145,8 @@ async def refuse(
     await verdicts.end_jobs(connection, [bridge.job.id], Status.FAILED, now, reason=reason, queued=False)
 
 
-_STATUS: Final = select(pipeline.c.status).where(pipeline.c.id == bindparam("b_pipeline"))
+_STATUS: Final = select(pipeline.c.status).where(pipeline.c.id == bindparam("b_pipeline")).with_for_update(read=True)
+"""The pipeline stays as it is until what follows from it is written: else an end could be taken over after a retry."""
 _FOLLOWERS: Final = (
     select(
         job.c.id,
@@ -157,7 +158,9 @@ _FOLLOWERS: Final = (
     )
     .where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried)
     .order_by(job.c.id)
+    .with_for_update()
 )
+"""They are locked before the pipeline, as by `begin`."""
 _ENDED: Final = (
     update(job)
     .where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried, job.c.downstream_ended_at.is_(None))
@@ -191,8 +194,8 @@ async def tell_followers(connection: AsyncConnection, downstream_id: int, number
     `number` is that of the outbox row: with it a repetition asks for nothing new. A bridge whose end is not folded yet
     cannot come to life again; the row has to come again then.
     """
-    status = Status((await connection.execute(_STATUS, {"b_pipeline": downstream_id})).scalar_one())
     rows = all_of(_FollowerRow, await connection.execute(_FOLLOWERS, {"b_pipeline": downstream_id}))
+    status = Status((await connection.execute(_STATUS, {"b_pipeline": downstream_id})).scalar_one())
     if status in COMPLETE:
         await connection.execute(_ENDED, {"b_pipeline": downstream_id, "b_now": now})
     changed: list[int] = []
@@ -226,16 +229,26 @@ async def _take(
 
 
 async def out_of_step(connection: AsyncConnection, before: datetime) -> Sequence[int]:
-    """Downstream pipelines that were quiet since `before` and that an open bridge has not caught up with."""
+    """Downstream pipelines that were quiet since `before` and that a bridge has not caught up with.
+
+    It is open though they have ended or wait for a person, or it has ended though they live again.
+    """
     waits = pipeline.c.status == Status.MANUAL
+    is_over = pipeline.c.status.in_(COMPLETE)
+    revives = and_(
+        job.c.status.in_(COMPLETE - {Status.SKIPPED}), job.c.strategy != "", job.c.downstream_ended_at.is_not(None)
+    )
     statement = (
         select(pipeline.c.id)
         .join(job, job.c.downstream_id == pipeline.c.id)
-        .where(job.c.status.in_([Status.RUNNING, Status.MANUAL]), ~job.c.retried, pipeline.c.updated_at < before)
+        .where(~job.c.retried, pipeline.c.updated_at < before)
         .where(
             or_(
-                pipeline.c.status.in_(COMPLETE),
-                and_(job.c.strategy == MIRROR, waits != (job.c.status == Status.MANUAL)),
+                and_(
+                    job.c.status.in_([Status.RUNNING, Status.MANUAL]),
+                    or_(is_over, and_(job.c.strategy == MIRROR, waits != (job.c.status == Status.MANUAL))),
+                ),
+                and_(~is_over, revives),
             )
         )
         .distinct()

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from application.bridges.downstream import wish_of
 from loops.bridges import BridgeLoop
+from models.repositories.pipelines import bridges
 from models.repositories.pipelines.outbox import FOLLOW
 from tests.application.bridges.installation import Installation
 from tests.models.world import outbox_table, pipeline
@@ -69,3 +71,20 @@ async def test_a_bridge_that_was_told_twice_ends_once(here: Installation) -> Non
     assert len(await here.world.outbox(parent, "outcome")) == 1
     await here.world.settle(parent)
     assert await here.world.status(parent) == "success"
+
+
+async def test_a_pipeline_stays_as_it_is_until_its_bridges_have_taken_it_over(here: Installation) -> None:
+    """A retry in between would have its end taken over afterwards, and nobody would look at the bridge again."""
+    if here.world.database.is_sqlite:
+        pytest.skip("SQLite has one writer: there is nothing in between")
+    parent = await here.begin(FILES)
+    child = (await here.downstream(parent, "go")).id
+    await here.world.end(await here.world.take())
+    await here.world.settle(child)
+    decided = select(pipeline.c.id).where(pipeline.c.id == child).with_for_update(key_share=True, skip_locked=True)
+    async with here.world.database.write() as connection:
+        assert (await bridges.tell_followers(connection, child, 1, here.world.now())).pipelines == (parent,)
+        async with here.world.database.write() as another:
+            assert (await another.execute(decided)).all() == []
+    async with here.world.database.write() as another:
+        assert (await another.execute(decided)).scalar_one() == child

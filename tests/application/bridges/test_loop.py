@@ -377,6 +377,20 @@ async def test_a_bridge_that_fell_out_of_step_catches_up(here: Installation) -> 
     assert not await here.loop.keep_in_step(here.world.now())
 
 
+async def test_a_bridge_that_was_not_told_of_a_retry_comes_to_life_later(here: Installation) -> None:
+    parent = await here.begin(files(trigger("strategy: depend")))
+    child = (await here.downstream(parent, "go")).id
+    failed = await here.run("inner", Status.FAILED)
+    assert not await here.loop.keep_in_step(here.world.now())
+    await here.ask_only(child, "retry_job", failed)
+    async with here.world.database.write() as connection:
+        await connection.execute(outbox_table.delete().where(outbox_table.c.kind == FOLLOW))
+    assert await here.loop.keep_in_step(here.world.now()) == [child]
+    await here.carry_out()
+    assert (await here.named(parent, "go")).status == "running"
+    assert not await here.loop.keep_in_step(here.world.now())
+
+
 async def test_a_fault_that_nobody_expected_does_not_hang_the_bridge_for_ever(
     here: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
