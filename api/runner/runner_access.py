@@ -30,7 +30,7 @@ async def authenticated_runner(services: Services, request: Request, body: dict[
     """The runner of a call as the database has it now. Raises `Forbidden`."""
     shown = digest(shown_token(request, body))
     async with services.database.read() as connection:
-        row: RunnerRow | None = await runners.by_token(connection, shown)
+        row = await runners.by_token(connection, shown)
     if row is None:
         raise Forbidden(_UNKNOWN)
     if row.previous_token_hash is not None and row.token_hash == shown:

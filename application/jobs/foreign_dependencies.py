@@ -25,7 +25,6 @@ from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
 from models.repositories.queue.hand_outs import HandOut
 from models.rows.accounts import UserRow
-from models.rows.projects import ProjectRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNee
 async def _readable(connection: AsyncConnection, user: UserRow, path: str) -> int | None:
     """The project of that path, if the user may read it. What is forbidden looks like what is not there."""
     written = await written_path(connection, path)
-    row: ProjectRow | None = await projects.find(connection, written or "")
+    row = await projects.find(connection, written or "")
     member = await members.level_in_project(connection, 0 if row is None else row.id, user.id)
     if row is None:
         return None

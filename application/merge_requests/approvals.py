@@ -23,10 +23,12 @@ async def withdraw_all(
 ) -> None:
     """Take every approval of a merge request away, and tell of it; nothing where there is none. `why`: by what."""
     given = await merge_requests.approvals(connection, here.row.id)
-    row = await merge_requests.get(connection, here.row.id)
-    if not given or row is None:
+    if not given:
         return
     await merge_requests.unapprove(connection, here.row.id)
+    row = await merge_requests.get(connection, here.row.id)
+    if row is None:
+        return
     names = mentioned([person.username for person in given])
     told = replace(cause, note=f"reset approvals from {names} by {why}")
     await news.note(services, connection, row, of_withdrawal(was_enough=not missing(here, given)), told, now)

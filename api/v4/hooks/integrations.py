@@ -97,7 +97,7 @@ async def delete_integration(slug: str, project: ProjectDep, services: ServicesD
 
 async def _link(connection: AsyncConnection, project_id: int, kind: Forge) -> ForgeLinkRow:
     """The link of a project to a kind of forge. Raises `NotFound`."""
-    row: ForgeLinkRow | None = await forge_links.find(connection, project_id, kind)
+    row = await forge_links.find(connection, project_id, kind)
     if row is None:
         raise NotFound("Integration Not Found")
     return row

@@ -37,7 +37,7 @@ def may_read(project: ProjectAccess, access: str) -> bool:
 async def readable_archive(services: Services, project: ProjectAccess, job_id: int) -> ArtifactRow:
     """The archive of a job, for the caller. Raises `NotFound` where there is none (any more), `Forbidden`."""
     async with services.database.read() as connection:
-        row: ArtifactRow | None = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
+        row = await artifacts.available(connection, job_id, artifacts.ARCHIVE)
     if row is None:
         raise NotFound("Not Found")
     require_access(project, row.access)

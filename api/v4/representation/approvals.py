@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from typing_extensions import TypedDict
 
-from api.v4.representation.merge_requests import Around
+from api.v4.representation.merge_requests import Around, MergeRequestHeadResponse, head
 from api.v4.representation.people import Person, PersonResponse, person
 from domain.moments import moment
 from models.rows.merge_requests import MergeRequestRow
@@ -20,17 +20,9 @@ class ApprovalResponse(TypedDict):
     approved_at: str
 
 
-class ApprovalsResponse(TypedDict):
+class ApprovalsResponse(MergeRequestHeadResponse):
     """Who approved a merge request, and how many are still needed."""
 
-    id: int
-    iid: int
-    project_id: int
-    title: str
-    description: str
-    state: str
-    created_at: str
-    updated_at: str
     merge_status: str
     approved: bool
     approvals_required: int
@@ -74,14 +66,7 @@ def approvals(
     """Who approved a merge request; `counted` of them count."""
     left = max(0, required - counted)
     return {
-        "id": row.id,
-        "iid": row.iid,
-        "project_id": row.project_id,
-        "title": row.title,
-        "description": row.description,
-        "state": row.state,
-        "created_at": moment(row.created_at),
-        "updated_at": moment(row.updated_at),
+        **head(row),
         "merge_status": row.merge_status,
         "approved": left == 0 and (bool(approved_by) or required > 0 or counted > 0),
         "approvals_required": required,

@@ -43,8 +43,8 @@ class TaskCompletionResponse(TypedDict):
     completed_count: int
 
 
-class MergeRequestResponse(TypedDict):
-    """A merge request as an item of a list."""
+class MergeRequestHeadResponse(TypedDict):
+    """What every document about a merge request begins with."""
 
     id: int
     iid: int
@@ -54,6 +54,11 @@ class MergeRequestResponse(TypedDict):
     state: str
     created_at: str
     updated_at: str
+
+
+class MergeRequestResponse(MergeRequestHeadResponse):
+    """A merge request as an item of a list."""
+
     merged_by: PersonResponse | None
     merge_user: PersonResponse | None
     merged_at: str | None
@@ -170,11 +175,8 @@ def people_of(rows: Iterable[MergeRequestRow]) -> set[int]:
     return {key for key in found if key is not None}
 
 
-def listed(row: MergeRequestRow, around: Around, standing: Standing | None = None) -> MergeRequestResponse:
-    """A merge request as an item of a list; without a `standing` of now it tells what was found at the last look."""
-    path = around.projects[row.project_id].full_path
-    draft, assignees = is_draft(row.title), around.everybody(row.assignee_ids)
-    merged_by = around.person(row.merge_user_id) if row.state == State.MERGED else None
+def head(row: MergeRequestRow) -> MergeRequestHeadResponse:
+    """What every document about a merge request begins with."""
     return {
         "id": row.id,
         "iid": row.iid,
@@ -184,6 +186,16 @@ def listed(row: MergeRequestRow, around: Around, standing: Standing | None = Non
         "state": row.state,
         "created_at": moment(row.created_at),
         "updated_at": moment(row.updated_at),
+    }
+
+
+def listed(row: MergeRequestRow, around: Around, standing: Standing | None = None) -> MergeRequestResponse:
+    """A merge request as an item of a list; without a `standing` of now it tells what was found at the last look."""
+    path = around.projects[row.project_id].full_path
+    draft, assignees = is_draft(row.title), around.everybody(row.assignee_ids)
+    merged_by = around.person(row.merge_user_id) if row.state == State.MERGED else None
+    return {
+        **head(row),
         "merged_by": merged_by,
         "merge_user": merged_by or around.person(row.auto_merge_user_id if row.auto_merge else None),
         "merged_at": moment(row.merged_at),

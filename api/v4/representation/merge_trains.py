@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from api.v4.representation.merge_requests import Around
+from api.v4.representation.merge_requests import Around, MergeRequestHeadResponse, head
 from api.v4.representation.people import PersonResponse
 from api.v4.representation.pipelines import PipelineResponse
 from api.v4.representation.pipelines import brief as brief_pipeline
@@ -13,17 +13,9 @@ from models.rows.merge_requests import MergeRequestRow, TrainCarRow
 from models.rows.pipelines import PipelineRow
 
 
-class BriefMergeRequestResponse(TypedDict):
+class BriefMergeRequestResponse(MergeRequestHeadResponse):
     """A merge request in short, as on a train."""
 
-    id: int
-    iid: int
-    project_id: int
-    title: str
-    description: str
-    state: str
-    created_at: str
-    updated_at: str
     web_url: str
 
 
@@ -49,17 +41,7 @@ def train_car(car: TrainCarRow, row: MergeRequestRow, around: Around, pipeline: 
     path = around.projects[row.project_id].full_path
     return {
         "id": car.id,
-        "merge_request": {
-            "id": row.id,
-            "iid": row.iid,
-            "project_id": row.project_id,
-            "title": row.title,
-            "description": row.description,
-            "state": row.state,
-            "created_at": moment(row.created_at),
-            "updated_at": moment(row.updated_at),
-            "web_url": page_of(row, path, around.url),
-        },
+        "merge_request": {**head(row), "web_url": page_of(row, path, around.url)},
         "user": around.person(car.user_id),
         "pipeline": None if pipeline is None else brief_pipeline(pipeline, path, around.url),
         "created_at": moment(car.created_at),

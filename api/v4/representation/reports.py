@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from typing_extensions import TypedDict
 
-from api.v4.representation.test_reports import CountedTests
+from api.v4.representation.test_reports import CountedTests, JobReport
 from storage.reports.parsers import JUNIT
 
 
@@ -30,27 +30,7 @@ class ReportResponse(TypedDict):
     jobs: list[JobReportResponse]
 
 
-class _Report(Protocol):
-    """A report of a job."""
-
-    @property
-    def job_id(self) -> int:
-        """Of the job."""
-
-    @property
-    def name(self) -> str:
-        """What the job is called."""
-
-    @property
-    def total(self) -> int:
-        """How many entries it has."""
-
-    @property
-    def error(self) -> str:
-        """Why it could not be read; empty if it was."""
-
-
-class SummarizedReport(_Report, Protocol):
+class SummarizedReport(JobReport, Protocol):
     """A report of any other kind than tests."""
 
     @property
@@ -82,7 +62,7 @@ def _of_tests(row: CountedTests) -> JobReportResponse:
     return _of_job(row, {**counts, "success": row.total - sum(counts.values())})
 
 
-def _of_job(row: _Report, summary: Mapping[str, Any]) -> JobReportResponse:
+def _of_job(row: JobReport, summary: Mapping[str, Any]) -> JobReportResponse:
     """Values of variables are never shown: only how many there are."""
     return {
         "id": row.job_id,

@@ -76,8 +76,8 @@ class TestReportSummaryResponse(TypedDict):
     test_suites: list[TestSuiteSummaryResponse]
 
 
-class CountedTests(Protocol):
-    """The test report of a job in figures."""
+class JobReport(Protocol):
+    """A report of a job."""
 
     @property
     def job_id(self) -> int:
@@ -89,7 +89,15 @@ class CountedTests(Protocol):
 
     @property
     def total(self) -> int:
-        """How many tests there are."""
+        """How many entries it has."""
+
+    @property
+    def error(self) -> str:
+        """Why it could not be read; empty if it was."""
+
+
+class CountedTests(JobReport, Protocol):
+    """The test report of a job in figures."""
 
     @property
     def failed(self) -> int:
@@ -106,10 +114,6 @@ class CountedTests(Protocol):
     @property
     def seconds(self) -> float:
         """How long they took."""
-
-    @property
-    def error(self) -> str:
-        """Why the report could not be read; empty if it was."""
 
 
 class Tests(CountedTests, Protocol):
