@@ -1,6 +1,7 @@
 """Branches: listed, read, made, deleted."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Response
@@ -13,13 +14,14 @@ from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
+from api.v4.repositories.listed_refs import RefKind, fits, page
 from api.v4.representation.refs import BranchResponse, BranchStanding
 from api.v4.representation.refs import branch as shown
 from application.pushes.committing import branch_ref, new_branch_ref
 from application.pushes.push import update_refs
 from auth.permissions import DEVELOPER, LEVEL_FOR, Action
 from domain.config.rules.patterns import Patterns
-from domain.errors import Invalid, NotFound, Refused
+from domain.errors import Invalid, Refused
 from domain.projects.protection import Movement, permits
 from git.reading.history import commits_by_sha
 from git.reading.ref_listing import ListedRef, find_ref, list_refs, merged_branches
@@ -59,23 +61,7 @@ async def list_branches(
     found = [
         branch for branch in branches if fits(branch.name, search) and (pattern is None or pattern.matches(branch.name))
     ]
-    if not paging.keyset:
-        return paging.answer(await _shown(repository, paging.of(found)), len(found))
-    first = next((at + 1 for at, branch in enumerate(found) if branch.name == paging.token), 0)
-    page = found[first : first + paging.size]
-    following = page[-1].name if first + paging.size < len(found) else ""
-    return paging.keyed(await _shown(repository, page), following)
-
-
-def fits(name: str, search: str) -> bool:
-    """Whether a name has this in it, in whatever case; `^` at the start and `$` at the end hold it to the edges."""
-    text = search.lower()
-    wanted = text.removeprefix("^").removesuffix("$")
-    if text.startswith("^") and text.endswith("$"):
-        return name.lower() == wanted
-    if text.startswith("^"):
-        return name.lower().startswith(wanted)
-    return name.lower().endswith(wanted) if text.endswith("$") else wanted in name.lower()
+    return await page(paging, found, partial(_shown, repository))
 
 
 async def _shown(repository: RepositoryAccess, branches: Sequence[ListedRef]) -> list[BranchResponse]:
@@ -104,26 +90,19 @@ def _standing(repository: RepositoryAccess, name: str, merged: frozenset[str]) -
     )
 
 
-async def _existing(repository: RepositoryAccess, name: str) -> ListedRef:
-    try:
-        found = await find_ref(repository.git, branch_ref(name))
-    except Invalid:
-        found = None
-    if found is None:
-        raise NotFound("Branch Not Found")
-    return found
+_BRANCHES: Final = RefKind(branch_ref, "Branch Not Found")
 
 
 @router.get("/branches/{branch}")
 async def get_branch(branch: str, repository: RepositoryDep) -> BranchResponse:
     """One branch."""
-    return (await _shown(repository, [await _existing(repository, decoded(branch))]))[0]
+    return (await _shown(repository, [await _BRANCHES.existing(repository, decoded(branch))]))[0]
 
 
 @router.head("/branches/{branch}", status_code=204)
 async def has_branch(branch: str, repository: RepositoryDep) -> Response:
     """Whether there is such a branch."""
-    await _existing(repository, decoded(branch))
+    await _BRANCHES.existing(repository, decoded(branch))
     return Response(status_code=204)
 
 
@@ -143,17 +122,13 @@ async def create_branch(
         await update_refs(services, repository.project, repository.git, [RefUpdate(NOTHING, sha, ref)])
     except Refused as error:
         raise Invalid(f"Branch already exists, or another one is in its way: {new.branch}") from error
-    return (await _shown(repository, [await _existing(repository, new.branch)]))[0]
+    return (await _shown(repository, [await _BRANCHES.existing(repository, new.branch)]))[0]
 
 
 @router.delete("/branches/{branch}", status_code=204)
 async def delete_branch(branch: str, repository: RepositoryDep, services: ServicesDep) -> Response:
     """Delete a branch; its environments stop."""
-    repository.project.require(Action.PUSH)
-    found = await _existing(repository, decoded(branch))
-    update = RefUpdate(found.ref.object, NOTHING, found.ref.name)
-    await update_refs(services, repository.project, repository.git, [update])
-    return Response(status_code=204)
+    return await _BRANCHES.delete(services, repository, decoded(branch))
 
 
 @router.delete("/merged_branches", status_code=202)

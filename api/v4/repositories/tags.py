@@ -1,6 +1,7 @@
 """Tags: listed, read, made, deleted."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Response
@@ -13,20 +14,17 @@ from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
-from api.v4.repositories.branches import fits
+from api.v4.repositories.listed_refs import RefKind, fits, page
 from api.v4.representation.refs import TagResponse
 from api.v4.representation.refs import tag as shown
 from application.pushes.committing import signature_of
-from application.pushes.push import update_refs
 from application.pushes.tagging import make_tag
 from auth.permissions import Action
-from domain.errors import Invalid, NotFound, Refused
+from domain.errors import Invalid, Refused
 from git.names import checked_branch
 from git.reading.history import commits_by_sha
 from git.reading.ref_listing import ListedRef, find_ref, list_refs
 from git.reading.revision import commit_named
-from git.transport.push import RefUpdate
-from git.writing.ref_transaction import NOTHING
 from git.writing.tags import NewTag, ref_of
 from models.repositories.artifacts import releases
 
@@ -55,12 +53,7 @@ async def list_tags(
     """The tags of a repository, the newest first unless told otherwise."""
     key = _KEYS[order_by] if sort == "asc" else f"-{_KEYS[order_by]}"
     found = [tag for tag in await list_refs(repository.git, "refs/tags", key) if fits(tag.name, search)]
-    if not paging.keyset:
-        return paging.answer(await _shown(services, repository, paging.of(found)), len(found))
-    first = next((at + 1 for at, tag in enumerate(found) if tag.name == paging.token), 0)
-    page = found[first : first + paging.size]
-    following = page[-1].name if first + paging.size < len(found) else ""
-    return paging.keyed(await _shown(services, repository, page), following)
+    return await page(paging, found, partial(_shown, services, repository))
 
 
 async def _shown(services: Services, repository: RepositoryAccess, tags: Sequence[ListedRef]) -> list[TagResponse]:
@@ -81,20 +74,13 @@ async def _shown(services: Services, repository: RepositoryAccess, tags: Sequenc
     ]
 
 
-async def _existing(repository: RepositoryAccess, name: str) -> ListedRef:
-    try:
-        found = await find_ref(repository.git, ref_of(name))
-    except Invalid:
-        found = None
-    if found is None:
-        raise NotFound("Tag Not Found")
-    return found
+_TAGS: Final = RefKind(ref_of, "Tag Not Found")
 
 
 @router.get("/{tag}")
 async def get_tag(tag: str, repository: RepositoryDep, services: ServicesDep) -> TagResponse:
     """One tag."""
-    return (await _shown(services, repository, [await _existing(repository, decoded(tag))]))[0]
+    return (await _shown(services, repository, [await _TAGS.existing(repository, decoded(tag))]))[0]
 
 
 @router.post("", status_code=201)
@@ -118,14 +104,10 @@ async def create_tag(
         await make_tag(services, repository.project, repository.git, tag)
     except Refused as error:
         raise Invalid(f"Tag {new.tag_name} already exists, or another one is in its way") from error
-    return (await _shown(services, repository, [await _existing(repository, new.tag_name)]))[0]
+    return (await _shown(services, repository, [await _TAGS.existing(repository, new.tag_name)]))[0]
 
 
 @router.delete("/{tag}", status_code=204)
 async def delete_tag(tag: str, repository: RepositoryDep, services: ServicesDep) -> Response:
     """Delete a tag; its release stays."""
-    repository.project.require(Action.PUSH)
-    found = await _existing(repository, decoded(tag))
-    update = RefUpdate(found.ref.object, NOTHING, found.ref.name)
-    await update_refs(services, repository.project, repository.git, [update])
-    return Response(status_code=204)
+    return await _TAGS.delete(services, repository, decoded(tag))
