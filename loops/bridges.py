@@ -7,8 +7,7 @@ effect; a pipeline names the bridge that made it, and no two may name the same.
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,6 +18,7 @@ from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.bridges import CREATION_FAILED, TEXT_OF
 from domain.pipelines.status import Status
+from loops.due_rows import HELD, MAX_ATTEMPTS, DueRowsLoop
 from models.notifications import BRIDGES, OUTBOX, pipeline_topic
 from models.repositories.pipelines import bridges, outbox, pipelines
 from models.repositories.pipelines.bridges import Bridge
@@ -26,52 +26,43 @@ from models.rows.outbox import UnsentRow
 
 MAX_CONCURRENT: Final = 16
 """So many rows are carried out side by side: a configuration with remote files may take half a minute."""
-RESCAN: Final = 2.0
-"""Seconds after which an idle loop looks by itself: a process that was killed told nobody of the rows it had put."""
-HELD: Final = timedelta(seconds=60)
-"""How long other processes leave a row alone that this one has taken."""
-MAX_ATTEMPTS: Final = 8
-"""After so many failures that nobody expected the bridge fails."""
 _WATCHERS: Final = 1_000
 
 log = structlog.get_logger()
 
 
-class BridgeLoop:
+class BridgeLoop(DueRowsLoop[UnsentRow]):
     """Carries out the outbox rows of bridges until it is cancelled."""
 
     def __init__(self, services: Services) -> None:
         """Take what the composition root made."""
-        self._services = services
-        self._database = services.database
-        self._under_way: dict[int, asyncio.Task[None]] = {}
+        super().__init__(services, "bridges", MAX_CONCURRENT, BRIDGES)
 
     async def run(self) -> None:
         """Carry out rows for ever, and look for bridges that fell out of step every now and then."""
         keeping = asyncio.create_task(self._keep_in_step())
         try:
-            while True:
-                waiter = self._services.notifications.subscribe(BRIDGES)
-                pause = RESCAN
-                try:
-                    pause = await self._start_due()
-                except Exception:
-                    log.exception("the bridge loop stumbled; it goes on")
-                if pause:
-                    changes: list[asyncio.Future[Any]] = [waiter, *self._under_way.values()]
-                    await asyncio.wait(changes, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-                self._services.notifications.leave(BRIDGES, waiter)
+            await super().run()
         finally:
-            tasks = [keeping, *self._under_way.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
-    async def carry_out_due(self) -> int:
-        """Carry out every row that is due and wait for them; give back how many there were."""
-        rows = await self._take()
-        await asyncio.gather(*(self.carry_out(row) for row in rows))
-        return len(rows)
+    async def take(self, room: int) -> Sequence[UnsentRow]:
+        """Rows that are due."""
+        now, busy = self._services.clock(), len(self._under_way)
+        async with self._database.read() as connection:
+            rows = await outbox.unsent(connection, now, room + busy, outbox.TO_BRIDGES)
+        if not rows or self._database.is_sqlite:
+            return rows
+        async with self._database.write() as connection:
+            rows = await outbox.unsent(connection, now, room, outbox.TO_BRIDGES)
+            await outbox.hold(connection, [row.id for row in rows], now + HELD)
+        return rows
+
+    async def next_due(self, after: datetime) -> datetime | None:
+        """When the next row is due that was not at `after`."""
+        async with self._database.read() as connection:
+            return await outbox.next_due(connection, after, outbox.TO_BRIDGES)
 
     async def carry_out(self, row: UnsentRow) -> None:
         """Do what a row asks for, or have it come again later."""
@@ -106,37 +97,6 @@ class BridgeLoop:
                 await self.keep_in_step(self._services.clock() - timedelta(seconds=every))
             except Exception:
                 log.exception("bridges could not be compared with their pipelines; the next round tries again")
-
-    async def _start_due(self) -> float:
-        """Start what is due; give back the seconds until the next row is, `RESCAN` at most, 0 if there may be more."""
-        looked_at = self._services.clock()
-        rows = await self._take()
-        for row in rows:
-            task = asyncio.create_task(self.carry_out(row))
-            self._under_way[row.id] = task
-            task.add_done_callback(partial(self._ended, row.id))
-        if rows:
-            return 0.0
-        async with self._database.read() as connection:
-            due = await outbox.next_due(connection, looked_at, outbox.TO_BRIDGES)
-        return RESCAN if due is None else min(RESCAN, max(0.01, (due - self._services.clock()).total_seconds()))
-
-    def _ended(self, row_id: int, _task: "asyncio.Task[None]") -> None:
-        self._under_way.pop(row_id, None)
-
-    async def _take(self) -> Sequence[UnsentRow]:
-        now, busy = self._services.clock(), len(self._under_way)
-        if busy >= MAX_CONCURRENT:
-            return ()
-        async with self._database.read() as connection:
-            rows = await outbox.unsent(connection, now, MAX_CONCURRENT + busy, outbox.TO_BRIDGES)
-        if not rows:
-            return ()
-        if not self._database.is_sqlite:
-            async with self._database.write() as connection:
-                rows = await outbox.unsent(connection, now, MAX_CONCURRENT, outbox.TO_BRIDGES)
-                await outbox.hold(connection, [row.id for row in rows], now + HELD)
-        return [row for row in rows if row.id not in self._under_way][: MAX_CONCURRENT - busy]
 
     async def _make(self, row: UnsentRow) -> None:
         """A bridge has become pending."""

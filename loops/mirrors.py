@@ -1,9 +1,9 @@
 """The loop that pulls mirrors when it is their turn: one process at a time for each, by a lease that it renews."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import datetime
 from typing import Final
 
 import structlog
@@ -11,14 +11,11 @@ import structlog
 from application.mirrors.pull import pull
 from application.services import Services
 from domain.errors import PerdureError, Unavailable
+from loops.due_rows import HELD, DueRowsLoop
 from models.repositories.projects import mirrors
 from models.rows.mirrors import MirrorRow
 from outbound.addresses import Permission, public_or_within
 
-RESCAN: Final = 2.0
-"""Seconds between two looks."""
-HELD: Final = timedelta(seconds=60)
-"""After so long without a word the process that pulls a mirror counts as dead."""
 RENEWED: Final = 20.0
 """Seconds after which it says a word."""
 MAX_CONCURRENT: Final = 4
@@ -34,68 +31,33 @@ class _Lease:
         self.until = until
 
 
-class MirrorLoop:
+class MirrorLoop(DueRowsLoop[MirrorRow]):
     """Pulls mirrors until it is cancelled."""
 
     def __init__(self, services: Services, permitted: Permission | None = None) -> None:
         """`permitted` says which addresses may be fetched from; without it those of the settings."""
-        self._services = services
-        self._database = services.database
+        super().__init__(services, "mirrors", MAX_CONCURRENT)
         self._permitted = permitted or public_or_within(services.settings.outbound_networks)
-        self._under_way: dict[int, asyncio.Task[None]] = {}
 
-    async def run(self) -> None:
-        """Pull for ever."""
-        try:
-            while True:
-                try:
-                    await self.start_due()
-                except Exception:
-                    log.exception("the loop of mirrors stumbled; it goes on")
-                await asyncio.sleep(RESCAN)
-        finally:
-            await self.stop()
-
-    async def stop(self) -> None:
-        """End what is under way; another process, or the next start, begins it anew."""
-        tasks = list(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def pull_due(self) -> int:
-        """Pull what is due, and wait for it; how many there were."""
-        started = await self.start_due()
-        await asyncio.gather(*list(self._under_way.values()))
-        return started
-
-    async def start_due(self) -> int:
-        """Start the pulls that are due, as many as there is room for."""
+    async def take(self, room: int) -> Sequence[MirrorRow]:
+        """Mirrors whose turn it is, those among them whose process has died."""
         now = self._services.clock()
-        room = MAX_CONCURRENT - len(self._under_way)
         async with self._database.read() as connection:
             lost = await mirrors.lost(connection, now)
-            rows = await mirrors.due(connection, now, room) if room else ()
+            rows = await mirrors.due(connection, now, room)
         if lost:
             async with self._database.write() as connection:
                 await mirrors.recover(connection, now)
-                rows = await mirrors.due(connection, now, room) if room else ()
-        started = 0
+                rows = await mirrors.due(connection, now, room)
+        held = []
         for row in rows:
-            until = now + HELD
             async with self._database.write() as connection:
-                held = await mirrors.hold(connection, row.id, now, until)
-            if held is not None:
-                task = asyncio.create_task(self._pull(held, _Lease(until)))
-                self._under_way[row.id] = task
-                task.add_done_callback(partial(self._ended, row.id))
-                started += 1
-        return started
+                held.append(await mirrors.hold(connection, row.id, now, now + HELD))
+        return [row for row in held if row is not None]
 
-    def _ended(self, mirror_id: int, _task: "asyncio.Task[None]") -> None:
-        self._under_way.pop(mirror_id, None)
-
-    async def _pull(self, row: MirrorRow, lease: _Lease) -> None:
+    async def carry_out(self, row: MirrorRow) -> None:
+        """Pull a mirror that this process holds, and say a word every now and then."""
+        lease = _Lease(row.held_until or self._services.clock())
         renewing = asyncio.create_task(self._renew(row.id, lease))
         error = ""
         try:

@@ -1,24 +1,20 @@
 """The loop that makes the pipelines that are owed: it takes the rows that say so, until each is done."""
 
-import asyncio
-from abc import ABC, abstractmethod
-from datetime import timedelta
-from typing import Final, Generic
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Final
 
 import structlog
 
 from application.pipelines.prepared import Prepared
 from application.services import Services
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, StorageFull, Unauthenticated, Unavailable
+from loops.due_rows import HELD, DueRowsLoop
 from models.notifications import OUTBOX
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.pipeline_requests import Owed, OwedPipelines
 from models.rows.accounts import UserRow
 
-RESCAN: Final = 2.0
-"""Seconds between two looks: nobody waits for these pipelines at a screen."""
-HELD: Final = timedelta(seconds=60)
-"""How long other processes leave a row alone that this one has taken."""
 MAX_CONCURRENT: Final = 8
 
 log = structlog.get_logger()
@@ -28,15 +24,13 @@ class NotYet(Exception):  # nothing is wrong
     """A row that is due, but what it needs is not here yet."""
 
 
-class OwedPipelineLoop(ABC, Generic[Owed]):
+class OwedPipelineLoop(DueRowsLoop[Owed]):
     """Makes the pipelines of one kind of rows until it is cancelled."""
 
     def __init__(self, services: Services, rows: OwedPipelines[Owed], name: str) -> None:
         """`name` says in the log whose pipelines they are."""
-        self._services = services
-        self._database = services.database
+        super().__init__(services, name, MAX_CONCURRENT)
         self._rows = rows
-        self._name = name
 
     @abstractmethod
     async def wish(self, row: Owed) -> Prepared:
@@ -45,26 +39,14 @@ class OwedPipelineLoop(ABC, Generic[Owed]):
         Raises an error of ours for a row that is never to have one, `NotYet` or `Unavailable` for one that must wait.
         """
 
-    async def run(self) -> None:
-        """Carry out rows for ever."""
-        while True:
-            try:
-                while await self.carry_out_due():
-                    """There may be more."""
-            except Exception:
-                log.exception("the loop of owed pipelines stumbled; it goes on", of=self._name)
-            await asyncio.sleep(RESCAN)
-
-    async def carry_out_due(self) -> int:
-        """Carry out what is due; how many rows there were."""
+    async def take(self, room: int) -> Sequence[Owed]:
+        """Rows that are due, held for this process."""
         now = self._services.clock()
         async with self._database.read() as connection:
             if not await self._rows.is_due(connection, now):
-                return 0
+                return ()
         async with self._database.write() as connection:
-            rows = await self._rows.hold_due(connection, now, now + HELD, MAX_CONCURRENT)
-        await asyncio.gather(*(self.carry_out(row) for row in rows))
-        return len(rows)
+            return await self._rows.hold_due(connection, now, now + HELD, room)
 
     async def carry_out(self, row: Owed) -> None:
         """Make the pipeline of a row, or write down why there is none, or look again later."""

@@ -4,11 +4,8 @@ The pipeline is written in the transaction that settles its tick, so a process t
 either a tick that is still due or one with its pipeline. Several processes may run the loop side by side.
 """
 
-import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,18 +16,13 @@ from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
 from domain.schedules.ticks import Outcome
+from loops.due_rows import HELD, MAX_ATTEMPTS, DueRowsLoop
 from models.notifications import OUTBOX, TICKS, schedule_topic
 from models.repositories.pipelines import pipelines, schedule_ticks
 from models.rows.schedules import ScheduleTickRow
 
 MAX_CONCURRENT: Final = 8
 """So many pipelines are made side by side: many schedules tick at the full hour."""
-RESCAN: Final = 2.0
-"""Seconds after which an idle loop looks by itself: for ticks whose time has come again, and ends of pipelines."""
-HELD: Final = timedelta(seconds=60)
-"""How long other processes leave a tick alone that this one has taken."""
-MAX_ATTEMPTS: Final = 8
-"""After so many failures that nobody expected the tick fails."""
 FAULT: Final = "The server met a fault of its own when it made the pipeline; see its log."
 
 _WAITERS: Final = 100
@@ -38,78 +30,35 @@ _WAITERS: Final = 100
 log = structlog.get_logger()
 
 
-class TickLoop:
+class TickLoop(DueRowsLoop[ScheduleTickRow]):
     """Makes the pipelines of ticks until it is cancelled."""
 
     def __init__(self, services: Services) -> None:
         """Take what the composition root made."""
-        self._services = services
-        self._database = services.database
-        self._under_way: dict[int, asyncio.Task[None]] = {}
+        super().__init__(services, "ticks of schedules", MAX_CONCURRENT, TICKS)
 
-    async def run(self) -> None:
-        """Make pipelines for ever."""
-        try:
-            while True:
-                waiter = self._services.notifications.subscribe(TICKS)
-                found = False
-                try:
-                    found = await self._start_due()
-                except Unavailable:
-                    log.warning("the ticks of schedules wait for the database")
-                except Exception:
-                    log.exception("the loop of schedules stumbled; it goes on")
-                if not found:
-                    changes: list[asyncio.Future[Any]] = [waiter, *self._under_way.values()]
-                    await asyncio.wait(changes, timeout=RESCAN, return_when=asyncio.FIRST_COMPLETED)
-                self._services.notifications.leave(TICKS, waiter)
-        finally:
-            tasks = list(self._under_way.values())
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def carry_out_due(self) -> int:
-        """Make the pipeline of every tick that is due and wait for them; give back how many there were."""
-        rows = await self._take()
-        await asyncio.gather(*(self.carry_out(row) for row in rows))
-        return len(rows)
-
-    async def carry_out(self, tick: ScheduleTickRow) -> None:
-        """Give a tick its last word, or have it come again later."""
-        try:
-            await self._make(tick)
-        except (Unavailable, StorageFull) as error:
-            await self._back_off(tick, str(error))
-        except Exception as error:
-            log.exception("the pipeline of a tick could not be made", tick=tick.id, schedule=tick.schedule_id)
-            await self._give_up(tick, error)
-
-    async def _start_due(self) -> bool:
-        rows = await self._take()
-        for row in rows:
-            task = asyncio.create_task(self.carry_out(row))
-            self._under_way[row.id] = task
-            task.add_done_callback(partial(self._ended, row.id))
-        return bool(rows)
-
-    def _ended(self, tick_id: int, _task: "asyncio.Task[None]") -> None:
-        self._under_way.pop(tick_id, None)
-
-    async def _take(self) -> Sequence[ScheduleTickRow]:
+    async def take(self, room: int) -> Sequence[ScheduleTickRow]:
+        """Ticks that are due, those whose predecessors have ended among them."""
         now, busy = self._services.clock(), len(self._under_way)
-        if busy >= MAX_CONCURRENT:
-            return ()
         await self._release()
         async with self._database.read() as connection:
-            rows = await schedule_ticks.due(connection, now, MAX_CONCURRENT + busy)
-        if not rows:
-            return ()
-        if not self._database.is_sqlite:
-            async with self._database.write() as connection:
-                rows = await schedule_ticks.due(connection, now, MAX_CONCURRENT)
-                await schedule_ticks.hold(connection, [row.id for row in rows], now + HELD)
-        return [row for row in rows if row.id not in self._under_way][: MAX_CONCURRENT - busy]
+            rows = await schedule_ticks.due(connection, now, room + busy)
+        if not rows or self._database.is_sqlite:
+            return rows
+        async with self._database.write() as connection:
+            rows = await schedule_ticks.due(connection, now, room)
+            await schedule_ticks.hold(connection, [row.id for row in rows], now + HELD)
+        return rows
+
+    async def carry_out(self, row: ScheduleTickRow) -> None:
+        """Give a tick its last word, or have it come again later."""
+        try:
+            await self._make(row)
+        except (Unavailable, StorageFull) as error:
+            await self._back_off(row, str(error))
+        except Exception as error:
+            log.exception("the pipeline of a tick could not be made", tick=row.id, schedule=row.schedule_id)
+            await self._give_up(row, error)
 
     async def _release(self) -> None:
         """Ticks whose predecessors have ended have their turn."""

@@ -13,7 +13,7 @@ import orjson
 import pytest
 from sqlalchemy import select
 
-from loops.pipeline_requests import HELD
+from loops.due_rows import HELD
 from loops.pull_requests import PATIENCE, PullRequestLoop
 from models.repositories.accounts import accounts
 from models.repositories.hooks import incoming_hooks
@@ -92,16 +92,16 @@ async def test_a_push_elsewhere_is_fetched_and_gets_its_pipeline_once(
     person = await mirrored.site.person("ada", 40)
     given = {"url": mirrored.url, "auth_user": "root", "auth_password": mirrored.site.root.token}
     assert (await mirrored.call("PUT", person, **given)).status_code == 200
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     hook = await hook_of(mirrored, forge, person)
     second = await new_commit(mirrored.tree, {"x": "1"}, "Second")
     await mirrored.push("main")
     answer = await call(mirrored, hook, event)
     assert (answer.status_code, answer.json()["message"]) == (202, "202 Accepted: The mirror is pulled.")
-    assert await mirrored.loop().pull_due() == 1
+    assert await mirrored.loop().carry_out_due() == 1
     again = await call(mirrored, hook, event)
     assert (again.status_code, "came before" in again.text) == (202, True)
-    assert await mirrored.loop().pull_due() == 0
+    assert await mirrored.loop().carry_out_due() == 0
     row = (await mirrored.pipelines())[-1]
     assert (len(await mirrored.pipelines()), row.source, row.ref, row.sha) == (2, "push", "main", second)
     assert row.user_id == person.id
@@ -111,7 +111,7 @@ async def test_a_pull_request_gets_a_pipeline_of_who_set_up_the_hook_as_soon_as_
     mirrored: Mirrored,
 ) -> None:
     await mirrored.set_up()
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     base = await git("rev-parse", "HEAD", cwd=mirrored.tree)
     await git("checkout", "-q", "-b", "fix", cwd=mirrored.tree)
     sha = await new_commit(mirrored.tree, {"x": "1"}, "Fix")
@@ -122,7 +122,7 @@ async def test_a_pull_request_gets_a_pipeline_of_who_set_up_the_hook_as_soon_as_
     loop = PullRequestLoop(mirrored.site.services)
     assert await loop.carry_out_due() == 1  # too early: the commit is elsewhere
     assert len(await mirrored.pipelines()) == 1
-    assert await mirrored.loop().pull_due() == 1
+    assert await mirrored.loop().carry_out_due() == 1
     clock = mirrored.site.services.clock
     later = replace(mirrored.site.services, clock=lambda: clock() + timedelta(seconds=5))
     (waiting,) = await deliveries(mirrored)
@@ -222,7 +222,7 @@ async def test_a_commit_that_never_comes_is_given_up(mirrored: Mirrored) -> None
 
 async def test_only_who_has_the_secret_is_believed(mirrored: Mirrored) -> None:
     await mirrored.set_up()
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     hook = await hook_of(mirrored)
     forged: dict[str, Any] = {"X-Hub-Signature-256": "sha256=" + "0" * 64}
     wrong = await call(mirrored, hook, **forged)
@@ -234,7 +234,7 @@ async def test_only_who_has_the_secret_is_believed(mirrored: Mirrored) -> None:
     expected = (401, {"message": "401 Unauthorized"})
     assert [(one.status_code, one.json()) for one in refused] == [expected] * 4
     assert await deliveries(mirrored) == []
-    assert await mirrored.loop().pull_due() == 0
+    assert await mirrored.loop().carry_out_due() == 0
 
 
 async def test_a_rotated_secret_is_the_only_one(mirrored: Mirrored) -> None:

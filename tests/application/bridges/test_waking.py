@@ -34,7 +34,7 @@ async def idle_loop(here: Installation, monkeypatch: pytest.MonkeyPatch, rescan:
         has_looked.set()
         return found
 
-    monkeypatch.setattr("loops.bridges.RESCAN", rescan)
+    monkeypatch.setattr("loops.due_rows.RESCAN", rescan)
     monkeypatch.setattr(outbox, "next_due", looked)
     running = asyncio.create_task(here.loop.run())
     try:

@@ -14,7 +14,8 @@ from application.pushes import push
 from domain.errors import Invalid
 from git.transport.mirroring import fetch
 from loops import mirrors as mirror_loop
-from loops.mirrors import HELD, MirrorLoop
+from loops.due_rows import HELD
+from loops.mirrors import MirrorLoop
 from models.repositories.accounts import accounts
 from models.repositories.projects import mirrors
 from models.rows.mirrors import MirrorRow
@@ -27,7 +28,7 @@ async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipe
     answer = (await mirrored.set_up()).json()
     assert (answer["url"], answer["update_status"], answer["last_error"]) == (mirrored.url, "none", None)
     assert mirrored.site.root.token not in str(answer)
-    assert await mirrored.loop().pull_due() == 1
+    assert await mirrored.loop().carry_out_due() == 1
     first = await git("rev-parse", "HEAD", cwd=mirrored.tree)
     assert await mirrored.refs() == {"refs/heads/main": first}
     (row,) = await mirrored.pipelines()
@@ -39,9 +40,9 @@ async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipe
 
     second = await new_commit(mirrored.tree, {"x": "1"}, "Second")
     await mirrored.push("main", "main:refs/heads/side", "main:refs/tags/v1")
-    assert await mirrored.loop().pull_due() == 0  # not its turn
+    assert await mirrored.loop().carry_out_due() == 0  # not its turn
     assert (await mirrored.call("POST")).json()["update_status"] == "scheduled"
-    assert await mirrored.loop().pull_due() == 1
+    assert await mirrored.loop().carry_out_due() == 1
     assert await mirrored.refs() == dict.fromkeys(["refs/heads/main", "refs/heads/side", "refs/tags/v1"], second)
     made = [(row.ref, row.tag, row.before_sha) for row in (await mirrored.pipelines())[1:]]
     assert sorted(made) == [("main", False, first), ("side", False, "0" * 40), ("v1", True, "0" * 40)]
@@ -50,7 +51,7 @@ async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipe
     await git("push", "-q", local, "main:refs/heads/ours", cwd=mirrored.tree)
     await git("reset", "-q", "--hard", first, cwd=mirrored.tree)
     await mirrored.push("--force", "main", ":refs/heads/side")
-    assert await mirrored.loop(later=1801).pull_due() == 1  # by its timer
+    assert await mirrored.loop(later=1801).carry_out_due() == 1  # by its timer
     found = await mirrored.refs()
     assert found == {"refs/heads/main": first, "refs/heads/ours": second, "refs/tags/v1": second}
     assert [(row.ref, row.sha) for row in (await mirrored.pipelines())[4:]] == [("main", first)]
@@ -58,7 +59,7 @@ async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipe
 
 async def test_two_processes_pull_once(mirrored: Mirrored) -> None:
     await mirrored.set_up()
-    started = await asyncio.gather(*(mirrored.loop().pull_due() for _ in range(4)))
+    started = await asyncio.gather(*(mirrored.loop().carry_out_due() for _ in range(4)))
     assert sum(started) == 1
     assert len(await mirrored.pipelines()) == 1
 
@@ -84,16 +85,16 @@ async def test_a_process_that_dies_on_the_way_loses_no_pipeline_and_doubles_none
     await asyncio.wait(dying._under_way.values())
     monkeypatch.undo()
     assert await mirrored.pipelines() == []
-    assert await mirrored.loop().pull_due() == 0  # still held
+    assert await mirrored.loop().carry_out_due() == 0  # still held
     assert await push.finish_abandoned(mirrored.site.services, all_of_them=True) == int(is_noted)
     later = HELD.total_seconds() + 1
-    assert await mirrored.loop(later=later).pull_due() == 1
+    assert await mirrored.loop(later=later).carry_out_due() == 1
     assert [row.ref for row in await mirrored.pipelines()] == ["main"]
 
 
 async def test_failures_are_told_without_the_password_and_come_later_and_later(mirrored: Mirrored) -> None:
     await mirrored.set_up(auth_password="s3cret-and-wrong")
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     failed = (await mirrored.call("GET")).json()
     assert failed["update_status"] == "failed"
     assert failed["last_error"]
@@ -118,7 +119,7 @@ async def test_no_credentials_are_on_the_command_line(mirrored: Mirrored, monkey
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", spying)
     await mirrored.set_up()
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     ((arguments, environment),) = [one for one in seen if "fetch" in one[0]]
     assert mirrored.site.root.token not in str(arguments)
     assert "followRedirects" in str(environment)
@@ -127,7 +128,7 @@ async def test_no_credentials_are_on_the_command_line(mirrored: Mirrored, monkey
 
 async def test_a_mirror_does_not_lead_into_the_network_of_the_server(mirrored: Mirrored) -> None:
     await mirrored.set_up()
-    assert await MirrorLoop(mirrored.site.services).pull_due() == 1
+    assert await MirrorLoop(mirrored.site.services).carry_out_due() == 1
     assert "not on the public internet" in (await mirrored.call("GET")).json()["last_error"]
     assert await mirrored.pipelines() == []
 
@@ -185,7 +186,7 @@ async def test_who_set_it_up_must_still_be_a_maintainer(mirrored: Mirrored) -> N
     async with mirrored.site.services.database.write() as connection:
         rule = accounts.user.c.id == person.id
         await connection.execute(accounts.user.update().where(rule).values(state="blocked"))
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     assert "is blocked" in (await mirrored.call("GET")).json()["last_error"]
     assert await mirrored.pipelines() == []
     assert (await mirrored.call("DELETE")).status_code == 204
@@ -194,7 +195,7 @@ async def test_who_set_it_up_must_still_be_a_maintainer(mirrored: Mirrored) -> N
 
 async def test_without_trigger_builds_refs_move_and_nothing_runs(mirrored: Mirrored) -> None:
     await mirrored.set_up(mirror_trigger_builds=False)
-    await mirrored.loop().pull_due()
+    await mirrored.loop().carry_out_due()
     assert len(await mirrored.refs()) == 1
     assert await mirrored.pipelines() == []
 

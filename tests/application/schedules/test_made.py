@@ -8,7 +8,8 @@ from sqlalchemy import delete, update
 from application.schedules.scheduled import OWNER_GONE
 from domain.errors import Unavailable
 from loops import schedule_ticks as loop_module
-from loops.schedule_ticks import FAULT, MAX_ATTEMPTS
+from loops.due_rows import MAX_ATTEMPTS
+from loops.schedule_ticks import FAULT
 from models.columns import table_of
 from models.repositories.accounts import accounts
 from models.repositories.projects import protected_refs

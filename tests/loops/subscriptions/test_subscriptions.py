@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.pipelines.prepared import prepared
 from domain.errors import Unavailable
 from loops import subscriptions as subscription_loop
-from loops.pipeline_requests import HELD
+from loops.due_rows import HELD
 from loops.subscriptions import SubscriptionLoop
 from models.repositories.accounts import accounts, members
 from models.repositories.pipelines import pipelines
