@@ -13,8 +13,9 @@ import structlog
 from fastapi import Request
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.runner.batching import AskedTogether
 from api.runner.payloads.hand_out_document import document_of, make_ready
-from api.services import Services
+from api.runner.queue_services import QueueServices
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
 from models.notifications import JOBS
@@ -38,7 +39,7 @@ class ClientGone(Exception):
 class Asking:
     """A poll that looks into the queue."""
 
-    services: Services
+    services: QueueServices
     request: Request
     runner: PollingRunner
     claim: Claim
@@ -56,9 +57,9 @@ Answer: TypeAlias = Found | Exception | None
 """None: there is nothing for that runner. What went wrong for one poll alone is an answer too."""
 
 
-async def ask_for_job(services: Services, asking: Asking) -> Found | None:
+async def ask_for_job(together: AskedTogether[Asking, Answer], asking: Asking) -> Found | None:
     """The next job for a poll. Raises `ClientGone`, or what went wrong."""
-    answer = await services.claims.ask(asking)
+    answer = await together.ask(asking)
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -121,7 +122,7 @@ async def _in_one_transaction(asked: list[Asking]) -> dict[Asking, Answer]:
     return {**answers}
 
 
-def _count(services: Services, found: Iterable[Found], asked: int) -> None:
+def _count(services: QueueServices, found: Iterable[Found], asked: int) -> None:
     """For the metrics; jobs that failed on their way are nobody's."""
     given = [one.rows.job for one in found if one.rows is not None and one.document is not None]
     services.metrics.claimed(asked, len(given))
@@ -131,7 +132,7 @@ def _count(services: Services, found: Iterable[Found], asked: int) -> None:
 
 
 @asynccontextmanager
-async def _claiming(services: Services) -> AsyncIterator[AsyncConnection]:
+async def _claiming(services: QueueServices) -> AsyncIterator[AsyncConnection]:
     """The transaction of claims. When it is rolled back everybody looks: who looked meanwhile passed the jobs by."""
     try:
         async with services.database.write() as connection:
@@ -143,7 +144,9 @@ async def _claiming(services: Services) -> AsyncIterator[AsyncConnection]:
         raise
 
 
-async def _answers(connection: AsyncConnection, services: Services, jobs: Mapping[Asking, int]) -> dict[Asking, Found]:
+async def _answers(
+    connection: AsyncConnection, services: QueueServices, jobs: Mapping[Asking, int]
+) -> dict[Asking, Found]:
     """What the runners are told of their jobs; those that cannot run fail here."""
     rows = await hand_outs.read(connection, set(jobs.values()))
     ready = {}
@@ -157,6 +160,6 @@ async def _answers(connection: AsyncConnection, services: Services, jobs: Mappin
     }
 
 
-async def _fail(services: Services, job_id: int) -> None:
+async def _fail(services: QueueServices, job_id: int) -> None:
     async with services.database.write() as connection:
         await verdicts.end_jobs(connection, [job_id], Status.FAILED, services.clock(), reason="scheduler_failure")

@@ -106,7 +106,7 @@ async def _take(services: Services, request: Request, place: Place, claim: Claim
     """Claim the next job, with all who claim at this moment; what the runner is told of it, or None."""
     runner = place.runner.row
     while True:
-        found = await ask_for_job(services, Asking(services, request, runner, claim))
+        found = await ask_for_job(services.claims, Asking(services, request, runner, claim))
         if found is None:
             return None
         if found.document is not None and found.rows is not None:

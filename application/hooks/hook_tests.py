@@ -16,11 +16,11 @@ from git.transport.push import RefUpdate
 from models.notifications import HOOKS, delivery_topic
 from models.repositories.artifacts import releases
 from models.repositories.environments import reported_deployments
-from models.repositories.hooks import hook_deliveries, webhook_events
-from models.repositories.hooks.hooks import HookOwner
+from models.repositories.hooks import hook_deliveries, hooks, webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
+from models.repositories.owner import Owner
 from models.repositories.paging import first_of
 from models.repositories.projects import projects
 from models.rows.hooks import EventDeliveryRow
@@ -66,10 +66,10 @@ _MAX_LOOKED_AT: Final = 20
 """Projects in which something to tell of is looked for, the newest first."""
 
 
-async def sample_of_owner(services: Services, owner: HookOwner, user_id: int, event: Event) -> Happening:
+async def sample_of_owner(services: Services, owner: Owner, user_id: int, event: Event) -> Happening:
     """The same for a hook of perhaps many projects: of the newest that has anything of the kind. Raises `Invalid`."""
     async with services.database.read() as connection:
-        rows = await projects.newest(connection, owner.projects, _MAX_LOOKED_AT)
+        rows = await projects.newest(connection, hooks.heard_projects(owner), _MAX_LOOKED_AT)
     fault = Invalid("Ensure there is a project with commits.")
     for row in rows:
         try:

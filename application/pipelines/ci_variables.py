@@ -11,7 +11,7 @@ from application.services import Services
 from auth.encryption import Sealer
 from domain.variables.ci_variables import CiVariable
 from models.repositories.projects import ci_variables
-from models.repositories.projects.ci_variables import owner_of
+from models.repositories.projects.ci_variables import owner_of, purpose_of
 from models.rows.variables import CiVariableRow
 
 
@@ -25,7 +25,7 @@ def opened(sealer: Sealer, rows: Iterable[tuple[int, CiVariableRow]]) -> tuple[C
     return tuple(
         CiVariable(
             key=row.key,
-            value=sealer.open(row.value, owner_of(row).purpose),
+            value=sealer.open(row.value, purpose_of(owner_of(row))),
             level=level,
             file=row.variable_type == "file",
             protected=row.protected,

@@ -27,8 +27,8 @@ from models.repositories.artifacts import releases
 from models.repositories.environments import environments, reported_deployments
 from models.repositories.environments.reported_deployments import Report
 from models.repositories.hooks import hook_deliveries, hooks, webhook_events
-from models.repositories.hooks.hooks import HookOwner
 from models.repositories.hooks.webhook_events import Happening
+from models.repositories.owner import Owner
 from models.tables.hooks import Hook, HookDelivery
 from outbound.post import Poster, PostLimits
 from settings import Settings, TimeLimits
@@ -62,7 +62,7 @@ class Desk:
     async def hook(self, url: str, *wanted: Event, **values: Any) -> int:
         async with self.world.database.write() as connection:
             return await hooks.add(
-                connection, HookOwner(self.world.project_id), self.now(), url=url, events=bits_of(wanted), **values
+                connection, Owner(self.world.project_id), self.now(), url=url, events=bits_of(wanted), **values
             )
 
     def sealed(self, text: str) -> str:
@@ -293,7 +293,7 @@ async def test_a_deleted_hook_gets_nothing(desk: Desk) -> None:
         await desk.happen()
         (row,) = await desk.rows()
         async with desk.world.database.write() as connection:
-            await hooks.remove(connection, key, HookOwner(desk.world.project_id))
+            await hooks.remove(connection, key, Owner(desk.world.project_id))
         assert await desk.deliver(row.id) == "gone"
     assert receiver.got == []
 

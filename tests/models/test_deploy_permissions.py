@@ -16,8 +16,8 @@ from models.repositories.environments import (
     environments,
     protected_environments,
 )
-from models.repositories.environments.protected_environments import Holder
 from models.repositories.namespaces import namespaces
+from models.repositories.owner import Owner
 from models.repositories.pipelines import invariants, operation_callers
 from models.repositories.projects import projects
 from models.tables.environments import Deployment, Environment, ResourceGroup
@@ -40,10 +40,10 @@ async def world(world: World) -> World:
     return world
 
 
-async def protect(world: World, name: str = "production", holder: Holder | None = None, **level: Any) -> None:
+async def protect(world: World, name: str = "production", holder: Owner | None = None, **level: Any) -> None:
     """Let only these deploy."""
     async with world.database.write() as connection:
-        holder = holder or Holder(project_id=world.project_id)
+        holder = holder or Owner(project_id=world.project_id)
         rule_id = await protected_environments.add(connection, holder, name, BEGIN)
         await protected_environments.add_level(connection, rule_id, **{"group_inheritance_type": 0, **level})
 
@@ -139,7 +139,7 @@ async def test_a_group_protects_a_tier_in_all_that_lies_in_it(
         top = await namespaces.get_by(connection, path="acme")
         inner = await namespaces.create(connection, "inner", "Inner", BEGIN, parent=top)
         await projects.change(connection, world.project_id, namespace_id=inner)
-    await protect(world, "production", Holder(namespace_id=top.id), access_level=MAINTAINER)
+    await protect(world, "production", Owner(namespace_id=top.id), access_level=MAINTAINER)
     await world.begin(f"live: {{script: x, environment: {{name: eu, deployment_tier: {tier}}}}}")
     assert await outcome(world, "live") == expected
 
@@ -149,7 +149,7 @@ async def test_a_level_in_the_project_is_none_in_the_group_that_protects(world: 
     async with world.database.write() as connection:
         top = await namespaces.get_by(connection, path="acme")
         await connection.execute(environment.insert().values(**_place(world)))
-    await protect(world, "production", Holder(namespace_id=top.id), access_level=MAINTAINER)
+    await protect(world, "production", Owner(namespace_id=top.id), access_level=MAINTAINER)
     assert "by a rule of its group" in await refused(world, owner)
     async with world.database.write() as connection:
         await members.add_to_group(connection, top.id, owner, MAINTAINER)
@@ -167,7 +167,7 @@ async def test_people_groups_and_those_above_them_are_let_in_by_name(world: Worl
     await protect(world, user_id=world.user_id)
     assert (await refused(world, world.user_id), await refused(world, other) != "") == ("", True)
     async with world.database.write() as connection:
-        row = await protected_environments.get(connection, Holder(project_id=world.project_id), "production")
+        row = await protected_environments.get(connection, Owner(project_id=world.project_id), "production")
         await protected_environments.add_level(connection, row.id, group_id=ops, group_inheritance_type=0)
     assert await refused(world, other) != ""
     async with world.database.write() as connection:

@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.hooks.webhooks import REPORTED, Event, bits_of
 from models.repositories.hooks import forge_links, hooks
-from models.repositories.hooks.hooks import HookOwner
 from models.repositories.namespaces import namespaces
+from models.repositories.owner import Owner
 from models.repositories.projects import projects
 from models.session import Database
 from tests.models.world import BEGIN, World
@@ -41,7 +41,7 @@ class Tree:
                 found.append(row.watched)
         return found[0], found[1], found[2]
 
-    async def hook(self, owner: HookOwner, bits: int) -> int:
+    async def hook(self, owner: Owner, bits: int) -> int:
         async with self.database.write() as connection:
             return await hooks.add(connection, owner, BEGIN, url="https://h.example/", events=bits)
 
@@ -69,18 +69,18 @@ async def tree(world: World) -> Tree:
 
 
 async def test_hooks_of_groups_and_of_the_installation_reach_what_lies_below(tree: Tree) -> None:
-    await tree.hook(HookOwner(namespace_id=tree.inner), PUSH)
+    await tree.hook(Owner(namespace_id=tree.inner), PUSH)
     assert await tree.watched() == (0, PUSH, 0)
-    of_top = await tree.hook(HookOwner(namespace_id=tree.top), JOB)
+    of_top = await tree.hook(Owner(namespace_id=tree.top), JOB)
     assert await tree.watched() == (JOB, PUSH | JOB, 0)
-    system = await tree.hook(HookOwner(), PIPELINE)
+    system = await tree.hook(Owner(), PIPELINE)
     assert await tree.watched() == (JOB | PIPELINE, PUSH | JOB | PIPELINE, PIPELINE)
-    own = await tree.hook(HookOwner(tree.upper), PUSH)
+    own = await tree.hook(Owner(tree.upper), PUSH)
     assert await tree.watched() == (PUSH | JOB | PIPELINE, PUSH | JOB | PIPELINE, PIPELINE)
     async with tree.database.write() as connection:
-        await hooks.change(connection, of_top, HookOwner(namespace_id=tree.top), events=PUSH)
-        await hooks.remove(connection, system, HookOwner())
-        await hooks.remove(connection, own, HookOwner(tree.upper))
+        await hooks.change(connection, of_top, Owner(namespace_id=tree.top), events=PUSH)
+        await hooks.remove(connection, system, Owner())
+        await hooks.remove(connection, own, Owner(tree.upper))
     assert await tree.watched() == (PUSH, PUSH, 0)
 
 
@@ -88,13 +88,13 @@ async def test_a_link_to_a_forge_stays_beside_them(tree: Tree) -> None:
     link = {"repository_url": "x", "api_url": "y", "repository": "z"}
     async with tree.database.write() as connection:
         await forge_links.put(connection, tree.upper, "gitea", BEGIN, **link)
-    await tree.hook(HookOwner(namespace_id=tree.top), JOB)
+    await tree.hook(Owner(namespace_id=tree.top), JOB)
     assert await tree.watched() == (REPORTED | JOB, JOB, 0)
 
 
 async def test_a_new_project_is_watched_for_what_lies_above_it(tree: Tree) -> None:
-    await tree.hook(HookOwner(namespace_id=tree.top), JOB)
-    await tree.hook(HookOwner(), PUSH)
+    await tree.hook(Owner(namespace_id=tree.top), JOB)
+    await tree.hook(Owner(), PUSH)
     tree.lower = await tree.project(tree.inner, "more")
     tree.upper = await tree.project(tree.top, "more")
     assert await tree.watched() == (JOB | PUSH, JOB | PUSH, PUSH)
@@ -103,7 +103,7 @@ async def test_a_new_project_is_watched_for_what_lies_above_it(tree: Tree) -> No
 @pytest.mark.parametrize("of_group", [True, False])
 async def test_a_project_and_a_hook_that_come_at_the_same_moment_know_each_other(tree: Tree, of_group: bool) -> None:
     """Whoever comes second waits for the first one to end."""
-    owner = HookOwner(namespace_id=tree.top) if of_group else HookOwner()
+    owner = Owner(namespace_id=tree.top) if of_group else Owner()
     async with tree.database.write() as connection:
         tree.lower = await new_project(tree.world, connection, tree.inner, "first")
         second = asyncio.create_task(tree.hook(owner, JOB))

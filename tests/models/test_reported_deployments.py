@@ -20,7 +20,7 @@ from models.repositories.environments import (
 from models.repositories.environments.deployment_listings import DeploymentFilter
 from models.repositories.environments.reported_deployments import Report
 from models.repositories.hooks import hooks
-from models.repositories.hooks.hooks import HookOwner
+from models.repositories.owner import Owner
 from models.repositories.paging import every_of
 from models.repositories.pipelines import pipeline_removal, pipelines
 from models.repositories.pipelines.pipeline_removal import Policy
@@ -178,7 +178,7 @@ async def test_what_is_removed_neither_runs_nor_is_current(world: World) -> None
 async def test_hooks_hear_of_each_status_and_nobody_else_pays(world: World) -> None:
     await report(world, "failed")
     async with world.database.write() as connection:
-        owner, wanted = HookOwner(world.project_id), bits_of([Event.DEPLOYMENT])
+        owner, wanted = Owner(world.project_id), bits_of([Event.DEPLOYMENT])
         await hooks.add(connection, owner, BEGIN, url="http://h.example/", events=wanted)
     row = await change(world, await report(world, "running"), "success")
     told = [event.facts for event in await world.rows(events)]

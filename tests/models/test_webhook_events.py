@@ -15,8 +15,8 @@ from domain.messages import Command
 from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.hooks import commit_reports, forge_links, hook_deliveries, hooks, webhook_events
-from models.repositories.hooks.hooks import HookOwner
 from models.repositories.hooks.webhook_events import Happening
+from models.repositories.owner import Owner
 from models.repositories.pipelines import job_rows, pipelines
 from models.session import Database
 from models.tables.hooks import CommitReport, HookDelivery, HookEvent
@@ -39,7 +39,7 @@ async def hook(world: World, *wanted: Event, **values: Any) -> int:
     """A hook of the world's project."""
     async with world.database.write() as connection:
         return await hooks.add(
-            connection, HookOwner(world.project_id), BEGIN, url="http://h.example/", events=bits_of(wanted), **values
+            connection, Owner(world.project_id), BEGIN, url="http://h.example/", events=bits_of(wanted), **values
         )
 
 
@@ -127,7 +127,7 @@ async def test_who_wants_nothing_hears_nothing_and_pays_nothing(world: World) ->
     watched = await played()
     assert len(watched) > len(plain)
     async with world.database.write() as connection:
-        await hooks.remove(connection, key, HookOwner(world.project_id))
+        await hooks.remove(connection, key, Owner(world.project_id))
     again = await played()
     assert not [text for text in again if "hook" in text]
 

@@ -12,7 +12,7 @@ from models.clock import system_clock
 from models.columns import table_of
 from models.notifications import OUTBOX
 from models.repositories.environments import protected_environments
-from models.repositories.environments.protected_environments import Holder
+from models.repositories.owner import Owner
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.tables.environments import Deployment, Environment
@@ -200,7 +200,7 @@ async def test_a_canceled_deployment_leaves_no_environment_behind_that_waits(pod
 
 async def test_a_job_that_may_not_deploy_ends_its_pipeline_and_runs_when_somebody_may(pod: Pod) -> None:
     async with pod.world.database.write() as connection:
-        holder = Holder(project_id=pod.world.project_id)
+        holder = Owner(project_id=pod.world.project_id)
         rule_id = await protected_environments.add(connection, holder, "production", system_clock())
         values = {"access_level": 60, "user_id": None, "group_id": None, "group_inheritance_type": 0}
         await protected_environments.add_level(connection, rule_id, **values)

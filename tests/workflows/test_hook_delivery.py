@@ -27,7 +27,7 @@ from models.clock import system_clock
 from models.columns import table_of
 from models.notifications import HOOKS, Notifications
 from models.repositories.hooks import forge_links, hooks
-from models.repositories.hooks.hooks import HookOwner
+from models.repositories.owner import Owner
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.tables.hooks import CommitReport, HookDelivery
@@ -95,7 +95,7 @@ class Teller:
         world = self.pod.world
         async with world.database.write() as connection:
             await hooks.add(
-                connection, HookOwner(world.project_id), system_clock(), url=receiver.url, events=bits_of(wanted)
+                connection, Owner(world.project_id), system_clock(), url=receiver.url, events=bits_of(wanted)
             )
 
     async def link(self, receiver: Receiver) -> None:

@@ -4,9 +4,8 @@ Source: GitLab: "Deploy tokens API"; "Deploy tokens" for the scopes and for the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Final, NotRequired
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -15,21 +14,21 @@ from typing_extensions import TypedDict
 
 from api.deps import CallerDep, ServicesDep
 from api.services import Services
-from api.v4.access import Id, ProjectDep
-from api.v4.namespaces.groups import GroupDep
+from api.v4.access import Id
 from api.v4.owned_routes import mounted, of_owner, of_owner_to_change
+from api.v4.owner_access import OwnerAccess, of_group, of_project
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.accounts.deploy_token_access import OF_JOBS, purpose_of
 from application.audit import record
-from auth.permissions import Action, Caller, GroupAction, require_admin
+from auth.permissions import Action, GroupAction, require_admin
 from auth.scopes import OF_DEPLOYMENT, checked_scopes
 from auth.secret_token import DEPLOY, digest, plain_token
 from domain.errors import Invalid
 from domain.moments import moment
-from models.repositories.installation.audit import Entity, Happened
+from models.repositories.installation.audit import Happened
 from models.repositories.namespaces import deploy_tokens
-from models.repositories.namespaces.deploy_tokens import Holder
+from models.repositories.owner import Owner
 from models.repositories.paging import slice_of
 from models.rows.deploy_tokens import DeployTokenRow
 
@@ -46,33 +45,6 @@ class NewDeployToken(Optionals):
     @classmethod
     def _has_zone(cls, value: datetime | None) -> datetime | None:
         return value if value is None or value.tzinfo is not None else value.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class TokensAccess:
-    """Whose tokens a call is about, by whom, and how audit events name the holder."""
-
-    holder: Holder
-    caller: Caller
-    entity: Entity
-
-
-async def of_project(project: ProjectDep) -> TokensAccess:
-    """Those of a project; maintainers may."""
-    project.require(Action.ADMINISTER)
-    return TokensAccess(Holder(project_id=project.row.id), project.caller, project.entity)
-
-
-async def of_group(group: GroupDep) -> TokensAccess:
-    """Those of a group; its maintainers see them."""
-    group.require(GroupAction.ADMINISTER_CI)
-    return TokensAccess(Holder(namespace_id=group.row.id), group.caller, group.entity)
-
-
-async def of_group_to_change(group: GroupDep) -> TokensAccess:
-    """Those of a group; its owners make and revoke them."""
-    group.require(GroupAction.OWN)
-    return await of_group(group)
 
 
 class DeployTokenResponse(TypedDict):
@@ -104,31 +76,31 @@ def _shown(row: DeployTokenRow, now: datetime, *, plain: str = "") -> DeployToke
     return document
 
 
-async def _listed(services: Services, paging: PagingDep, holder: Holder, active: bool | None) -> JSONResponse:
+async def _listed(services: Services, paging: PagingDep, owner: Owner, active: bool | None) -> JSONResponse:
     now = services.clock()
     async with services.database.read() as connection:
-        statement = deploy_tokens.of_holder(holder, now, active=active)
+        statement = deploy_tokens.of_owner(owner, now, active=active)
         found = await slice_of(connection, statement, paging.number, paging.size)
     return paging.answer([_shown(row, now) for row in found.rows], found.total)
 
 
-def _values(services: Services, holder: Holder, new: NewDeployToken, plain: str) -> dict[str, Any]:
+def _values(services: Services, owner: Owner, new: NewDeployToken, plain: str) -> dict[str, Any]:
     """What is kept of a new token. Raises `Invalid`."""
     if new.expires_at is not None and new.expires_at <= services.clock():
         raise Invalid("expires_at is invalid: must be a time to come")
-    is_of_jobs = new.name == OF_JOBS and holder.project_id is not None
+    is_of_jobs = new.name == OF_JOBS and owner.project_id is not None
     return {
         "name": new.name,
         "username": new.username,
         "scopes": checked_scopes(new.scopes, OF_DEPLOYMENT),
         "expires_at": new.expires_at,
         "token_hash": digest(plain),
-        "sealed": services.sealer.seal(plain, purpose_of(holder.project_id)) if is_of_jobs else "",
+        "sealed": services.sealer.seal(plain, purpose_of(owner.project_id)) if is_of_jobs else "",
     }
 
 
 routes = APIRouter()
-"""The same calls for the tokens of one kind of holder."""
+"""The same calls for the tokens of one kind of owner."""
 
 
 @routes.get("", response_model=list[DeployTokenResponse])
@@ -136,19 +108,19 @@ async def list_deploy_tokens(
     services: ServicesDep,
     paging: PagingDep,
     active: bool | None = None,
-    found: TokensAccess = Depends(of_owner),
+    found: OwnerAccess = Depends(of_owner),
 ) -> JSONResponse:
     """The deploy tokens; `active` tells those that are good now from the others."""
-    return await _listed(services, paging, found.holder, active)
+    return await _listed(services, paging, found.owner, active)
 
 
 @routes.get("/{token_id}")
 async def get_deploy_token(
-    token_id: Id, services: ServicesDep, found: TokensAccess = Depends(of_owner)
+    token_id: Id, services: ServicesDep, found: OwnerAccess = Depends(of_owner)
 ) -> DeployTokenResponse:
     """One deploy token."""
     async with services.database.read() as connection:
-        row = await deploy_tokens.get(connection, found.holder, token_id)
+        row = await deploy_tokens.get(connection, found.owner, token_id)
     return _shown(row, services.clock())
 
 
@@ -156,13 +128,13 @@ async def get_deploy_token(
 async def create_deploy_token(
     new: Annotated[NewDeployToken, Depends(given(NewDeployToken))],
     services: ServicesDep,
-    found: TokensAccess = Depends(of_owner_to_change),
+    found: OwnerAccess = Depends(of_owner_to_change),
 ) -> DeployTokenResponse:
     """Make a deploy token; it is shown only in this answer."""
     plain, now = plain_token(DEPLOY), services.clock()
-    values = _values(services, found.holder, new, plain)
+    values = _values(services, found.owner, new, plain)
     async with services.database.write() as connection:
-        row = await deploy_tokens.add(connection, found.holder, now, **values)
+        row = await deploy_tokens.add(connection, found.owner, now, **values)
         happened = Happened("deploy_token_created", {"id": row.id, "name": row.name, "scopes": row.scopes})
         await record(connection, found.caller, found.entity, happened, now)
     return _shown(row, now, plain=plain)
@@ -170,12 +142,12 @@ async def create_deploy_token(
 
 @routes.delete("/{token_id}", status_code=204)
 async def revoke_deploy_token(
-    token_id: Id, services: ServicesDep, found: TokensAccess = Depends(of_owner_to_change)
+    token_id: Id, services: ServicesDep, found: OwnerAccess = Depends(of_owner_to_change)
 ) -> Response:
     """Revoke a deploy token: it opens nothing from now on."""
     now = services.clock()
     async with services.database.write() as connection:
-        row = await deploy_tokens.get(connection, found.holder, token_id)
+        row = await deploy_tokens.get(connection, found.owner, token_id)
         await deploy_tokens.revoke(connection, row.id, now)
         happened = Happened("deploy_token_revoked", {"id": row.id, "name": row.name})
         await record(connection, found.caller, found.entity, happened, now)
@@ -191,12 +163,15 @@ async def list_all_deploy_tokens(
 ) -> JSONResponse:
     """The deploy tokens of all projects and groups; for administrators."""
     require_admin(caller)
-    return await _listed(services, paging, Holder(), active)
+    return await _listed(services, paging, Owner(), active)
 
 
-router.include_router(
-    mounted(routes, "/projects/{project}/deploy_tokens", {of_owner: of_project, of_owner_to_change: of_project})
-)
-router.include_router(
-    mounted(routes, "/groups/{group}/deploy_tokens", {of_owner: of_group, of_owner_to_change: of_group_to_change})
-)
+_MAINTAINERS: Final = of_project(Action.ADMINISTER)
+_SEEN: Final = of_group(GroupAction.ADMINISTER_CI)
+_CHANGED: Final = of_group(GroupAction.OWN, GroupAction.ADMINISTER_CI)
+"""Maintainers of a group see its tokens, owners make and revoke them."""
+
+_OF_PROJECTS: Final = {of_owner: _MAINTAINERS, of_owner_to_change: _MAINTAINERS}
+router.include_router(mounted(routes, "/projects/{project}/deploy_tokens", _OF_PROJECTS))
+_OF_GROUPS: Final = {of_owner: _SEEN, of_owner_to_change: _CHANGED}
+router.include_router(mounted(routes, "/groups/{group}/deploy_tokens", _OF_GROUPS))

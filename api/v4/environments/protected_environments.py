@@ -5,7 +5,6 @@ Source of the rules: GitLab: "Protected environments API", "Group-level protecte
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -16,20 +15,19 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
-from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
-from api.v4.namespaces.groups import GroupDep
 from api.v4.owned_routes import mounted, of_owner
+from api.v4.owner_access import OwnerAccess, of_group, of_project
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.audit import record
-from auth.permissions import Action, Caller, GroupAction
+from auth.permissions import Action, GroupAction
 from domain.config.readers.environment import TIERS
 from domain.environments.protected_environments import LEVEL_WORDS, checked_level
 from domain.errors import Invalid
 from models.repositories.environments import deploy_candidates, protected_environments
-from models.repositories.environments.protected_environments import Holder
-from models.repositories.installation.audit import Entity, Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.owner import Owner
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
 from models.rows.accounts import UserRow
@@ -75,27 +73,6 @@ class NewProtection(Protection):
 
     name: str = Field(min_length=1, max_length=255)
     deploy_access_levels: list[GivenLevel] = Field(min_length=1, max_length=_MAX_LEVELS)
-
-
-@dataclass(frozen=True, slots=True)
-class RulesAccess:
-    """Whose rules a call is about, by whom, and how audit events name the holder."""
-
-    holder: Holder
-    caller: Caller
-    entity: Entity
-
-
-async def of_project(project: ProjectDep) -> RulesAccess:
-    """Those of a project; maintainers may."""
-    project.require(Action.ADMINISTER)
-    return RulesAccess(Holder(project_id=project.row.id), project.caller, project.entity)
-
-
-async def of_group(group: GroupDep) -> RulesAccess:
-    """Those of a group; its owners may."""
-    group.require(GroupAction.OWN)
-    return RulesAccess(Holder(namespace_id=group.row.id), group.caller, group.entity)
 
 
 class DeployLevelResponse(TypedDict):
@@ -159,16 +136,14 @@ def _named(row: DeployAccessLevelRow, people: Mapping[int, UserRow], groups: Map
     return "" if row.access_level is None else LEVEL_WORDS.get(row.access_level, "")
 
 
-async def _write_levels(
-    connection: AsyncConnection, holder: Holder, rule_id: int, levels: Sequence[GivenLevel]
-) -> None:
+async def _write_levels(connection: AsyncConnection, owner: Owner, rule_id: int, levels: Sequence[GivenLevel]) -> None:
     """Add, change and take away those whom a rule lets deploy. Raises `Invalid` for somebody whom it cannot name."""
     for level in levels:
         if level.id is not None and level.destroy:
             await protected_environments.remove_level(connection, rule_id, level.id)
             continue
         checked_level(level.access_level, level.user_id, level.group_id)
-        await deploy_candidates.require(connection, holder, level.user_id, level.group_id)
+        await deploy_candidates.require(connection, owner, level.user_id, level.group_id)
         values = level.model_dump(include={"access_level", "user_id", "group_id", "group_inheritance_type"})
         if level.id is None:
             await protected_environments.add_level(connection, rule_id, **values)
@@ -179,17 +154,17 @@ async def _write_levels(
         raise Invalid(f"deploy_access_levels is invalid: there must be 1 to {_MAX_LEVELS} entries.")
 
 
-def _checked_name(holder: Holder, name: str) -> str:
-    if holder.namespace_id is not None and name not in TIERS:
+def _checked_name(owner: Owner, name: str) -> str:
+    if owner.namespace_id is not None and name not in TIERS:
         raise Invalid(f"name must be one of environment tiers: {', '.join(TIERS)}.")
     return name
 
 
 async def _note(
-    connection: AsyncConnection, found: RulesAccess, event: str, name: str, now: datetime
+    connection: AsyncConnection, found: OwnerAccess, event: str, name: str, now: datetime
 ) -> ProtectedEnvironmentResponse:
     """The rule as it is now, with an audit event that tells of whom it lets deploy."""
-    (document,) = await _shown(connection, [await protected_environments.get(connection, found.holder, name)])
+    (document,) = await _shown(connection, [await protected_environments.get(connection, found.owner, name)])
     levels = [
         {
             "access_level": level["access_level"],
@@ -205,15 +180,15 @@ async def _note(
 
 
 routes = APIRouter()
-"""The same calls for the rules of one kind of holder."""
+"""The same calls for the rules of one kind of owner."""
 
 
 @routes.get("", response_model=list[ProtectedEnvironmentResponse])
 async def list_protected_environments(
-    services: ServicesDep, paging: PagingDep, found: RulesAccess = Depends(of_owner)
+    services: ServicesDep, paging: PagingDep, found: OwnerAccess = Depends(of_owner)
 ) -> JSONResponse:
     """The protected environments, by name."""
-    statement = protected_environments.of_holder(found.holder)
+    statement = protected_environments.of_owner(found.owner)
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
         items = await _shown(connection, page.rows)
@@ -222,11 +197,11 @@ async def list_protected_environments(
 
 @routes.get("/{name}")
 async def get_protected_environment(
-    name: str, services: ServicesDep, found: RulesAccess = Depends(of_owner)
+    name: str, services: ServicesDep, found: OwnerAccess = Depends(of_owner)
 ) -> ProtectedEnvironmentResponse:
     """One protected environment."""
     async with services.database.read() as connection:
-        row = await protected_environments.get(connection, found.holder, decoded(name))
+        row = await protected_environments.get(connection, found.owner, decoded(name))
         (document,) = await _shown(connection, [row])
     return document
 
@@ -235,13 +210,13 @@ async def get_protected_environment(
 async def protect_environment(
     new: Annotated[NewProtection, Depends(given(NewProtection))],
     services: ServicesDep,
-    found: RulesAccess = Depends(of_owner),
+    found: OwnerAccess = Depends(of_owner),
 ) -> ProtectedEnvironmentResponse:
     """Let only those deploy who are named. Answers 409 for what is protected already."""
-    name, now = _checked_name(found.holder, new.name), services.clock()
+    name, now = _checked_name(found.owner, new.name), services.clock()
     async with services.database.write() as connection:
-        rule_id = await protected_environments.add(connection, found.holder, name, now)
-        await _write_levels(connection, found.holder, rule_id, new.deploy_access_levels)
+        rule_id = await protected_environments.add(connection, found.owner, name, now)
+        await _write_levels(connection, found.owner, rule_id, new.deploy_access_levels)
         return await _note(connection, found, "environment_protected", name, now)
 
 
@@ -250,26 +225,29 @@ async def change_protected_environment(
     name: str,
     change: Annotated[Protection, Depends(given(Protection))],
     services: ServicesDep,
-    found: RulesAccess = Depends(of_owner),
+    found: OwnerAccess = Depends(of_owner),
 ) -> ProtectedEnvironmentResponse:
     """Change who may deploy: entries without `id` are added, those with one changed or taken away."""
     async with services.database.write() as connection:
-        row = await protected_environments.get(connection, found.holder, decoded(name))
-        await _write_levels(connection, found.holder, row.id, change.deploy_access_levels)
+        row = await protected_environments.get(connection, found.owner, decoded(name))
+        await _write_levels(connection, found.owner, row.id, change.deploy_access_levels)
         return await _note(connection, found, "environment_protection_changed", row.name, services.clock())
 
 
 @routes.delete("/{name}", status_code=204)
-async def unprotect_environment(name: str, services: ServicesDep, found: RulesAccess = Depends(of_owner)) -> Response:
+async def unprotect_environment(name: str, services: ServicesDep, found: OwnerAccess = Depends(of_owner)) -> Response:
     """Protect an environment no more; whom it let in is forgotten."""
     async with services.database.write() as connection:
-        row = await protected_environments.get(connection, found.holder, decoded(name))
+        row = await protected_environments.get(connection, found.owner, decoded(name))
         await protected_environments.remove(connection, row.id)
         happened = Happened("environment_unprotected", {"name": row.name})
         await record(connection, found.caller, found.entity, happened, services.clock())
     return Response(status_code=204)
 
 
+_PROJECTS: Final = "/projects/{project}/protected_environments"
+_GROUPS: Final = "/groups/{group}/protected_environments"
+
 router = APIRouter()
-router.include_router(mounted(routes, "/projects/{project}/protected_environments", {of_owner: of_project}))
-router.include_router(mounted(routes, "/groups/{group}/protected_environments", {of_owner: of_group}))
+router.include_router(mounted(routes, _PROJECTS, {of_owner: of_project(Action.ADMINISTER)}))
+router.include_router(mounted(routes, _GROUPS, {of_owner: of_group(GroupAction.OWN)}))

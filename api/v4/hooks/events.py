@@ -14,8 +14,9 @@ from typing_extensions import TypedDict
 from api.deps import ServicesDep
 from api.services import Services
 from api.v4.access import Id
-from api.v4.hooks.holders import PLACES, HookAccess, hook_of, of_instance
+from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of
 from api.v4.owned_routes import mounted, of_one
+from api.v4.owner_access import of_instance
 from api.v4.pagination import PagingDep
 from api.v4.representation.hooks import HookEventResponse
 from api.v4.representation.hooks import hook_event as shown
@@ -25,7 +26,7 @@ from domain.decimal_number import decimal_number
 from domain.errors import Invalid
 from domain.hooks.webhooks import Event, flags_of
 from domain.sealed_for import HOOK_BODY
-from models.repositories.hooks import hook_deliveries
+from models.repositories.hooks import hook_deliveries, hooks
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.paging import slice_of
 from models.rows.hooks import HookDeliveryRow
@@ -89,7 +90,7 @@ async def list_events(
 )
 async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> JSONResponse:
     """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
-    services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.holder.caller.user_id)
+    services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.access.caller.user_id)
     async with services.database.read() as connection:
         row = await hook_deliveries.get(connection, event_id, hook.row.id)
     sent = await send(services, hook.row.id, row.event_id, body=row.body, uuid=row.uuid)
@@ -107,7 +108,7 @@ async def test_hook(  # a route, no test
     hook: HookAccess = Depends(of_one),  # noqa: PT028
 ) -> JSONResponse:
     """Tell the webhook of the newest thing of a kind; a success switches one on again that had failed too often."""
-    flags = flags_of(hook.owner.scope)
+    flags = flags_of(hooks.scope_of(hook.owner))
     if trigger not in flags:
         raise Invalid(f"trigger does not have a valid value: give one of {', '.join(flags)}.")
     _note_test(services, hook)
@@ -135,12 +136,12 @@ def _body(services: Services, row: HookDeliveryRow) -> Any:
 
 def _note_test(services: Services, hook: HookAccess) -> None:
     """Count a test. Raises `TooMany`."""
-    entity = hook.holder.entity
-    services.limits.note(Limited.HOOK_TEST, entity.kind, entity.id, hook.holder.caller.user_id)
+    entity = hook.access.entity
+    services.limits.note(Limited.HOOK_TEST, entity.kind, entity.id, hook.access.caller.user_id)
 
 
 async def _sample(services: Services, hook: HookAccess, event: Event) -> Happening:
-    return await sample_of_owner(services, hook.owner, hook.holder.caller.user_id, event)
+    return await sample_of_owner(services, hook.owner, hook.access.caller.user_id, event)
 
 
 def _tested(sent: HookDeliveryRow, answer: Mapping[str, Any]) -> JSONResponse:

@@ -2,60 +2,28 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from fastapi import Depends
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.deps import CallerDep, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
-from api.v4.access import Id, ProjectDep
-from api.v4.namespaces.groups import GroupDep
-from api.v4.pipelines.variables import INSTANCE
+from api.v4.access import Id
+from api.v4.owner_access import Access, OwnerAccess, of_group, of_instance, of_project
 from api.v4.representation.hooks import HookResponse
 from api.v4.representation.hooks import hook as shown
 from application.audit import record
 from application.hooks.secrets import opened_map
-from auth.permissions import Action, Caller, GroupAction, require_admin
+from auth.permissions import Action, GroupAction
 from models.repositories.hooks import hooks
-from models.repositories.hooks.hooks import HookOwner
-from models.repositories.installation.audit import Entity, Happened
+from models.repositories.installation.audit import Happened
+from models.repositories.owner import Owner
 from models.rows.hooks import HookRow
 
-
-@dataclass(frozen=True, slots=True)
-class HookHolder:
-    """The webhooks of an owner, as somebody may read and write them."""
-
-    owner: HookOwner
-    caller: Caller
-    entity: Entity
-
-
-Access: TypeAlias = Callable[..., Awaitable[HookHolder]]
-
-
-async def of_project(project: ProjectDep) -> HookHolder:
-    """Those of a project; maintainers may."""
-    project.require(Action.ADMINISTER)
-    return HookHolder(HookOwner(project_id=project.row.id), project.caller, project.entity)
-
-
-async def of_group(group: GroupDep) -> HookHolder:
-    """Those of a group; its owners may."""
-    group.require(GroupAction.OWN)
-    return HookHolder(HookOwner(namespace_id=group.row.id), group.caller, group.entity)
-
-
-async def of_instance(caller: CallerDep) -> HookHolder:
-    """Those of the installation; administrators may."""
-    require_admin(caller)
-    return HookHolder(HookOwner(), caller, INSTANCE)
-
-
 PLACES: Final[tuple[tuple[str, Access], ...]] = (
-    ("/projects/{project}/hooks", of_project),
-    ("/groups/{group}/hooks", of_group),
+    ("/projects/{project}/hooks", of_project(Action.ADMINISTER)),
+    ("/groups/{group}/hooks", of_group(GroupAction.OWN)),
     ("/hooks", of_instance),
 )
 """Where webhooks are, and who may."""
@@ -66,20 +34,20 @@ class HookAccess:
     """A webhook, as somebody may read and write it."""
 
     row: HookRow
-    holder: HookHolder
+    access: OwnerAccess
 
     @property
-    def owner(self) -> HookOwner:
+    def owner(self) -> Owner:
         """Whose it is."""
-        return self.holder.owner
+        return self.access.owner
 
 
-def hook_of(access: Access) -> Callable[..., Awaitable[HookAccess]]:
+def hook_of(owner: Access) -> Callable[..., Awaitable[HookAccess]]:
     """A dependency: the webhook of a path. Raises `NotFound`, `Forbidden`."""
 
-    async def found(hook_id: Id, services: ServicesDep, holder: HookHolder = Depends(access)) -> HookAccess:
+    async def found(hook_id: Id, services: ServicesDep, access: OwnerAccess = Depends(owner)) -> HookAccess:
         async with services.database.read() as connection:
-            return HookAccess(await hooks.get(connection, hook_id, holder.owner), holder)
+            return HookAccess(await hooks.get(connection, hook_id, access.owner), access)
 
     return found
 
@@ -90,6 +58,6 @@ def presented(services: Services, row: HookRow) -> HookResponse:
     return shown(row, headers, variables, services.clock())
 
 
-async def note(connection: AsyncConnection, services: Services, holder: HookHolder, hook_id: int, name: str) -> None:
+async def note(connection: AsyncConnection, services: Services, access: OwnerAccess, hook_id: int, name: str) -> None:
     """Write an audit event; the address of a webhook may hold secrets, so only its id is in it."""
-    await record(connection, holder.caller, holder.entity, Happened(name, {"id": hook_id}), services.clock())
+    await record(connection, access.caller, access.entity, Happened(name, {"id": hook_id}), services.clock())

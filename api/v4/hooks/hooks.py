@@ -6,9 +6,10 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from api.v4.hooks.holders import PLACES, HookAccess, HookHolder, hook_of, note, presented
+from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of, note, presented
 from api.v4.hooks.parameters import AT_FIRST, Changes, NewHook, check_url, columns, pairs
 from api.v4.owned_routes import mounted, of_one, of_owner
+from api.v4.owner_access import OwnerAccess
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.hooks import HookResponse
@@ -29,11 +30,11 @@ routes = APIRouter()
 
 
 @routes.get("", response_model=list[HookResponse])
-async def list_hooks(services: ServicesDep, paging: PagingDep, holder: HookHolder = Depends(of_owner)) -> JSONResponse:
+async def list_hooks(services: ServicesDep, paging: PagingDep, found: OwnerAccess = Depends(of_owner)) -> JSONResponse:
     """The webhooks, the oldest first."""
     async with services.database.read() as connection:
-        found = await slice_of(connection, hooks.of_owner(holder.owner), paging.number, paging.size)
-    return paging.answer([presented(services, row) for row in found.rows], found.total)
+        page = await slice_of(connection, hooks.of_owner(found.owner), paging.number, paging.size)
+    return paging.answer([presented(services, row) for row in page.rows], page.total)
 
 
 @routes.get("/{hook_id}")
@@ -44,18 +45,18 @@ async def get_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) ->
 
 @routes.post("", status_code=201)
 async def create_hook(
-    new: Annotated[NewHook, Depends(given(NewHook))], services: ServicesDep, holder: HookHolder = Depends(of_owner)
+    new: Annotated[NewHook, Depends(given(NewHook))], services: ServicesDep, found: OwnerAccess = Depends(of_owner)
 ) -> HookResponse:
     """Make a webhook."""
-    scope = holder.owner.scope
+    scope = hooks.scope_of(found.owner)
     values = columns(services, new, scope, AT_FIRST[scope])
     check_url(services, new.url, pairs(new.url_variables))
     async with services.database.write() as connection:
-        if await hooks.count(connection, holder.owner) >= MAX_HOOKS[scope]:
+        if await hooks.count(connection, found.owner) >= MAX_HOOKS[scope]:
             raise Invalid(f"Maximum number of {scope} hooks ({MAX_HOOKS[scope]}) exceeded; delete one first.")
-        made = await hooks.add(connection, holder.owner, services.clock(), **values)
-        await note(connection, services, holder, made, "hook_created")
-        row = await hooks.get(connection, made, holder.owner)
+        made = await hooks.add(connection, found.owner, services.clock(), **values)
+        await note(connection, services, found, made, "hook_created")
+        row = await hooks.get(connection, made, found.owner)
     return presented(services, row)
 
 
@@ -66,7 +67,7 @@ async def change_hook(
     """Change a webhook. Another address forgets what is secret, unless it is given with it."""
     moves = changes.url not in {None, hook.row.url}
     variables = {} if moves else opened_map(services, hook.row.url_variables)
-    values = columns(services, changes, hook.owner.scope, hook.row.events, hook.row.branch_filter_strategy)
+    values = columns(services, changes, hooks.scope_of(hook.owner), hook.row.events, hook.row.branch_filter_strategy)
     if changes.url is not None or changes.url_variables is not None:
         fresh = variables if changes.url_variables is None else pairs(changes.url_variables)
         check_url(services, changes.url or hook.row.url, fresh)
@@ -74,7 +75,7 @@ async def change_hook(
         values = {**dict.fromkeys(_SECRET, ""), **values}
     async with services.database.write() as connection:
         await hooks.change(connection, hook.row.id, hook.owner, **values)
-        await note(connection, services, hook.holder, hook.row.id, "hook_changed")
+        await note(connection, services, hook.access, hook.row.id, "hook_changed")
         row = await hooks.get(connection, hook.row.id, hook.owner)
     return presented(services, row)
 
@@ -84,7 +85,7 @@ async def delete_hook(services: ServicesDep, hook: HookAccess = Depends(of_one))
     """Delete a webhook with the log of its deliveries; what is still on its way is not delivered any more."""
     async with services.database.write() as connection:
         await hooks.remove(connection, hook.row.id, hook.owner)
-        await note(connection, services, hook.holder, hook.row.id, "hook_removed")
+        await note(connection, services, hook.access, hook.row.id, "hook_removed")
     return Response(status_code=204)
 
 

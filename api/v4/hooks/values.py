@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from api.deps import ServicesDep
 from api.services import Services
-from api.v4.hooks.holders import PLACES, HookAccess, hook_of, note
+from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of, note
 from api.v4.hooks.parameters import MAX_PAIRS, check_url
 from api.v4.owned_routes import mounted, of_one
 from api.v4.parameters import given
@@ -76,7 +76,7 @@ async def _write(services: Services, hook: HookAccess, column: str, values: dict
     written: dict[str, Any] = {column: sealed_map(services, values)}
     async with services.database.write() as connection:
         await hooks.change(connection, hook.row.id, hook.owner, **written)
-        await note(connection, services, hook.holder, hook.row.id, "hook_changed")
+        await note(connection, services, hook.access, hook.row.id, "hook_changed")
     return Response(status_code=204)
 
 

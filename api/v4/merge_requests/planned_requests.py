@@ -7,7 +7,7 @@ from application.access import ProjectAccess
 from auth.permissions import may_plan
 from domain.errors import Invalid, NotFound
 from domain.projects.labels import checked_name
-from models.repositories.namespaces import owners
+from models.repositories.namespaces import planning_owners
 from models.repositories.projects import labels, milestones
 
 
@@ -21,7 +21,7 @@ async def usable_labels(
     """
     names = list(dict.fromkeys(checked_name(name) for name in wanted))
     async with services.database.read() as connection:
-        owner = await owners.of_project(connection, project.row)
+        owner = await planning_owners.of_project(connection, project.row)
         known = {row.name for row in await labels.known(connection, owner, names)}
     if known.issuperset(names):
         return names
@@ -40,7 +40,7 @@ async def planned_for(services: Services, project: ProjectAccess, key: int | Non
     if not key:
         return None
     async with services.database.read() as connection:
-        owner = await owners.of_project(connection, project.row)
+        owner = await planning_owners.of_project(connection, project.row)
         try:
             await milestones.find(connection, owner, key, ancestors=True)
         except NotFound as error:

@@ -7,8 +7,8 @@ from api.v4.access import ProjectDep
 from api.v4.namespaces.groups import GroupDep
 from auth.permissions import Caller, require_planning
 from domain.errors import Forbidden
-from models.repositories.namespaces import owners
-from models.repositories.namespaces.owners import Owner
+from models.repositories.namespaces import planning_owners
+from models.repositories.namespaces.planning_owners import PlanningOwner
 from models.rows.namespaces import NamespaceRow
 from models.rows.projects import ProjectRow
 
@@ -17,7 +17,7 @@ from models.rows.projects import ProjectRow
 class PlanningAccess:
     """Whose they are. `row` is a project's or a group's."""
 
-    owner: Owner
+    owner: PlanningOwner
     row: ProjectRow | NamespaceRow
     caller: Caller
     member_level: int
@@ -34,10 +34,10 @@ async def planning_of_project(project: ProjectDep, services: ServicesDep) -> Pla
     """The project of a path."""
     row = project.row
     async with services.database.read() as connection:
-        owner = await owners.of_project(connection, row)
+        owner = await planning_owners.of_project(connection, row)
     return PlanningAccess(owner, row, project.caller, project.member_level, archived=row.archived)
 
 
 async def planning_of_group(group: GroupDep) -> PlanningAccess:
     """The group of a path."""
-    return PlanningAccess(owners.of_group(group.row), group.row, group.caller, group.level)
+    return PlanningAccess(planning_owners.of_group(group.row), group.row, group.caller, group.level)

@@ -1,32 +1,28 @@
 """CI/CD variables of projects, of groups and of the instance, under GitLab's addresses and shapes."""
 
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
-from api.deps import CallerDep, ServicesDep
+from api.deps import ServicesDep
 from api.services import Services
-from api.v4.access import ProjectDep
-from api.v4.namespaces.groups import GroupDep
 from api.v4.owned_routes import mounted, of_owner
+from api.v4.owner_access import OwnerAccess, of_group, of_instance, of_project
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.audit import record
-from auth.permissions import Action, Caller, GroupAction, require_admin
+from auth.permissions import Action, GroupAction
 from domain.errors import Invalid
 from domain.variables.ci_variables import EVERYWHERE, KEY, MAX_VALUE, cannot_be_masked
-from models.repositories.installation.audit import Entity, Happened
+from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.repositories.projects import ci_variables
-from models.repositories.projects.ci_variables import Owner
 from models.rows.variables import CiVariableRow
 
 Kind = Literal["env_var", "file"]
-INSTANCE: Final = Entity("instance", 1, "")
 
 
 class NewCiVariable(BaseModel):
@@ -70,33 +66,6 @@ class VariableChanges(BaseModel):
     filter: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class VariablesAccess:
-    """The variables of an owner, as somebody may read and write them."""
-
-    owner: Owner
-    caller: Caller
-    entity: Entity
-
-
-async def of_project(project: ProjectDep) -> VariablesAccess:
-    """Those of a project; maintainers may."""
-    project.require(Action.ADMINISTER)
-    return VariablesAccess(Owner(project_id=project.row.id), project.caller, project.entity)
-
-
-async def of_group(group: GroupDep) -> VariablesAccess:
-    """Those of a group; its maintainers may."""
-    group.require(GroupAction.ADMINISTER_CI)
-    return VariablesAccess(Owner(namespace_id=group.row.id), group.caller, group.entity)
-
-
-async def of_instance(caller: CallerDep) -> VariablesAccess:
-    """Those of the instance; administrators may."""
-    require_admin(caller)
-    return VariablesAccess(Owner(), caller, INSTANCE)
-
-
 class CiVariableResponse(TypedDict):
     """A CI/CD variable; a hidden one without its value."""
 
@@ -112,7 +81,7 @@ class CiVariableResponse(TypedDict):
 
 
 def _shown(services: Services, row: CiVariableRow) -> CiVariableResponse:
-    value = None if row.hidden else services.sealer.open(row.value, ci_variables.owner_of(row).purpose)
+    value = None if row.hidden else services.sealer.open(row.value, ci_variables.purpose_of(ci_variables.owner_of(row)))
     return {
         "variable_type": row.variable_type,
         "key": row.key,
@@ -134,7 +103,7 @@ def _require_maskable(services: Services, row: CiVariableRow, changes: VariableC
         raise Invalid("masked is invalid: a hidden variable stays masked")
     value = changes.value
     if value is None:
-        value = services.sealer.open(row.value, ci_variables.owner_of(row).purpose)
+        value = services.sealer.open(row.value, ci_variables.purpose_of(ci_variables.owner_of(row)))
     if fault := cannot_be_masked(value):
         raise Invalid(f"value {fault}")
 
@@ -145,7 +114,7 @@ routes = APIRouter()
 
 @routes.get("", response_model=list[CiVariableResponse])
 async def list_variables(
-    services: ServicesDep, paging: PagingDep, found: VariablesAccess = Depends(of_owner)
+    services: ServicesDep, paging: PagingDep, found: OwnerAccess = Depends(of_owner)
 ) -> JSONResponse:
     """The variables, by key; hidden ones without their values."""
     async with services.database.read() as connection:
@@ -155,7 +124,7 @@ async def list_variables(
 
 @routes.get("/{key}")
 async def get_variable(
-    key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(of_owner)
+    key: str, services: ServicesDep, scope: ScopeDep = None, found: OwnerAccess = Depends(of_owner)
 ) -> CiVariableResponse:
     """One variable; where several have the key, `filter[environment_scope]` says which."""
     async with services.database.read() as connection:
@@ -166,12 +135,12 @@ async def get_variable(
 async def add_variable(
     new: Annotated[NewCiVariable, Depends(given(NewCiVariable))],
     services: ServicesDep,
-    found: VariablesAccess = Depends(of_owner),
+    found: OwnerAccess = Depends(of_owner),
 ) -> CiVariableResponse:
     """Add a variable; its value is kept sealed."""
     values = {
         "key": new.key,
-        "value": services.sealer.seal(new.value, found.owner.purpose),
+        "value": services.sealer.seal(new.value, ci_variables.purpose_of(found.owner)),
         "variable_type": new.variable_type,
         "protected": new.protected,
         "masked": new.masked or new.masked_and_hidden,
@@ -193,7 +162,7 @@ async def change_variable(
     key: str,
     changes: Annotated[VariableChanges, Depends(given(VariableChanges))],
     services: ServicesDep,
-    found: VariablesAccess = Depends(of_owner),
+    found: OwnerAccess = Depends(of_owner),
 ) -> CiVariableResponse:
     """Change a variable."""
     now, scope = services.clock(), changes.filter.get("environment_scope")
@@ -203,7 +172,7 @@ async def change_variable(
         if values.get("masked", row.masked):
             _require_maskable(services, row, changes)
         if changes.value is not None:
-            values["value"] = services.sealer.seal(changes.value, found.owner.purpose)
+            values["value"] = services.sealer.seal(changes.value, ci_variables.purpose_of(found.owner))
         await ci_variables.change(connection, row, now, **values)
         details = {"key": key, "environment_scope": row.environment_scope, "changed": sorted(values)}
         await record(connection, found.caller, found.entity, Happened("variable_changed", details), now)
@@ -212,7 +181,7 @@ async def change_variable(
 
 @routes.delete("/{key}", status_code=204)
 async def remove_variable(
-    key: str, services: ServicesDep, scope: ScopeDep = None, found: VariablesAccess = Depends(of_owner)
+    key: str, services: ServicesDep, scope: ScopeDep = None, found: OwnerAccess = Depends(of_owner)
 ) -> Response:
     """Remove a variable."""
     async with services.database.write() as connection:
@@ -224,6 +193,6 @@ async def remove_variable(
 
 
 router = APIRouter()
-router.include_router(mounted(routes, "/projects/{project}/variables", {of_owner: of_project}))
-router.include_router(mounted(routes, "/groups/{group}/variables", {of_owner: of_group}))
+router.include_router(mounted(routes, "/projects/{project}/variables", {of_owner: of_project(Action.ADMINISTER)}))
+router.include_router(mounted(routes, "/groups/{group}/variables", {of_owner: of_group(GroupAction.ADMINISTER_CI)}))
 router.include_router(mounted(routes, "/admin/ci/variables", {of_owner: of_instance}))

@@ -5,7 +5,6 @@ Who may deploy where is asked in `models.repositories.environments.deploy_permis
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
 from models.columns import table_of
+from models.repositories.owner import Owner
 from models.repositories.paging import Listing
 from models.rows.protected_environments import DeployAccessLevelRow, ProtectedEnvironmentRow
 from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
@@ -23,35 +23,21 @@ rule = table_of(ProtectedEnvironment)
 level = table_of(DeployAccessLevel)
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Whose rules: those of a project or those of a group."""
-
-    project_id: int | None = None
-    namespace_id: int | None = None
-
-    def holds(self) -> ColumnElement[bool]:
-        """Whether a rule is this holder's."""
-        if self.project_id is not None:
-            return rule.c.project_id == self.project_id
-        return rule.c.namespace_id == self.namespace_id
+def of_owner(owner: Owner) -> Listing[ProtectedEnvironmentRow]:
+    """Statement for the rules of an owner, by name."""
+    return Listing(select(rule).where(owner.own(rule)).order_by(rule.c.name), ProtectedEnvironmentRow)
 
 
-def of_holder(holder: Holder) -> Listing[ProtectedEnvironmentRow]:
-    """Statement for the rules of a holder, by name."""
-    return Listing(select(rule).where(holder.holds()).order_by(rule.c.name), ProtectedEnvironmentRow)
-
-
-async def get(connection: AsyncConnection, holder: Holder, name: str) -> ProtectedEnvironmentRow:
+async def get(connection: AsyncConnection, owner: Owner, name: str) -> ProtectedEnvironmentRow:
     """The rule of this name. Raises `NotFound`."""
-    row = await _find(connection, holder, name)
+    row = await _find(connection, owner, name)
     if row is None:
         raise NotFound("Not found")
     return row
 
 
-async def _find(connection: AsyncConnection, holder: Holder, name: str) -> ProtectedEnvironmentRow | None:
-    statement = select(rule).where(holder.holds(), rule.c.name == name)
+async def _find(connection: AsyncConnection, owner: Owner, name: str) -> ProtectedEnvironmentRow | None:
+    statement = select(rule).where(owner.own(rule), rule.c.name == name)
     return first_of(ProtectedEnvironmentRow, await connection.execute(statement))
 
 
@@ -66,12 +52,11 @@ async def levels_of(
     return found
 
 
-async def add(connection: AsyncConnection, holder: Holder, name: str, now: datetime) -> int:
+async def add(connection: AsyncConnection, owner: Owner, name: str, now: datetime) -> int:
     """Protect an environment or a tier; nobody is let in yet. Raises `Refused` if it is protected already."""
-    if await _find(connection, holder, name) is not None:
+    if await _find(connection, owner, name) is not None:
         raise Refused(f"Protected environment '{name}' already exists")
-    of = {"project_id": holder.project_id, "namespace_id": holder.namespace_id}
-    statement = insert(rule).values(**of, name=name, created_at=now).returning(rule.c.id)
+    statement = insert(rule).values(**owner.columns, name=name, created_at=now).returning(rule.c.id)
     made: int = (await connection.execute(statement)).scalar_one()
     return made
 

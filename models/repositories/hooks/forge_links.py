@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
 from models.repositories.hooks import commit_reports, hooks
-from models.repositories.hooks.hooks import HookOwner
+from models.repositories.owner import Owner
 from models.rows.hooks import ForgeLinkRow
 from models.tables.hooks import ForgeLink
 from models.typed_rows import all_of, first_of
@@ -39,11 +39,11 @@ async def put(connection: AsyncConnection, project_id: int, kind: str, now: date
         await connection.execute(update(link).where(link.c.id == before.id).values(updated_at=now, **values))
         if (before.api_url, before.repository) != (values["api_url"], values["repository"]):
             await commit_reports.forget(connection, before.id)
-    await hooks.watch(connection, HookOwner(project_id=project_id))
+    await hooks.watch(connection, Owner(project_id=project_id))
 
 
 async def remove(connection: AsyncConnection, row: ForgeLinkRow) -> None:
     """Forget a link and its reports; one that is under way finds nothing more to do."""
     await commit_reports.forget(connection, row.id)
     await connection.execute(delete(link).where(link.c.id == row.id))
-    await hooks.watch(connection, HookOwner(project_id=row.project_id))
+    await hooks.watch(connection, Owner(project_id=row.project_id))

@@ -1,7 +1,6 @@
 """Webhooks of projects, groups and the installation, and what of a project is watched because of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from typing import Any, Final
@@ -14,6 +13,7 @@ from domain.errors import NotFound
 from domain.hooks.webhooks import BITS, REPORTED, Health, HookScope
 from models.columns import table_of
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.repositories.owner import Owner
 from models.repositories.paging import Listing
 from models.rows.hooks import HookRow
 from models.tables.hooks import ForgeLink, Hook, HookDelivery
@@ -26,53 +26,36 @@ link = table_of(ForgeLink)
 project = table_of(Project)
 
 
-@dataclass(frozen=True, slots=True)
-class HookOwner:
-    """Whose hooks: those of a project, of a group, or, with neither, of the installation."""
-
-    project_id: int | None = None
-    namespace_id: int | None = None
-
-    @property
-    def scope(self) -> HookScope:
-        """What its hooks hear of."""
-        if self.project_id is not None:
-            return HookScope.PROJECT
-        return HookScope.SYSTEM if self.namespace_id is None else HookScope.GROUP
-
-    @property
-    def rule(self) -> ColumnElement[bool]:
-        """Which hooks are its own."""
-        if self.project_id is not None:
-            return hook.c.project_id == self.project_id
-        if self.namespace_id is not None:
-            return hook.c.namespace_id == self.namespace_id
-        return hook.c.scope == HookScope.SYSTEM
-
-    @property
-    def projects(self) -> ColumnElement[bool]:
-        """The projects that its hooks hear of."""
-        if self.project_id is not None:
-            return project.c.id == self.project_id
-        if self.namespace_id is None:
-            return true()
-        return project.c.namespace_id.in_(select(namespace.c.id).where(lies_in(self.namespace_id)))
+def scope_of(owner: Owner) -> HookScope:
+    """What the hooks of an owner hear of."""
+    if owner.project_id is not None:
+        return HookScope.PROJECT
+    return HookScope.SYSTEM if owner.namespace_id is None else HookScope.GROUP
 
 
-def of_owner(owner: HookOwner) -> Listing[HookRow]:
+def heard_projects(owner: Owner) -> ColumnElement[bool]:
+    """The projects that the hooks of an owner hear of."""
+    if owner.project_id is not None:
+        return project.c.id == owner.project_id
+    if owner.namespace_id is None:
+        return true()
+    return project.c.namespace_id.in_(select(namespace.c.id).where(lies_in(owner.namespace_id)))
+
+
+def of_owner(owner: Owner) -> Listing[HookRow]:
     """Statement for the hooks of an owner, the oldest first."""
-    return Listing(select(hook).where(owner.rule).order_by(hook.c.id), HookRow)
+    return Listing(select(hook).where(owner.own(hook)).order_by(hook.c.id), HookRow)
 
 
-async def count(connection: AsyncConnection, owner: HookOwner) -> int:
+async def count(connection: AsyncConnection, owner: Owner) -> int:
     """How many hooks an owner has."""
-    statement = select(func.count()).select_from(hook).where(owner.rule)
+    statement = select(func.count()).select_from(hook).where(owner.own(hook))
     return int((await connection.execute(statement)).scalar_one())
 
 
-async def get(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> HookRow:
+async def get(connection: AsyncConnection, hook_id: int, owner: Owner) -> HookRow:
     """A hook of an owner. Raises `NotFound`."""
-    row = first_of(HookRow, await connection.execute(select(hook).where(hook.c.id == hook_id, owner.rule)))
+    row = first_of(HookRow, await connection.execute(select(hook).where(hook.c.id == hook_id, owner.own(hook))))
     if row is None:
         raise NotFound("Not found")
     return row
@@ -83,34 +66,33 @@ async def find(connection: AsyncConnection, hook_id: int) -> HookRow | None:
     return first_of(HookRow, await connection.execute(select(hook).where(hook.c.id == hook_id)))
 
 
-async def add(connection: AsyncConnection, owner: HookOwner, now: datetime, **values: Any) -> int:
+async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> int:
     """Write a hook; what it wants to hear of is noted from now on."""
-    whose = {"scope": owner.scope, "project_id": owner.project_id, "namespace_id": owner.namespace_id}
-    row = {**whose, "uuid": str(uuid4()), "created_at": now, **values}
+    row = {"scope": scope_of(owner), **owner.columns, "uuid": str(uuid4()), "created_at": now, **values}
     made: int = (await connection.execute(insert(hook).values(**row).returning(hook.c.id))).scalar_one()
     await watch(connection, owner)
     return made
 
 
-async def change(connection: AsyncConnection, hook_id: int, owner: HookOwner, **values: Any) -> None:
+async def change(connection: AsyncConnection, hook_id: int, owner: Owner, **values: Any) -> None:
     """Write columns of a hook."""
     if values:
         await connection.execute(update(hook).where(hook.c.id == hook_id).values(**values))
         await watch(connection, owner)
 
 
-async def remove(connection: AsyncConnection, hook_id: int, owner: HookOwner) -> None:
+async def remove(connection: AsyncConnection, hook_id: int, owner: Owner) -> None:
     """Forget a hook and its deliveries; one that is under way finds nothing more to do."""
     await connection.execute(delete(delivery).where(delivery.c.hook_id == hook_id))
     await connection.execute(delete(hook).where(hook.c.id == hook_id))
     await watch(connection, owner)
 
 
-async def remove_all(connection: AsyncConnection, owner: HookOwner) -> None:
+async def remove_all(connection: AsyncConnection, owner: Owner) -> None:
     """Forget the hooks of an owner that is about to go."""
-    mine = select(hook.c.id).where(owner.rule)
+    mine = select(hook.c.id).where(owner.own(hook))
     await connection.execute(delete(delivery).where(delivery.c.hook_id.in_(mine)))
-    await connection.execute(delete(hook).where(owner.rule))
+    await connection.execute(delete(hook).where(owner.own(hook)))
 
 
 def _watched() -> ColumnElement[int]:
@@ -139,20 +121,20 @@ def _watched() -> ColumnElement[int]:
 _WATCHED: Final = _watched()
 
 
-async def watch(connection: AsyncConnection, owner: HookOwner) -> None:
+async def watch(connection: AsyncConnection, owner: Owner) -> None:
     """Write into the projects of an owner what hooks and links to forges want to hear of.
 
     Whoever adds a project to a group refers to the group's row: while hooks of many projects change, those rows are
     locked, so that a project which is made at that moment sees the hook or is seen by it.
     """
-    if owner.scope is not HookScope.PROJECT:
+    if scope_of(owner) is not HookScope.PROJECT:
         groups = select(namespace.c.id).order_by(namespace.c.id).with_for_update()
         if owner.namespace_id is not None:
             groups = groups.where(lies_in(owner.namespace_id))
         await connection.execute(groups)
-    mine = select(project.c.id).where(owner.projects).order_by(project.c.id)
+    mine = select(project.c.id).where(heard_projects(owner)).order_by(project.c.id)
     await connection.execute(mine.with_for_update(key_share=True))
-    await connection.execute(update(project).where(owner.projects).values(watched=_WATCHED))
+    await connection.execute(update(project).where(heard_projects(owner)).values(watched=_WATCHED))
 
 
 async def mend(connection: AsyncConnection, hook_id: int, after: Callable[[Health], Health]) -> None:

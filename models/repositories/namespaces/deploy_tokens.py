@@ -1,15 +1,15 @@
 """Deploy tokens of projects and groups. What is sealed goes in and out sealed."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, insert, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import table_of
 from models.repositories.namespaces.group_ancestry import lies_in
+from models.repositories.owner import Owner
 from models.repositories.paging import Listing
 from models.rows.deploy_tokens import DeployTokenRow
 from models.tables.deploy_tokens import DeployToken
@@ -22,20 +22,9 @@ namespace = table_of(Namespace)
 project = table_of(Project)
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Whose tokens: of a project or of a group; both None for those of everybody."""
-
-    project_id: int | None = None
-    namespace_id: int | None = None
-
-    def holds(self) -> ColumnElement[bool]:
-        """Whether a token is this holder's."""
-        if self.project_id is not None:
-            return deploy_token.c.project_id == self.project_id
-        if self.namespace_id is not None:
-            return deploy_token.c.namespace_id == self.namespace_id
-        return deploy_token.c.id.is_not(None)
+def _of(owner: Owner) -> ColumnElement[bool]:
+    """Whether a token is this owner's; the installation's are those of everybody."""
+    return true() if owner == Owner() else owner.own(deploy_token)
 
 
 def is_active(now: datetime) -> ColumnElement[bool]:
@@ -44,35 +33,34 @@ def is_active(now: datetime) -> ColumnElement[bool]:
     return and_(deploy_token.c.revoked_at.is_(None), lasting)
 
 
-def of_holder(holder: Holder, now: datetime, *, active: bool | None = None) -> Listing[DeployTokenRow]:
-    """Statement for the tokens of a holder, by id; those that are good now or are not, or all."""
-    statement = select(deploy_token).where(holder.holds()).order_by(deploy_token.c.id)
+def of_owner(owner: Owner, now: datetime, *, active: bool | None = None) -> Listing[DeployTokenRow]:
+    """Statement for the tokens of an owner, by id; those that are good now or are not, or all."""
+    statement = select(deploy_token).where(_of(owner)).order_by(deploy_token.c.id)
     if active is not None:
         statement = statement.where(is_active(now) if active else ~is_active(now))
     return Listing(statement, DeployTokenRow)
 
 
-async def get(connection: AsyncConnection, holder: Holder, token_id: int) -> DeployTokenRow:
-    """A token of a holder. Raises `NotFound`."""
-    statement = select(deploy_token).where(holder.holds(), deploy_token.c.id == token_id)
+async def get(connection: AsyncConnection, owner: Owner, token_id: int) -> DeployTokenRow:
+    """A token of an owner. Raises `NotFound`."""
+    statement = select(deploy_token).where(_of(owner), deploy_token.c.id == token_id)
     row = first_of(DeployTokenRow, await connection.execute(statement))
     if row is None:
         raise NotFound("Deploy Token Not Found")
     return row
 
 
-async def add(connection: AsyncConnection, holder: Holder, now: datetime, **values: Any) -> DeployTokenRow:
+async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> DeployTokenRow:
     """Keep a new token: `name`, `username`, `scopes`, `token_hash`, `sealed`, `expires_at`.
 
     One without a `username` gets one by its number, as GitLab's have.
     """
-    of = {"project_id": holder.project_id, "namespace_id": holder.namespace_id}
-    statement = insert(deploy_token).values(**of, created_at=now, **values).returning(deploy_token.c.id)
+    statement = insert(deploy_token).values(**owner.columns, created_at=now, **values).returning(deploy_token.c.id)
     made: int = (await connection.execute(statement)).scalar_one()
     if not values["username"]:
         named = update(deploy_token).where(deploy_token.c.id == made).values(username=f"gitlab+deploy-token-{made}")
         await connection.execute(named)
-    return await get(connection, holder, made)
+    return await get(connection, owner, made)
 
 
 async def revoke(connection: AsyncConnection, token_id: int, now: datetime) -> None:

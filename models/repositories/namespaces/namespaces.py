@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import Invalid, NotFound, Refused
 from models.columns import table_of
 from models.repositories.hooks import hooks
-from models.repositories.hooks.hooks import HookOwner
+from models.repositories.owner import Owner
 from models.rows.namespaces import NamespaceRow
 from models.tables.accounts import AccessToken, User
 from models.tables.badges import Badge
@@ -142,7 +142,7 @@ async def remove(connection: AsyncConnection, row: NamespaceRow) -> None:
             raise Refused(f"Conflict: {row.full_path} still has {words}; remove those first.")
     if (await connection.execute(within(row, directly=True).limit(1))).first() is not None:
         raise Refused(f"Conflict: {row.full_path} still has groups within it; remove those first.")
-    await hooks.remove_all(connection, HookOwner(namespace_id=row.id))
+    await hooks.remove_all(connection, Owner(namespace_id=row.id))
     await _remove_deploy_access(connection, row.id)
     owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone, badge)
     for table in (*owned, protected_environment):

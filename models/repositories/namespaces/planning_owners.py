@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import padded, table_of
 from models.repositories.namespaces.group_ancestry import lies_in
 from models.repositories.namespaces.namespaces import trail_of
+from models.repositories.owner import Owner
 from models.rows.namespaces import NamespaceRow
 from models.rows.projects import ProjectRow
 from models.tables.namespaces import Namespace
@@ -18,23 +19,10 @@ project = table_of(Project)
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class PlanningOwner(Owner):
     """A project or a group; `groups` are the ids of those that it lies in."""
 
-    project_id: int | None = None
-    namespace_id: int | None = None
     groups: tuple[int, ...] = ()
-
-    @property
-    def columns(self) -> dict[str, int | None]:
-        """The columns of what it has itself."""
-        return {"project_id": self.project_id, "namespace_id": self.namespace_id}
-
-    def own(self, table: Table) -> ColumnElement[bool]:
-        """Whether a row is its own."""
-        column = table.c.namespace_id if self.project_id is None else table.c.project_id
-        found: ColumnElement[bool] = column == (self.namespace_id if self.project_id is None else self.project_id)
-        return found
 
     def seen(self, table: Table, *, ancestors: bool = True) -> ColumnElement[bool]:
         """Whether a row is its own or that of a group which it lies in."""
@@ -56,12 +44,12 @@ async def lock(connection: AsyncConnection, owner: Owner) -> None:
     await connection.execute(select(table.c.id).where(table.c.id == key).with_for_update())
 
 
-async def of_project(connection: AsyncConnection, row: ProjectRow) -> Owner:
+async def of_project(connection: AsyncConnection, row: ProjectRow) -> PlanningOwner:
     """A project with the groups that it lies in."""
     trail = await connection.execute(select(namespace.c.trail).where(namespace.c.id == row.namespace_id))
-    return Owner(project_id=row.id, groups=trail_of(trail.scalar() or ""))
+    return PlanningOwner(project_id=row.id, groups=trail_of(trail.scalar() or ""))
 
 
-def of_group(row: NamespaceRow) -> Owner:
+def of_group(row: NamespaceRow) -> PlanningOwner:
     """A group with those that it lies in."""
-    return Owner(namespace_id=row.id, groups=tuple(key for key in trail_of(row.trail) if key != row.id))
+    return PlanningOwner(namespace_id=row.id, groups=tuple(key for key in trail_of(row.trail) if key != row.id))

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import table_of
-from models.repositories.namespaces.owners import Owner
+from models.repositories.namespaces.planning_owners import PlanningOwner
 from models.repositories.paging import Listing
 from models.rows.badges import BadgeRow
 from models.tables.badges import Badge
@@ -17,13 +17,13 @@ from models.typed_rows import first_of, one_of
 badge = table_of(Badge)
 
 
-def listed(owner: Owner, name: str = "") -> Listing[BadgeRow]:
+def listed(owner: PlanningOwner, name: str = "") -> Listing[BadgeRow]:
     """Statement for the badges that an owner shows, the oldest first: a project also those of the groups around it."""
     statement = select(badge).where(owner.seen(badge, ancestors=owner.project_id is not None)).order_by(badge.c.id)
     return Listing(statement.where(badge.c.name == name) if name else statement, BadgeRow)
 
 
-async def find(connection: AsyncConnection, owner: Owner, key: int) -> BadgeRow:
+async def find(connection: AsyncConnection, owner: PlanningOwner, key: int) -> BadgeRow:
     """One badge that an owner shows. Raises `NotFound`."""
     row = first_of(BadgeRow, await connection.execute(listed(owner).statement.where(badge.c.id == key)))
     if row is None:
@@ -31,7 +31,7 @@ async def find(connection: AsyncConnection, owner: Owner, key: int) -> BadgeRow:
     return row
 
 
-async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> BadgeRow:
+async def add(connection: AsyncConnection, owner: PlanningOwner, now: datetime, **values: Any) -> BadgeRow:
     """Add a badge; its row."""
     statement = insert(badge).values(created_at=now, **owner.columns, **values)
     return one_of(BadgeRow, await connection.execute(statement.returning(badge)))

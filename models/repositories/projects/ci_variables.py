@@ -1,16 +1,16 @@
 """CI/CD variables of the instance, of groups and of projects. Values go in and out sealed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
+from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid, NotFound
 from models.columns import table_of
 from models.repositories.namespaces.namespaces import namespace, trail_of
+from models.repositories.owner import Owner
 from models.repositories.paging import Listing
 from models.repositories.projects.projects import project
 from models.rows.variables import CiVariableRow
@@ -20,26 +20,9 @@ from models.typed_rows import all_of, one_of
 variable = table_of(CiVariable)
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose variables: of a project, of a group, or (both None) of the instance."""
-
-    project_id: int | None = None
-    namespace_id: int | None = None
-
-    @property
-    def purpose(self) -> str:
-        """What a value of this owner is sealed for: moved to another owner it cannot be opened."""
-        return f"ci_variable:{self.project_id or ''}:{self.namespace_id or ''}"
-
-    def owns(self) -> ColumnElement[bool]:
-        """Whether a variable is this owner's."""
-        return and_(_is(variable.c.project_id, self.project_id), _is(variable.c.namespace_id, self.namespace_id))
-
-
-def _is(column: Any, value: int | None) -> ColumnElement[bool]:
-    found: ColumnElement[bool] = column.is_(None) if value is None else column == value
-    return found
+def purpose_of(owner: Owner) -> str:
+    """What a value of this owner is sealed for: moved to another owner it cannot be opened."""
+    return f"ci_variable:{owner.project_id or ''}:{owner.namespace_id or ''}"
 
 
 def owner_of(row: CiVariableRow) -> Owner:
@@ -49,7 +32,7 @@ def owner_of(row: CiVariableRow) -> Owner:
 
 def of_owner(owner: Owner) -> Listing[CiVariableRow]:
     """Statement for the variables of an owner, in the order of their keys."""
-    return Listing(select(variable).where(owner.owns()).order_by(variable.c.key, variable.c.id), CiVariableRow)
+    return Listing(select(variable).where(owner.own(variable)).order_by(variable.c.key, variable.c.id), CiVariableRow)
 
 
 async def reaching(connection: AsyncConnection, project_id: int) -> Sequence[tuple[int, CiVariableRow]]:
@@ -60,7 +43,7 @@ async def reaching(connection: AsyncConnection, project_id: int) -> Sequence[tup
         .where(project.c.id == project_id)
     )
     groups = trail_of(trail.scalar() or "")
-    rule = or_(variable.c.project_id == project_id, variable.c.namespace_id.in_(groups), Owner().owns())
+    rule = or_(variable.c.project_id == project_id, variable.c.namespace_id.in_(groups), Owner().own(variable))
     levels: dict[int | None, int] = {None: 0} | {group: depth for depth, group in enumerate(groups, 1)}
     own = len(groups) + 1
     rows = all_of(CiVariableRow, await connection.execute(select(variable).where(rule).order_by(variable.c.id)))
@@ -83,7 +66,7 @@ async def find(connection: AsyncConnection, owner: Owner, key: str, scope: str |
 async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> int:
     """Add a variable. Raises `Invalid` if there is one with this key and scope."""
     await _require_free(connection, owner, values["key"], values["environment_scope"])
-    row = {"project_id": owner.project_id, "namespace_id": owner.namespace_id, "created_at": now, "updated_at": now}
+    row = {**owner.columns, "created_at": now, "updated_at": now}
     made: int = (
         await connection.execute(insert(variable).values(**row, **values).returning(variable.c.id))
     ).scalar_one()
@@ -109,7 +92,7 @@ async def get(connection: AsyncConnection, variable_id: int) -> CiVariableRow:
 
 
 async def _require_free(connection: AsyncConnection, owner: Owner, key: str, scope: str) -> None:
-    same = select(variable.c.id).where(owner.owns(), variable.c.key == key)
+    same = select(variable.c.id).where(owner.own(variable), variable.c.key == key)
     if owner != Owner():  # the instance has one variable of a key
         same = same.where(variable.c.environment_scope == scope)
     if (await connection.execute(same)).first() is not None:

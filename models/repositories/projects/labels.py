@@ -11,7 +11,7 @@ from domain.errors import NotFound, Refused
 from domain.projects.labels import DEFAULT_COLOR
 from models.columns import padded, table_of
 from models.repositories.merge_requests.merge_requests import holds_label
-from models.repositories.namespaces.owners import Owner, lock
+from models.repositories.namespaces.planning_owners import PlanningOwner, lock
 from models.repositories.paging import Listing
 from models.rows.labels import LabelRow
 from models.tables.labels import Label
@@ -22,7 +22,7 @@ label = table_of(Label)
 merge_request = table_of(MergeRequest)
 
 
-def listed(owner: Owner, search: str = "", *, ancestors: bool = True) -> Listing[LabelRow]:
+def listed(owner: PlanningOwner, search: str = "", *, ancestors: bool = True) -> Listing[LabelRow]:
     """Statement for the labels that count somewhere, by name."""
     statement = select(label).where(owner.seen(label, ancestors=ancestors))
     if search:
@@ -30,11 +30,11 @@ def listed(owner: Owner, search: str = "", *, ancestors: bool = True) -> Listing
     return Listing(statement.order_by(label.c.name, label.c.id), LabelRow)
 
 
-async def _those(connection: AsyncConnection, owner: Owner, rule: ColumnElement[bool]) -> Sequence[LabelRow]:
+async def _those(connection: AsyncConnection, owner: PlanningOwner, rule: ColumnElement[bool]) -> Sequence[LabelRow]:
     return all_of(LabelRow, await connection.execute(listed(owner).statement.where(rule)))
 
 
-async def find(connection: AsyncConnection, owner: Owner, reference: str) -> LabelRow:
+async def find(connection: AsyncConnection, owner: PlanningOwner, reference: str) -> LabelRow:
     """A label of its own or of a group around it, by id or name. Raises `NotFound`."""
     is_id = reference.isascii() and reference.isdigit() and len(reference) < 16
     wanted = (label.c.id == int(reference)) if is_id else (label.c.name == reference)
@@ -47,7 +47,7 @@ async def find(connection: AsyncConnection, owner: Owner, reference: str) -> Lab
     return (own or found)[0]
 
 
-async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> LabelRow:
+async def add(connection: AsyncConnection, owner: PlanningOwner, now: datetime, **values: Any) -> LabelRow:
     """Add a label; its row. Raises `Refused` for a name that counts there already."""
     await lock(connection, owner)
     await _require_free(connection, owner, values["name"])
@@ -55,12 +55,14 @@ async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values
     return one_of(LabelRow, await connection.execute(statement.returning(label)))
 
 
-async def _require_free(connection: AsyncConnection, owner: Owner, name: str) -> None:
+async def _require_free(connection: AsyncConnection, owner: PlanningOwner, name: str) -> None:
     if await _those(connection, owner, label.c.name == name):
         raise Refused("Label already exists")
 
 
-async def change(connection: AsyncConnection, owner: Owner, row: LabelRow, now: datetime, **values: Any) -> LabelRow:
+async def change(
+    connection: AsyncConnection, owner: PlanningOwner, row: LabelRow, now: datetime, **values: Any
+) -> LabelRow:
     """Write columns of a label; merge requests follow its name. Raises `Refused` for one that counts already."""
     name = values.get("name", row.name)
     if name != row.name:
@@ -71,13 +73,13 @@ async def change(connection: AsyncConnection, owner: Owner, row: LabelRow, now: 
     return one_of(LabelRow, await connection.execute(statement))
 
 
-async def remove(connection: AsyncConnection, owner: Owner, row: LabelRow) -> None:
+async def remove(connection: AsyncConnection, owner: PlanningOwner, row: LabelRow) -> None:
     """Remove a label, from merge requests too."""
     await _rename(connection, owner, row.name, [])
     await connection.execute(delete(label).where(label.c.id == row.id))
 
 
-async def _rename(connection: AsyncConnection, owner: Owner, old: str, new: Sequence[str]) -> None:
+async def _rename(connection: AsyncConnection, owner: PlanningOwner, old: str, new: Sequence[str]) -> None:
     having = select(merge_request.c.id, merge_request.c.labels).where(
         merge_request.c.project_id.in_(owner.projects()), holds_label(old)
     )
@@ -86,7 +88,7 @@ async def _rename(connection: AsyncConnection, owner: Owner, old: str, new: Sequ
         await connection.execute(update(merge_request).where(merge_request.c.id == key).values(labels=names))
 
 
-async def known(connection: AsyncConnection, owner: Owner, names: Iterable[str]) -> Sequence[LabelRow]:
+async def known(connection: AsyncConnection, owner: PlanningOwner, names: Iterable[str]) -> Sequence[LabelRow]:
     """The labels of these names that count there."""
     wanted = sorted(set(names))
     if not wanted:
@@ -94,7 +96,7 @@ async def known(connection: AsyncConnection, owner: Owner, names: Iterable[str])
     return await _those(connection, owner, label.c.name.in_(padded(wanted)))
 
 
-async def ensure(connection: AsyncConnection, owner: Owner, names: Collection[str], now: datetime) -> None:
+async def ensure(connection: AsyncConnection, owner: PlanningOwner, names: Collection[str], now: datetime) -> None:
     """Add those of these labels that do not count there yet, as GitLab does when a merge request is given them."""
     there = {row.name for row in await known(connection, owner, names)}
     for name in dict.fromkeys(names):
@@ -102,7 +104,7 @@ async def ensure(connection: AsyncConnection, owner: Owner, names: Collection[st
             await add(connection, owner, now, name=name, color=DEFAULT_COLOR, description="", priority=None)
 
 
-async def open_requests(connection: AsyncConnection, owner: Owner, name: str) -> int:
+async def open_requests(connection: AsyncConnection, owner: PlanningOwner, name: str) -> int:
     """How many open merge requests have a label."""
     statement = select(func.count()).where(
         merge_request.c.project_id.in_(owner.projects()), merge_request.c.state == "opened", holds_label(name)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
 from models.columns import padded, table_of
-from models.repositories.namespaces.owners import Owner, lock
+from models.repositories.namespaces.planning_owners import PlanningOwner, lock
 from models.repositories.paging import Listing
 from models.rows.labels import MilestoneRow
 from models.rows.merge_requests import MergeRequestRow
@@ -22,7 +22,7 @@ merge_request = table_of(MergeRequest)
 
 
 def listed(
-    owner: Owner,
+    owner: PlanningOwner,
     state: str = "",
     iids: Collection[int] = (),
     title: str = "",
@@ -52,7 +52,7 @@ def found(
     return Listing(select(milestone).where(place, or_(*says)).order_by(milestone.c.id.desc()), MilestoneRow)
 
 
-async def find(connection: AsyncConnection, owner: Owner, key: int, *, ancestors: bool = False) -> MilestoneRow:
+async def find(connection: AsyncConnection, owner: PlanningOwner, key: int, *, ancestors: bool = False) -> MilestoneRow:
     """One by its id. Raises `NotFound`."""
     statement = select(milestone).where(owner.seen(milestone, ancestors=ancestors), milestone.c.id == key)
     row = first_of(MilestoneRow, await connection.execute(statement))
@@ -71,7 +71,7 @@ async def by_id(connection: AsyncConnection, ids: Collection[int | None]) -> Map
     return {row.id: row for row in rows}
 
 
-async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values: Any) -> MilestoneRow:
+async def add(connection: AsyncConnection, owner: PlanningOwner, now: datetime, **values: Any) -> MilestoneRow:
     """Add a milestone; its row. Raises `Refused` for a title that is there."""
     await lock(connection, owner)
     await _require_free(connection, owner, values["title"])
@@ -81,13 +81,13 @@ async def add(connection: AsyncConnection, owner: Owner, now: datetime, **values
     return one_of(MilestoneRow, await connection.execute(statement.returning(milestone)))
 
 
-async def _require_free(connection: AsyncConnection, owner: Owner, title: str) -> None:
+async def _require_free(connection: AsyncConnection, owner: PlanningOwner, title: str) -> None:
     if (await connection.execute(listed(owner, title=title, ancestors=True).statement)).first() is not None:
         raise Refused("Title already being used for another group or project milestone.")
 
 
 async def change(
-    connection: AsyncConnection, owner: Owner, row: MilestoneRow, now: datetime, **values: Any
+    connection: AsyncConnection, owner: PlanningOwner, row: MilestoneRow, now: datetime, **values: Any
 ) -> MilestoneRow:
     """Write columns of a milestone; its row. Raises `Refused` for a title that is there."""
     if values.get("title", row.title) != row.title:

@@ -12,8 +12,8 @@ from domain.decimal_number import decimal_number
 from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.hooks import hooks
-from models.repositories.hooks.hooks import HookOwner
 from models.repositories.namespaces import namespaces
+from models.repositories.owner import Owner
 from models.repositories.projects import protected_refs
 from models.rows.namespaces import NamespaceRow
 from models.rows.projects import ProjectRow
@@ -66,7 +66,7 @@ async def create_project(
     made: int = (await connection.execute(statement.returning(project.c.id))).scalar_one()
     await members.add_to_project(connection, made, creator_id, level)
     await protected_refs.protect_branch(connection, made, default_branch, now)
-    await hooks.watch(connection, HookOwner(project_id=made))
+    await hooks.watch(connection, Owner(project_id=made))
     return made
 
 

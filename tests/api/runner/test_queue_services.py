@@ -1,6 +1,6 @@
 """What routes tell each other by way of the services."""
 
-from api.services import Queue
+from api.runner.queue_services import Queue
 from tests.waiting import eventually
 
 

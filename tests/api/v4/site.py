@@ -24,9 +24,9 @@ from domain.messages import Answer, Command, Operation, PipelineFacts
 from domain.pipelines.decisions import decide
 from models.clock import system_clock
 from models.repositories.accounts import accounts, members
+from models.repositories.owner import Owner
 from models.repositories.pipelines import decisions, loading
 from models.repositories.projects import ci_variables, projects
-from models.repositories.projects.ci_variables import Owner
 from rigs.ports import LOCAL, free_port
 from settings import RefusalLimits, Settings
 from tests.api.runner.world import World, make_world
@@ -126,7 +126,7 @@ class Site:
     async def masked_variable(self, value: str) -> None:
         """Give the project a masked variable."""
         owner, services = Owner(project_id=self.world.project_id), self.services
-        values = {"key": "SECRET", "value": services.sealer.seal(value, owner.purpose), "masked": True}
+        values = {"key": "SECRET", "value": services.sealer.seal(value, ci_variables.purpose_of(owner)), "masked": True}
         async with services.database.write() as connection:
             await ci_variables.add(connection, owner, services.clock(), environment_scope="*", **values)
 

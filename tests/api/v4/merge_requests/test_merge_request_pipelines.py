@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from models.repositories.owner import Owner
 from models.repositories.projects import ci_variables
-from models.repositories.projects.ci_variables import Owner
 from tests.api.v4.merge_requests.merging import Merging
 from tests.api.v4.site import Site
 
@@ -37,7 +37,11 @@ def variables_of(job: dict[str, Any]) -> dict[str, str]:
 async def protected_secret(here: Merging, project_id: int | None = None) -> None:
     """A variable for protected refs only."""
     owner, services = Owner(project_id=project_id or here.id), here.site.services
-    values = {"key": "SECRET", "value": services.sealer.seal("s3cret", owner.purpose), "protected": True}
+    values = {
+        "key": "SECRET",
+        "value": services.sealer.seal("s3cret", ci_variables.purpose_of(owner)),
+        "protected": True,
+    }
     async with services.database.write() as connection:
         await ci_variables.add(connection, owner, services.clock(), environment_scope="*", **values)
 

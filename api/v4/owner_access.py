@@ -1,0 +1,54 @@
+"""Owners of things as a path names them, and who may: a project, a group, or the installation."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from api.deps import CallerDep
+from api.v4.access import ProjectDep
+from api.v4.namespaces.groups import GroupDep
+from auth.permissions import Action, Caller, GroupAction, require_admin
+from models.repositories.installation.audit import Entity
+from models.repositories.owner import Owner
+
+INSTANCE: Final = Entity("instance", 1, "")
+"""The installation as audit events name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerAccess:
+    """Whose things a call is about, by whom, and how audit events name the owner."""
+
+    owner: Owner
+    caller: Caller
+    entity: Entity
+
+
+Access: TypeAlias = Callable[..., Awaitable[OwnerAccess]]
+
+
+def of_project(action: Action) -> Access:
+    """A dependency: the project of a path, for those who may do this. Raises `NotFound`, `Forbidden`."""
+
+    async def found(project: ProjectDep) -> OwnerAccess:
+        project.require(action)
+        return OwnerAccess(Owner(project_id=project.row.id), project.caller, project.entity)
+
+    return found
+
+
+def of_group(*actions: GroupAction) -> Access:
+    """A dependency: the group of a path, for those who may do all of this. Raises `NotFound`, `Forbidden`."""
+
+    async def found(group: GroupDep) -> OwnerAccess:
+        for action in actions:
+            group.require(action)
+        return OwnerAccess(Owner(namespace_id=group.row.id), group.caller, group.entity)
+
+    return found
+
+
+async def of_instance(caller: CallerDep) -> OwnerAccess:
+    """The installation, for administrators. Raises `Forbidden`."""
+    require_admin(caller)
+    return OwnerAccess(Owner(), caller, INSTANCE)
