@@ -7,6 +7,7 @@ docs/decisions/0031-typed-rows.md.
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Result
@@ -22,7 +23,7 @@ _readers: Final[dict[tuple[type[Any], tuple[str, ...]], Callable[[Any], Any]]] =
 def all_of(kind: type[Typed], result: Result[Any]) -> Sequence[Typed]:
     """All rows of a result. Raises `TypeError` when it lacks a column that `kind` has."""
     read = reader(kind, result)
-    return [read(row) for row in result]
+    return [read(row) for row in result.all()]
 
 
 def first_of(kind: type[Typed], result: Result[Any]) -> Typed | None:
@@ -52,9 +53,10 @@ def _made(kind: type[Any], columns: tuple[str, ...]) -> Callable[[Any], Any]:
     missing = [name for name in names if name not in columns]
     if missing:
         raise TypeError(f"{kind.__name__} has fields that the statement does not select: {', '.join(missing)}.")
-    places = [columns.index(name) for name in names]
-
-    def read(row: Any) -> Any:
-        return kind(*[row[place] for place in places])
-
-    return read
+    if names == list(columns):
+        return lambda row: kind(*row)
+    if len(names) == 1:
+        (place,) = map(columns.index, names)
+        return lambda row: kind(row[place])
+    picked = itemgetter(*map(columns.index, names))
+    return lambda row: kind(*picked(row))

@@ -4,6 +4,8 @@ Source: docs/reference/ci-yaml.md, "Predefined variables".
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,16 +17,22 @@ TEMPLATE_REGISTRY: Final = "registry.gitlab.com"
 """Where GitLab's own templates find their images; configurations that copied a part of one name it by a variable."""
 SSH_PORT: Final = 22
 
+_MAX_URLS: Final = 16
+_MAX_PROJECTS: Final = 1_000
+"""So many are kept: an installation has one URL, its jobs are of some projects."""
+
 _STANDARD_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
-def server_variables(url: str) -> dict[str, str]:
+@lru_cache(maxsize=_MAX_URLS)
+def server_variables(url: str) -> Mapping[str, str]:
     """Variables that say where the installation is, and what. `url` has no trailing slash.
 
-    There is no SSH here. Its host and port are told since runners rewrite submodules that name them to HTTP.
+    There is no SSH here. Its host and port are told since runners rewrite submodules that name them to HTTP. They are
+    kept, as each job has them.
     """
     parts = urlsplit(url)
-    return {
+    found = {
         "CI_SERVER": "yes",
         "CI_SERVER_NAME": SERVER_NAME,
         **_version(LIKE_GITLAB),
@@ -40,6 +48,7 @@ def server_variables(url: str) -> dict[str, str]:
         "CI_TEMPLATE_REGISTRY_HOST": TEMPLATE_REGISTRY,
         "GITLAB_FEATURES": "",
     }
+    return MappingProxyType(found)
 
 
 def pages_variables(url: str, project_path: str) -> dict[str, str]:
@@ -48,6 +57,7 @@ def pages_variables(url: str, project_path: str) -> dict[str, str]:
     return {"CI_PAGES_DOMAIN": domain, "CI_PAGES_HOSTNAME": _pages_hostname(domain, project_path)}
 
 
+@lru_cache(maxsize=_MAX_PROJECTS)
 def pages_url(url: str, project_path: str) -> str:
     """The address of a project's pages: its topmost group's, then the rest of its path unless it has that name."""
     parts = urlsplit(url)
@@ -57,6 +67,7 @@ def pages_url(url: str, project_path: str) -> str:
     return f"{parts.scheme}://{hostname}{port}" + ("" if rest == hostname else f"/{rest}")
 
 
+@lru_cache(maxsize=_MAX_URLS)
 def fqdn(url: str) -> str:
     """The host of an address, with its port if that is not the usual one."""
     parts = urlsplit(url)

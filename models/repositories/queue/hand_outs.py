@@ -201,7 +201,7 @@ async def read(connection: AsyncConnection, job_ids: Collection[int]) -> Mapping
     """Everything that the payloads of these jobs are made of, by job id."""
     found = await connection.execute(_AROUND, {"b_jobs": padded(job_ids)})
     around = reader(_Around, found)
-    rows = [(_parts(row), around(row)) for row in found]
+    rows = [(_parts(row), around(row)) for row in found.all()]
     wanted = {parts.project.id for parts, one in rows if one.any_variables}
     sealed = {project_id: await ci_variables.reaching(connection, project_id) for project_id in wanted}
     tokens = await _deploy_tokens(connection, {one.deploy_token_id for _, one in rows if one.deploy_token_id})
