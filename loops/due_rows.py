@@ -56,7 +56,7 @@ class DueRowsLoop(ABC, Generic[Row]):
 
     @abstractmethod
     async def carry_out(self, row: Row) -> None:
-        """Do what a row asks for, or have it come again later. Raises nothing that can pass."""
+        """Do what a row asks for, or have it come again later; what this raises is logged, and the row is due again."""
 
     async def next_due(self, after: datetime) -> datetime | None:
         """When the next row is due, if that is known; the loop looks every `RESCAN` seconds anyway."""
@@ -94,23 +94,28 @@ class DueRowsLoop(ABC, Generic[Row]):
         return len(rows)
 
     async def _round(self) -> None:
-        notifications, looked_at, pause = self._services.notifications, self._services.clock(), RESCAN
+        notifications = self._services.notifications
         waiter: asyncio.Future[Any] = (
             notifications.subscribe(self._topic) if self._topic else asyncio.get_running_loop().create_future()
         )
         try:
-            pause = 0.0 if await self.start_due() else await self._pause(looked_at)
-        except Unavailable as error:
-            log.warning("rows wait for the database", of=self._name, error=str(error))
-        except Exception:
-            log.exception("a loop stumbled; it goes on", of=self._name)
-        try:
-            if pause:
+            if pause := await self._look():
                 changes = [waiter, *self._under_way.values()]
                 await asyncio.wait(changes, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if self._topic:
                 notifications.leave(self._topic, waiter)
+
+    async def _look(self) -> float:
+        """Start what is due; seconds until somebody must look again, 0 if there may be more."""
+        looked_at = self._services.clock()
+        try:
+            return 0.0 if await self.start_due() else await self._pause(looked_at)
+        except Unavailable as error:
+            log.warning("rows wait for the database", of=self._name, error=str(error))
+        except Exception:
+            log.exception("a loop stumbled; it goes on", of=self._name)
+        return RESCAN
 
     async def _pause(self, looked_at: datetime) -> float:
         due = await self.next_due(looked_at)

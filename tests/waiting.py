@@ -11,13 +11,15 @@ T = TypeVar("T")
 
 _FIRST_PAUSE = 0.002
 _MAX_PAUSE = 0.05
-"""Seconds between two looks: what comes at once is seen at once, what takes long is not asked for all the time."""
+_SHARE = 0.02
+"""Seconds between two looks, and the share of the time that was waited: what comes at once is seen at once, what takes
+long is not asked for all the time."""
 
 
 def until(condition: Callable[[], T | None], seconds: float) -> T:
     """The first true value of `condition`; an error of ours counts as "not yet". Fails after `seconds`."""
-    deadline = time.monotonic() + seconds
-    pause = _FIRST_PAUSE
+    begun, pause = time.monotonic(), _FIRST_PAUSE
+    deadline = begun + seconds
     last: object = None
     while time.monotonic() < deadline:
         try:
@@ -29,17 +31,21 @@ def until(condition: Callable[[], T | None], seconds: float) -> T:
                 return value
             last = value
         time.sleep(pause)
-        pause = min(pause * 2, _MAX_PAUSE)
+        pause = _longer(pause, begun)
     raise AssertionError(f"not true within {seconds} s; last seen: {last!r}")
 
 
 async def eventually(look: Callable[[], Awaitable[T | None]], what: str, within: float = 20.0) -> T:
     """The first true value that `look` gives; TimeoutError naming `what` when `within` seconds are over."""
-    deadline = time.monotonic() + within
-    pause = _FIRST_PAUSE
+    begun, pause = time.monotonic(), _FIRST_PAUSE
+    deadline = begun + within
     while not (found := await look()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"After {within:g} s still not: {what}. Last seen: {found!r}")
         await asyncio.sleep(pause)
-        pause = min(pause * 2, _MAX_PAUSE)
+        pause = _longer(pause, begun)
     return found
+
+
+def _longer(pause: float, begun: float) -> float:
+    return min(pause * 2, max(_MAX_PAUSE, _SHARE * (time.monotonic() - begun)))

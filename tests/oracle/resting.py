@@ -21,6 +21,8 @@ group = table_of(ResourceGroup)
 
 RESTS_WITHIN: Final = 40.0
 PAUSE: Final = 0.02
+MAX_PAUSE: Final = 0.2
+"""Seconds between two looks, longer and longer while something is on its way: each asks Temporal for every workflow."""
 TRIED_IN_VAIN: Final = 3
 """A row of the outbox that was tried so often will not be done before something else happens."""
 
@@ -45,6 +47,7 @@ class Resting:
         """Wait until nothing is on its way: two looks in a row find nothing, and the same lengths of all histories."""
         deadline = asyncio.get_running_loop().time() + RESTS_WITHIN
         before: object = None
+        pause = PAUSE
         while True:
             busy, lengths = await self._look()
             if not busy and lengths == before:
@@ -52,7 +55,8 @@ class Resting:
             if asyncio.get_running_loop().time() > deadline:
                 raise TimeoutError(f"after {RESTS_WITHIN:g} s still not at rest: {busy}")
             before = None if busy else lengths
-            await asyncio.sleep(PAUSE)
+            pause = min(MAX_PAUSE, pause * 1.5) if busy else PAUSE
+            await asyncio.sleep(pause)
 
     async def _look(self) -> tuple[str, dict[str, int]]:
         """What is on its way, and the lengths of the histories."""
