@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status check test test-quick test-slow coverage bench fuzz clean
+.PHONY: help setup demo up down status check test test-quick test-slow coverage coverage-all bench fuzz clean
 
 # Tests start many servers: each starts faster when what it runs is compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -61,7 +61,10 @@ test-slow: setup ## fault runs, whole systems, foreign runners, the production s
 	$(BIN)/pytest -m alone --durations=10
 
 coverage: setup ## how much of the domain its own tests and the cases reach, by branch; fails below 98 %
-	$(BIN)/pytest -q -n logical -m "not slow" --cov --cov-fail-under=98 tests/domain tests/cases
+	$(BIN)/pytest -q -n logical -m "not slow" --cov=domain --cov-fail-under=98 tests/domain tests/cases
+
+coverage-all: setup ## how much of everything the quick tests reach in their own process, by branch; fails below 92 %
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not slow" --cov --cov-fail-under=92
 
 bench: setup ## measure, each figure as a ratio against something
 	$(BIN)/python -m bench
