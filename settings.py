@@ -66,8 +66,8 @@ class TimeLimits(_FromEnvironment):
     trace_interval: int = 3
     """How often a runner sends its log while somebody reads it."""
     trace_interval_unwatched: int = 10
-    """How often it does while nobody reads. With the answer to a piece of log a runner also hears of a cancel request;
-    without one it would ask only every 30 s, so this is not much longer than `trace_interval`."""
+    """How often it does while nobody reads. With the response to a piece of log a runner also hears of a cancel
+    request; without one it would ask only every 30 s, so this is not much longer than `trace_interval`."""
     queue_rescan: float = 10.0
     """Each process looks into the queue after this time, for all requests that it holds and that nothing woke."""
     artifact_expire_in: float = 30 * 86400.0
@@ -131,7 +131,7 @@ class Retention(_FromEnvironment):
     dead_tokens_kept: float = Field(default=30 * 86400.0, ge=0)
     """Access tokens that were revoked or have expired."""
     operation_keys_kept: float = Field(default=30 * 86400.0, ge=0)
-    """Answers to commands of pipelines that have ended: for so long a repeated command gets the same answer."""
+    """Answers to commands of pipelines that have ended: for so long a repeated command gets the same response."""
     pushes_kept: float = Field(default=7 * 86400.0, ge=0)
     """Pushes that are done."""
     ticks_kept: float = Field(default=90 * 86400.0, ge=0)
@@ -214,7 +214,7 @@ class FrontLimits(_FromEnvironment):
     """`Retry-After` of an artifact upload."""
     hold: float = Field(default=590.0, ge=0)
     """How long results of jobs, logs, uploads, downloads and git wait for the API to come back before they get a 503.
-    A runner waits 600 s for an answer to begin."""
+    A runner waits 600 s for a response to begin."""
     held: int = Field(default=4096, ge=0)
     """How many of them wait at once; half the files that the process may open, if that is less."""
     held_memory: int = Field(default=256 * 1024 * 1024, ge=0)
@@ -229,11 +229,11 @@ class FrontLimits(_FromEnvironment):
     connect: float = 5.0
     """How long a connection to the API may take."""
     answer: float = 600.0
-    """How long the API may be silent within one request; a runner waits as long for an answer to begin."""
+    """How long the API may be silent within one request; a runner waits as long for a response to begin."""
     poll_margin: float = 20.0
-    """How much longer than `long_poll` a request for a job may stay without an answer."""
+    """How much longer than `long_poll` a request for a job may stay without a response."""
     client_idle: float = 300.0
-    """How long a client may neither send its body nor take its answer."""
+    """How long a client may neither send its body nor take its response."""
     header: float = Field(default=10.0, gt=0)
     """How long a request header may take, from its first byte or from the start of the connection."""
     body_grace: float = Field(default=10.0, gt=0)

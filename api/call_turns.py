@@ -1,7 +1,7 @@
 """Whose call it is to be carried out: one caller has so many calls and pages at a time (`docs/limits.md`).
 
-A call counts from before its body is read until its answer begins, so that bodies that come slowly, and connections to
-the database, are limited too. Whose it is, is told before that by what was shown lately: a token or session that was
+A call counts from before its body is read until its response begins: bodies that come slowly and connections to the
+database are limited, too. Whose it is, is told before that by what was shown lately: a token or session that was
 nobody's counts for its address, until the route has found out (`counts_for`). Nothing of the database is held while a
 call waits. Runners do not come here; git, streams of events and what is passed on in parts have limits of their own.
 """
@@ -112,7 +112,7 @@ class CallsInTurn:
     """Middleware that lets calls go on when their caller may have one more."""
 
     def __init__(self, app: ASGIApp, refusal: Callable[[Request, PerdureError], Response]) -> None:
-        """`app` answers; `refusal` is the answer to a call whose turn does not come."""
+        """`app` answers; `refusal` is the response to a call whose turn does not come."""
         self._app = app
         self._refusal = refusal
         self._callers = CallersByToken()

@@ -26,7 +26,7 @@ ASKED_EVERY: Final = 10.0
 
 
 def followed(request: Request, services: Services, caller: Caller, parts: AsyncIterator[bytes]) -> StreamingResponse:
-    """An answer of server-sent events for a caller. Raises `TooMany`."""
+    """A response of server-sent events for a caller. Raises `TooMany`."""
     key = key_of(request, caller)
     services.followers.require_room(key, services.clock())
     return StreamingResponse(

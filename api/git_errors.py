@@ -33,11 +33,11 @@ def speaks_git(path: str) -> bool:
 
 def _or_text(json: Any) -> Handler:
     async def handle(request: Request, error: Exception) -> Response:
-        answer: Response = await json(request, error)
+        response: Response = await json(request, error)
         if not speaks_git(request.url.path):
-            return answer
-        headers = {name: value for name, value in answer.headers.items() if not name.startswith("content-")}
-        return PlainTextResponse(f"{_words(bytes(answer.body))}\n", answer.status_code, headers)
+            return response
+        headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+        return PlainTextResponse(f"{_words(bytes(response.body))}\n", response.status_code, headers)
 
     return handle
 

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token, key_of
 from api.errors import text_of
-from api.git_metrics import git_answer, measured
+from api.git_metrics import git_response, measured
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
 from api.refused_secrets import UNAUTHORIZED, refused_git
 from api.services import Services
@@ -95,10 +95,10 @@ async def receive_pack(path: str, request: Request, services: ServicesDep) -> Re
     access = await _access(services, request, path, Service.RECEIVE_PACK)
     if access is None:
         return _who_are_you(request, services, Service.RECEIVE_PACK)
-    with git_answer(services.metrics, Service.RECEIVE_PACK) as seen:
-        answer = await receive(services, access.project, access.repository, _body(request), access.key)
-        seen.size = len(answer)
-    return Response(answer, 200, _NO_CACHE, "application/x-git-receive-pack-result")
+    with git_response(services.metrics, Service.RECEIVE_PACK) as seen:
+        response = await receive(services, access.project, access.repository, _body(request), access.key)
+        seen.size = len(response)
+    return Response(response, 200, _NO_CACHE, "application/x-git-receive-pack-result")
 
 
 async def _in_turn(access: GitAccess, stream: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:

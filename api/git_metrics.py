@@ -1,4 +1,4 @@
-"""Counting of git's answers: what came of them, how long they took, how much they were."""
+"""Counting of git's responses: what came of them, how long they took, how much they were."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from metrics.server_metrics import ServerMetrics
 
 
-class Answer:
-    """An answer of git that is under way."""
+class GitResponse:
+    """A response of git that is under way."""
 
     def __init__(self) -> None:
         """Nothing was said yet."""
@@ -16,22 +16,22 @@ class Answer:
 
 
 @contextmanager
-def git_answer(metrics: ServerMetrics, service: str) -> Iterator[Answer]:
-    """Count one answer; a client that goes away breaks it off."""
-    answer, result, begun = Answer(), "broken_off", time.perf_counter()
+def git_response(metrics: ServerMetrics, service: str) -> Iterator[GitResponse]:
+    """Count one response; a client that goes away breaks it off."""
+    response, result, begun = GitResponse(), "broken_off", time.perf_counter()
     try:
-        yield answer
+        yield response
         result = "ok"
     except Exception:
         result = "failed"
         raise
     finally:
-        metrics.git_answered(service, result, time.perf_counter() - begun, answer.size)
+        metrics.git_responded(service, result, time.perf_counter() - begun, response.size)
 
 
 async def measured(stream: AsyncIterator[bytes], service: str, metrics: ServerMetrics) -> AsyncIterator[bytes]:
     """The same bytes, counted."""
-    with git_answer(metrics, service) as answer:
+    with git_response(metrics, service) as response:
         async for chunk in stream:
-            answer.size += len(chunk)
+            response.size += len(chunk)
             yield chunk

@@ -23,9 +23,9 @@ class HeadAsGet:
         if scope["type"] != "http" or scope["method"] != "HEAD" or self._has_own(scope):
             await self._app(scope, receive, send)
             return
-        answer = _Header(send)
-        inner = asyncio.ensure_future(self._app({**scope, "method": "GET"}, receive, answer.send))
-        begun = asyncio.create_task(answer.is_stream.wait())
+        response = _Header(send)
+        inner = asyncio.ensure_future(self._app({**scope, "method": "GET"}, receive, response.send))
+        begun = asyncio.create_task(response.is_stream.wait())
         try:
             await asyncio.wait({inner, begun}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -37,14 +37,14 @@ class HeadAsGet:
         except asyncio.CancelledError:
             if not left:
                 raise
-        await answer.end()
+        await response.end()
 
     def _has_own(self, scope: Scope) -> bool:
         return any(route.matches(scope)[0] == Match.FULL for route in self._router.routes)
 
 
 class _Header:
-    """Passes on the header of an answer, once, and nothing of its body."""
+    """Passes on the header of a response, once, and nothing of its body."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

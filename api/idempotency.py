@@ -1,8 +1,8 @@
-"""`Idempotency-Key` on calls of the REST API that make something: the same call again gets the same answer.
+"""`Idempotency-Key` on calls of the REST API that make something: the same call again gets the same response.
 
-The key is noted before the call is carried out and its answer kept after it, so that a caller who never saw an answer
-can call again (IETF draft "The Idempotency-Key HTTP Header Field"). A process that dies in between leaves a call of
-which nobody knows whether it was carried out: it is never carried out again under that key.
+The key is noted before the call is carried out and its response kept after it, so that who never saw it can call again
+(IETF draft "The Idempotency-Key HTTP Header Field"). A process that dies in between leaves a call of which nobody
+knows whether it was carried out: it is never carried out again under that key.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _METHODS: Final = frozenset({"POST"})
 _PREFIX: Final = "/api/v4/"
 _MAX_KEY: Final = 255
 _MAX_BODY: Final = 1024 * 1024
-"""Bytes of an answer that is kept."""
+"""Bytes of a response that is kept."""
 _TOKENS: Final = (b"private-token", b"job-token", b"authorization", b"cookie")
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
 _PURPOSE: Final = "idempotent_call"
@@ -50,7 +50,7 @@ class IdempotentCalls:
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Carry out a call, or repeat the answer of the first one of its key."""
+        """Carry out a call, or repeat the response of the first one of its key."""
         key = _key_of(scope)
         if key is None:
             await self._app(scope, receive, send)
@@ -62,7 +62,7 @@ class IdempotentCalls:
             return
         services, fingerprint = self._services, _fingerprint(scope, body)
         try:
-            await shown_caller(Request(scope), services)  # an answer may hold a token; and nobody fills the database
+            await shown_caller(Request(scope), services)  # a response may hold a token; and nobody fills the database
         except PerdureError as error:
             await answer_to(error)(scope, receive, send)
             return
@@ -74,21 +74,21 @@ class IdempotentCalls:
             await self._repeat(known, fingerprint, scope, receive, send)
 
     async def _carry_out(self, scope: Scope, receive: Receive, send: Send, key: _Key) -> None:
-        answer = _Answer()
+        response = _Answer()
         try:
-            await self._app(scope, receive, answer.take)
+            await self._app(scope, receive, response.take)
         except BaseException:
             await self._forget(key)
             raise
-        failed = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS
-        if failed or len(answer.body) > _MAX_BODY:
+        failed = response.status >= HTTPStatus.INTERNAL_SERVER_ERROR or response.status == HTTPStatus.TOO_MANY_REQUESTS
+        if failed or len(response.body) > _MAX_BODY:
             await self._forget(key)  # nothing was done, or nobody can say it again
         else:
-            sealed = self._services.sealer.seal(answer.body.decode("latin-1"), _PURPOSE).encode()
-            kind = answer.header(b"content-type").decode("latin-1")
+            sealed = self._services.sealer.seal(response.body.decode("latin-1"), _PURPOSE).encode()
+            kind = response.header(b"content-type").decode("latin-1")
             async with self._services.database.write() as connection:
-                await idempotent_calls.end(connection, key.caller, key.key, answer.status, kind, sealed)
-        for message in answer.messages:
+                await idempotent_calls.end(connection, key.caller, key.key, response.status, kind, sealed)
+        for message in response.messages:
             await send(message)
 
     async def _forget(self, key: _Key) -> None:
@@ -120,7 +120,7 @@ class IdempotentCalls:
 
 
 class _Answer:
-    """An answer that is held until it is kept."""
+    """A response that is held until it is kept."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

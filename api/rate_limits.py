@@ -132,8 +132,8 @@ class RateLimited:
         more = standing.headers(self._clock())
         if standing.is_over:
             headers = {name.decode(): value.decode() for name, value in more}
-            answer = PlainTextResponse("Retry later\n", HTTPStatus.TOO_MANY_REQUESTS, headers)
-            await answer(scope, receive, send)
+            response = PlainTextResponse("Retry later\n", HTTPStatus.TOO_MANY_REQUESTS, headers)
+            await response(scope, receive, send)
             return
 
         async def with_headers(message: Message) -> None:

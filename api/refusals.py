@@ -1,6 +1,6 @@
 """Addresses whose tokens are refused again and again: their refusals come late, so that guessing costs them the time.
 
-Only an answer that refuses is held back: good callers behind the same address notice nothing, and a bad token stays a
+Only a response that refuses is held back: good callers behind the same address notice nothing, and a bad token stays a
 403. Runners sleep after that, but come again after a 429 (docs/reference/reliability.md, "What a stock runner
 survives", "Slow and flooding clients"). Each process counts for itself.
 """
@@ -66,7 +66,7 @@ class Refusals:
         """Return when a refusal for a client at `host` may be sent, or the client has gone.
 
         What is left of its body is thrown away meanwhile. Where no further place is free it is sent at once: a 429
-        would keep runners with bad tokens coming, and an answer that never comes would look like an outage.
+        would keep runners with bad tokens coming, and a response that never comes would look like an outage.
         """
         seconds = self.turn(network_of(host), asyncio.get_running_loop().time())
         if not seconds or self._stopping or self.held >= self._limits.held_refusals:
@@ -98,7 +98,7 @@ class LateRefusals:
         self._refusals = refusals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; the first message of its answer waits."""
+        """Pass a request on; the first message of its response waits."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -114,12 +114,12 @@ class LateRefusals:
 
 
 def note_guess(request: Request) -> None:
-    """The answer to this request refuses a token, though its status does not say so."""
+    """The response to this request refuses a token, though its status does not say so."""
     request.state.refuses_token = True
 
 
 def _refuses_a_token(scope: Scope, message: Message) -> bool:
-    """Whether an answer refuses what may have been guessed.
+    """Whether a response refuses what may have been guessed.
 
     The token of a job that has ended was right, and says so in `Job-Status`. Git and container tools ask without any
     first, so that a 401 tells them to show one.

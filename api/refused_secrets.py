@@ -1,7 +1,7 @@
 """What callers read whose name and secret open nothing.
 
 Only the form of a secret is looked at: whether it is somebody's password is asked nowhere but at the page that signs
-in, where an answer is slow on purpose, and elsewhere guesses would learn from it.
+in, where a response is slow on purpose, and elsewhere guesses would learn from it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from auth.scopes import PERMITS, Use
 from auth.secret_token import DEPLOY, PERSONAL, REGISTRATION, RUNNER, RUNNER_BY_REGISTRATION, TRIGGER
 
 UNAUTHORIZED: Final = "Unauthorized"
-"""GitLab's whole answer, which stays where nothing more is known."""
+"""GitLab's whole response, which stays where nothing more is known."""
 _NO_TOKEN: Final = f"That is no access token, which begins with {PERSONAL}; a password opens only the pages."
 _BAD_TOKEN: Final = "That access token was revoked, has expired, is of another server, or its owner is blocked."  # noqa: S105
 _RUNNER: Final = "That is the token of a runner, which opens only the jobs that it is given."

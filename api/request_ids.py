@@ -1,4 +1,4 @@
-"""Every answer carries the `X-Request-Id` of its request: runners log it.
+"""Every response carries the `X-Request-Id` of its request: runners log it.
 
 Source: docs/reference/runner-protocol.md, "Every call".
 """
@@ -19,7 +19,7 @@ class RequestIds:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the header to its answer."""
+        """Pass a request on, and add the header to its response."""
         given = next((value for name, value in scope["headers"] if name == _NAME), b"") if _is_http(scope) else b""
         if not given or len(given) > _MAX_LENGTH:
             await self._app(scope, receive, send)

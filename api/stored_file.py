@@ -1,4 +1,4 @@
-"""An artifact as an answer: the whole file or one range of its bytes."""
+"""An artifact as a response: the whole file or one range of its bytes."""
 
 import re
 from base64 import b64encode
@@ -30,15 +30,15 @@ async def stored_file(store: ObjectStore, row: ArtifactRow, media_type: str, ask
         return Response(status_code=416, headers={"Content-Range": f"bytes */{row.size}"})
     if span is None:
         chunks = verified(store.read(row.object_key), row.sha256)
-        answer = await download(chunks, row.filename, row.size, media_type)
+        response = await download(chunks, row.filename, row.size, media_type)
     else:
         first, end = span
-        answer = await download(store.read(row.object_key, first, end), row.filename, end - first, media_type)
-        answer.status_code = 206
-        answer.headers["Content-Range"] = f"bytes {first}-{end - 1}/{row.size}"
-    answer.headers["Accept-Ranges"] = "bytes"
-    answer.headers["Repr-Digest"] = f"sha-256=:{b64encode(bytes.fromhex(row.sha256)).decode()}:"
-    return answer
+        response = await download(store.read(row.object_key, first, end), row.filename, end - first, media_type)
+        response.status_code = 206
+        response.headers["Content-Range"] = f"bytes {first}-{end - 1}/{row.size}"
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["Repr-Digest"] = f"sha-256=:{b64encode(bytes.fromhex(row.sha256)).decode()}:"
+    return response
 
 
 def byte_range(header: str, size: int) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
     echo '{"port": ..., "upload": path, "job_token": ..., ...}' | python -m bench.archive_load
 
-It goes up as runners send it (`upload`, `job_token`) and down as people fetch it (`download`, `token`). The answer:
+It goes up as runners send it (`upload`, `job_token`) and down as people fetch it (`download`, `token`). The response:
 seconds up and down, seconds of our own processor. Raises `RuntimeError` when it comes back differently.
 """
 
@@ -38,11 +38,11 @@ def main() -> None:
         "content-type": f"multipart/form-data; boundary={_BOUNDARY.decode()}",
         "content-length": str(length),
     }
-    with _answer(order["port"], "POST", order["upload"], headers, _body(block, size), 201) as answer:
-        answer.read()
+    with _answer(order["port"], "POST", order["upload"], headers, _body(block, size), 201) as response:
+        response.read()
     up = time.perf_counter()
-    with _answer(order["port"], "GET", order["download"], {"private-token": order["token"]}, None, 200) as answer:
-        while part := answer.read(_MEBIBYTE):
+    with _answer(order["port"], "GET", order["download"], {"private-token": order["token"]}, None, 200) as response:
+        while part := response.read(_MEBIBYTE):
             received = zlib.crc32(part, received)
     if received != sent:
         raise RuntimeError("the artifact came back differently")
@@ -62,10 +62,10 @@ def _answer(
 ) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     connection.request(method, path, body, headers)
-    answer = connection.getresponse()
-    if answer.status != wanted:
-        raise RuntimeError(f"{method} {path} was answered {answer.status}: {answer.read()[:500]!r}")
-    return answer
+    response = connection.getresponse()
+    if response.status != wanted:
+        raise RuntimeError(f"{method} {path} was answered {response.status}: {response.read()[:500]!r}")
+    return response
 
 
 if __name__ == "__main__":

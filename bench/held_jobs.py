@@ -29,9 +29,9 @@ async def hold(servers: Servers, number: int) -> HeldJobs:
         made = await api.post(f"/api/v4/projects/{target.project}/pipeline", json={"ref": "main"})
         made.raise_for_status()
         while len(held) < number:
-            answer = await api.post("/api/v4/jobs/request", json=question)
-            if answer.status_code == httpx.codes.CREATED:
-                job = answer.json()
+            response = await api.post("/api/v4/jobs/request", json=question)
+            if response.status_code == httpx.codes.CREATED:
+                job = response.json()
                 held.append((job["id"], job["token"]))
                 (await api.put(f"/api/v4/jobs/{job['id']}", json=_update(job["token"], "running"))).raise_for_status()
     return HeldJobs(target.project, held)

@@ -10,7 +10,7 @@ from typing import Final, cast
 from httptools import HttpResponseParser
 
 _WANTED: Final = frozenset({b"x-gitlab-last-update", b"x-total", b"retry-after"})
-"""The headers of an answer that a caller may ask for."""
+"""The headers of a response that a caller may ask for."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Connection:
         self._link: _Link | None = None
 
     async def request(self, method: str, path: str, body: bytes = b"", headers: tuple[bytes, ...] = ()) -> Answer:
-        """Send a request and wait for its answer. Raises `ConnectionError` when the server goes away within it."""
+        """Send a request and wait for its response. Raises `ConnectionError` when the server goes away within it."""
         if self._link is None or not self._link.open:
             loop = asyncio.get_running_loop()
             _, self._link = await loop.create_connection(_Link, self._host, self._port)
@@ -57,7 +57,7 @@ class _Link(asyncio.Protocol):
         self._done: asyncio.Future[Answer] | None = None
 
     def send(self, request: bytes) -> "asyncio.Future[Answer]":
-        """Write a request; the future is its answer."""
+        """Write a request; the future is its response."""
         assert self._transport is not None
         self._parser = HttpResponseParser(self)
         self._answer = Answer()

@@ -2,7 +2,7 @@
 
     echo '{"port": ..., ...}' | python -m bench.load
 
-The question on standard input has the fields of `Order`, the answer on standard output those of `Outcome`. A runner
+The question on standard input has the fields of `Order`, the response on standard output those of `Outcome`. A runner
 asks as a real one does: with the `last_update` it was given, so that the server holds the request until there is a job.
 """
 
@@ -118,24 +118,24 @@ class Load:
     async def _succeeded(self, connection: Connection) -> int:
         path = f"/api/v4/projects/{self._order.project}/pipelines?status=success&per_page=1"
         token = (b"private-token: " + self._order.token.encode(),)
-        answer = await self._call("watch", 200, connection, "GET", path, b"", token)
-        return int(answer.headers[b"x-total"])
+        response = await self._call("watch", 200, connection, "GET", path, b"", token)
+        return int(response.headers[b"x-total"])
 
     async def _runner(self, number: int) -> None:
         connection = Connection("127.0.0.1", self._order.port)
         question = {"token": self._order.runners[number], "system_id": f"s_bench{number}", "info": _INFO}
         while True:
-            answer = await connection.request("POST", "/api/v4/jobs/request", orjson.dumps(question), (_JSON,))
-            if answer.status == 201:
-                await self._play(connection, orjson.loads(answer.body))
+            response = await connection.request("POST", "/api/v4/jobs/request", orjson.dumps(question), (_JSON,))
+            if response.status == 201:
+                await self._play(connection, orjson.loads(response.body))
                 continue
-            if answer.status != 204:
-                raise RuntimeError(f"a request for a job was answered {answer.status}: {bytes(answer.body)!r}")
+            if response.status != 204:
+                raise RuntimeError(f"a request for a job was answered {response.status}: {bytes(response.body)!r}")
             if "last_update" not in question:
                 self._waiting += 1
                 if self._waiting == len(self._order.runners):
                     self._all_wait.set()
-            question["last_update"] = answer.headers[b"x-gitlab-last-update"].decode()
+            question["last_update"] = response.headers[b"x-gitlab-last-update"].decode()
 
     async def _play(self, connection: Connection, job: dict[str, Any]) -> None:
         """A job as short as a job can be: running, one chunk of log, success."""
@@ -162,11 +162,11 @@ class Load:
         headers: tuple[bytes, ...],
     ) -> Answer:
         start = time.perf_counter()
-        answer = await connection.request(method, path, body, headers)
+        response = await connection.request(method, path, body, headers)
         self._took[name].append(time.perf_counter() - start)
-        if answer.status != status:
-            raise RuntimeError(f"{method} {path} was answered {answer.status}: {bytes(answer.body)!r}")
-        return answer
+        if response.status != status:
+            raise RuntimeError(f"{method} {path} was answered {response.status}: {bytes(response.body)!r}")
+        return response
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
     echo '{"home": ..., ...}' | python -m bench.outcomes
 
-The question on standard input has the fields of `Order`, the answer on standard output those of `Outcome`. Pipelines
+The question on standard input has the fields of `Order`, the response on standard output those of `Outcome`. Pipelines
 are in SQL before the clock starts; then their outbox rows are released. Outcomes are written by the statements that the
 API uses, many in one transaction; after each the server is woken, as the API would wake it in the same process. Nobody
 claims: that is the gateway's work, not the engine's.

@@ -121,9 +121,9 @@ class Place:
 async def _project(servers: Servers) -> Place:
     address = f"http://127.0.0.1:{servers.port}/api/v4/projects"
     async with httpx.AsyncClient(headers={"PRIVATE-TOKEN": servers.token}, trust_env=False) as client:
-        answer = await client.post(address, json={"name": "push"})
-        answer.raise_for_status()
-        return Place(servers, answer.json())
+        response = await client.post(address, json={"name": "push"})
+        response.raise_for_status()
+        return Place(servers, response.json())
 
 
 def _history(source: Path) -> None:

@@ -1,7 +1,7 @@
 """The runners that ask for jobs, as a process of its own: `echo '{"kind": ..., ...}' | python -m bench.queue_load`.
 
-The question on standard input has the fields of `Order`, the answer on standard output is figures by name. Each runner
-has a connection of its own to one of the API processes.
+The question on standard input has the fields of `Order`, what is written to standard output is figures by name.
+Each runner has a connection of its own to one of the API processes.
 """
 
 import asyncio
@@ -66,13 +66,13 @@ class Runner:
 
     async def ask(self) -> dict[str, Any] | None:
         """Ask for a job, with the last ticket if there is one."""
-        answer = await self._call("POST", "/api/v4/jobs/request", self._question)
-        if answer.status == 201:
-            job: dict[str, Any] = orjson.loads(answer.body)
+        response = await self._call("POST", "/api/v4/jobs/request", self._question)
+        if response.status == 201:
+            job: dict[str, Any] = orjson.loads(response.body)
             return job
-        if answer.status != 204:
-            raise RuntimeError(f"a request for a job was answered {answer.status}: {bytes(answer.body)!r}")
-        self._question["last_update"] = answer.headers[b"x-gitlab-last-update"].decode()
+        if response.status != 204:
+            raise RuntimeError(f"a request for a job was answered {response.status}: {bytes(response.body)!r}")
+        self._question["last_update"] = response.headers[b"x-gitlab-last-update"].decode()
         return None
 
     def forget(self) -> None:
@@ -81,16 +81,16 @@ class Runner:
 
     async def take_up(self, job: Mapping[str, Any]) -> None:
         """Say that the job runs."""
-        answer = await self._call("PUT", f"/api/v4/jobs/{job['id']}", {"token": job["token"], "state": "running"})
-        if answer.status != 200:
-            raise RuntimeError(f"job {job['id']} was answered {answer.status}: {bytes(answer.body)!r}")
+        response = await self._call("PUT", f"/api/v4/jobs/{job['id']}", {"token": job["token"], "state": "running"})
+        if response.status != 200:
+            raise RuntimeError(f"job {job['id']} was answered {response.status}: {bytes(response.body)!r}")
 
     async def _call(self, method: str, path: str, document: Mapping[str, Any]) -> Answer:
         return await self._connection.request(method, path, orjson.dumps(document), (_JSON,))
 
 
 async def open_loop(order: Order, runners: list[Runner]) -> dict[str, float]:
-    """Each runner asks every 3 s, whenever the answer to the last request came, and is not held.
+    """Each runner asks every 3 s, whenever the response to the last request came, and is not held.
 
     The first round is told apart: nobody is connected or known then, and the server has just begun.
     """

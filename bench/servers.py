@@ -168,5 +168,5 @@ async def ask_module(module: str, question: Mapping[str, object]) -> dict[str, f
         raise
     if process.returncode != 0:
         raise RuntimeError(f"{module} ended with {process.returncode}:\n{err.decode(errors='replace')[-2_000:]}")
-    answer: dict[str, float] = json.loads(out.splitlines()[-1])
-    return answer
+    response: dict[str, float] = json.loads(out.splitlines()[-1])
+    return response

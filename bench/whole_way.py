@@ -51,10 +51,10 @@ async def set_up(servers: Servers, configuration: str, runners: int) -> Target:
 
 
 async def _post(api: httpx.AsyncClient, path: str, document: dict[str, str]) -> dict[str, Any]:
-    answer = await api.post(path, json=document)
-    if answer.status_code != httpx.codes.CREATED:
-        raise RuntimeError(f"POST {path} was answered {answer.status_code}: {answer.text[:500]}")
-    made: dict[str, Any] = orjson.loads(answer.content)
+    response = await api.post(path, json=document)
+    if response.status_code != httpx.codes.CREATED:
+        raise RuntimeError(f"POST {path} was answered {response.status_code}: {response.text[:500]}")
+    made: dict[str, Any] = orjson.loads(response.content)
     return made
 
 

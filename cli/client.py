@@ -80,9 +80,9 @@ class Api:
         size = PAGE if most is None else min(PAGE, most)
         wanted: dict[str, Any] | None = {**parameters, "per_page": size, "page": "1"}
         while wanted and (most is None or len(items) < most):
-            answer = self._answer("GET", route, params=wanted)
-            items += self._document(answer)
-            wanted = _next_page(answer, wanted)
+            response = self._answer("GET", route, params=wanted)
+            items += self._document(response)
+            wanted = _next_page(response, wanted)
         return items if most is None else items[:most]
 
     def counted(self, route: str, most: int, **parameters: Any) -> tuple[list[Any], int, bool]:
@@ -90,12 +90,12 @@ class Api:
 
         GitLab does not count lists of more than 10,000; the number is then the least that there are.
         """
-        answer = self._answer("GET", route, params={**parameters, "per_page": most, "page": "1"})
-        items = self._document(answer)
-        total = answer.headers.get("x-total", "")
+        response = self._answer("GET", route, params={**parameters, "per_page": most, "page": "1"})
+        items = self._document(response)
+        total = response.headers.get("x-total", "")
         if total.isdigit():
             return items, int(total), True
-        return items, len(items), _next_page(answer, {}) is None
+        return items, len(items), _next_page(response, {}) is None
 
     def post(self, route: str, **body: Any) -> Any:
         """Make or do something."""
@@ -107,8 +107,8 @@ class Api:
 
     def call(self, method: str, route: str, body: Mapping[str, Any]) -> Any:
         """Make, change or do something; None where the server has nothing to say."""
-        answer = self._answer(method, route, json=dict(body))
-        return self._document(answer) if answer.content else None
+        response = self._answer(method, route, json=dict(body))
+        return self._document(response) if response.content else None
 
     def delete(self, route: str, **parameters: Any) -> None:
         """Remove something."""
@@ -126,25 +126,25 @@ class Api:
     def stream(
         self, route: str, headers: Mapping[str, str] | None = None, *, silence: float = _TIMEOUT, accept: int = 0
     ) -> Iterator[httpx.Response]:
-        """An answer whose body is read bit by bit; `accept` is a status beside success that is no error.
+        """A response whose body is read bit by bit; `accept` is a status beside success that is no error.
 
         Raises `Unavailable` also when the connection breaks, or is silent for so many seconds, while it is read.
         """
         limits = httpx.Timeout(_TIMEOUT, read=silence)
-        with self._reaching(), self._client.stream("GET", route, headers=headers, timeout=limits) as answer:
-            if not answer.is_success and answer.status_code != accept:
-                answer.read()
-                raise self._error(answer)
-            yield answer
+        with self._reaching(), self._client.stream("GET", route, headers=headers, timeout=limits) as response:
+            if not response.is_success and response.status_code != accept:
+                response.read()
+                raise self._error(response)
+            yield response
 
     def _call(self, method: str, route: str, **options: Any) -> Any:
         return self._document(self._answer(method, route, **options))
 
     def _answer(self, method: str, route: str, **options: Any) -> httpx.Response:
-        answer = self._sent(method, route, **options)
-        if answer.is_success:
-            return answer
-        raise self._error(answer)
+        response = self._sent(method, route, **options)
+        if response.is_success:
+            return response
+        raise self._error(response)
 
     def _sent(self, method: str, route: str, **options: Any) -> httpx.Response:
         with self._reaching():
@@ -160,25 +160,23 @@ class Api:
             reason = _OF_SYSTEM.sub("", str(error)) or type(error).__name__
             raise Unavailable(self._advised(Unavailable, f"{self.url} cannot be reached: {reason}.")) from error
 
-    def _document(self, answer: httpx.Response) -> Any:
+    def _document(self, response: httpx.Response) -> Any:
         try:
-            return answer.json()
+            return response.json()
         except ValueError as error:
-            text = (
-                f"{answer.url} answers {answer.status_code} with something that is no JSON; is a Perdure server there?"
-            )
+            text = f"{response.url} answers {response.status_code} with what is no JSON; is a Perdure server there?"
             raise Unavailable(self._advised(Unavailable, text)) from error
 
-    def _error(self, answer: httpx.Response) -> PerdureError:
-        if answer.is_redirect:
-            place = answer.headers.get("location", "another place")
-            text = f"{answer.url} leads to {place}, and a token is not sent on. Use that address."
+    def _error(self, response: httpx.Response) -> PerdureError:
+        if response.is_redirect:
+            place = response.headers.get("location", "another place")
+            text = f"{response.url} leads to {place}, and a token is not sent on. Use that address."
             return Invalid(self._advised(Invalid, text))
-        text = f"{answer.request.method} {answer.url}: {_message(answer)}"
-        kind = _ERRORS.get(answer.status_code, Invalid)
-        if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        text = f"{response.request.method} {response.url}: {_message(response)}"
+        kind = _ERRORS.get(response.status_code, Invalid)
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             kind = Unavailable
-        elif _body(answer).get("reason"):
+        elif _body(response).get("reason"):
             kind = Refused
         return kind(self._advised(kind, text))
 
@@ -190,22 +188,22 @@ class Api:
         return f"{text if text.endswith(_ENDS) else f'{text}.'} {self._advice[kind]}"
 
 
-def _next_page(answer: httpx.Response, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+def _next_page(response: httpx.Response, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
     """The parameters of the next page; None on the last one.
 
     Of a link only its parameters count (lists by keyset have nothing else): calls stay with the server and the route.
     """
-    page = answer.headers.get("x-next-page")
+    page = response.headers.get("x-next-page")
     if page:
         return {**wanted, "page": page}
-    link = answer.links.get("next", {}).get("url", "") if page is None else ""
+    link = response.links.get("next", {}).get("url", "") if page is None else ""
     following = dict(parse_qsl(urlsplit(link).query))
     return following if following and following != wanted else None
 
 
-def _body(answer: httpx.Response) -> dict[str, Any]:
+def _body(response: httpx.Response) -> dict[str, Any]:
     try:
-        body = answer.json()
+        body = response.json()
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
@@ -218,12 +216,12 @@ _WORDS: Final[tuple[Callable[[dict[str, Any]], Any], ...]] = (
 )
 
 
-def _message(answer: httpx.Response) -> str:
+def _message(response: httpx.Response) -> str:
     """What the server says of an error, in one line for each fault."""
-    body = _body(answer)
+    body = _body(response)
     said = next((found for read in _WORDS if (found := read(body))), None)
     if said is None:
-        return f"{answer.status_code} {answer.text[:200]}"
+        return f"{response.status_code} {response.text[:200]}"
     text = _flat(said)
     return f"{text}: {body['reason']}" if body.get("reason") else text
 

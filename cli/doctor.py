@@ -155,7 +155,7 @@ def _token(call: Invocation, user: dict[str, Any]) -> Check:
 
 
 def clock(headed: str, begun: float, ended: float) -> Check:
-    """The server's clock (its `Date` tells whole seconds) against ours while the answer came (epoch seconds)."""
+    """The server's clock (its `Date` tells whole seconds) against ours while the response came (epoch seconds)."""
     try:
         theirs = parsedate_to_datetime(headed).timestamp()
     except ValueError:

@@ -169,12 +169,12 @@ class _Fetching:
     async def _follow(self, target: httpx.URL) -> bytes:
         """One attempt: through all redirects to the file."""
         for _ in range(self.limits.redirects + 1):
-            answer = await self._ask(target)
-            if isinstance(answer, bytes):
-                return answer
-            if (target.scheme, answer.scheme) == ("https", "http"):
+            response = await self._ask(target)
+            if isinstance(response, bytes):
+                return response
+            if (target.scheme, response.scheme) == ("https", "http"):
                 raise _Failure("HTTP error!", "It redirects from https to http, where anybody could change it.")
-            target = answer
+            target = response
         raise _Failure("HTTP error!", f"It redirects more than {self.limits.redirects} times.")
 
     async def _ask(self, target: httpx.URL) -> bytes | httpx.URL:
@@ -238,7 +238,7 @@ def _of_transport(error: httpx.TransportError) -> _Failure:
 
 
 async def _body(response: httpx.Response, limit: int) -> bytes:
-    """All bytes of the answer, unpacked, never more than one chunk over the limit in memory."""
+    """All bytes of the response, unpacked, never more than one chunk over the limit in memory."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in _PACKED | {"identity", ""}:
         raise _Failure("HTTP error!", "The server packs it in a way that was not asked for.")

@@ -15,8 +15,8 @@ def text_of(url: str) -> Callable[[], Awaitable[bytes]]:
 
     async def fetch() -> bytes:
         try:
-            async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as answer:
-                return await answer.read() if answer.status == HTTPStatus.OK else b""
+            async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
+                return await response.read() if response.status == HTTPStatus.OK else b""
         except (TimeoutError, aiohttp.ClientError, OSError):
             return b""
 

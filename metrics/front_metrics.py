@@ -9,10 +9,10 @@ from metrics.process_metrics import ProcessMetrics
 
 
 class Passage:
-    """One request on its way through the front; `status` is that of its answer, 499 if nobody waited for one."""
+    """One request on its way through the front; `status` is that of its response, 499 if nobody waited for one."""
 
     def __init__(self) -> None:
-        """It has no answer yet."""
+        """It has no response yet."""
         self.status = "499"
 
 

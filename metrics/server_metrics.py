@@ -175,7 +175,7 @@ class ServerMetrics(ProcessMetrics):
         """So many bytes went through the store."""
         self._store_bytes.labels(operation).inc(size)
 
-    def git_answered(self, service: str, result: str, seconds: float, size: int) -> None:
+    def git_responded(self, service: str, result: str, seconds: float, size: int) -> None:
         """A request of git is over: `ok`, `failed`, or `broken_off` by its client."""
         self._git_requests.labels(service, result).inc()
         self._git_duration.labels(service).observe(seconds)

@@ -34,7 +34,7 @@ async def open_call(
     content: bytes | None = None,
     auth: httpx.BasicAuth | None = None,
 ) -> httpx.Response:
-    """Send a request; the answer's body is not read yet, and the caller closes it.
+    """Send a request; the response's body is not read yet, and the caller closes it.
 
     `target` is an address of HTTP with a host; user and password in it are left out. Raises `Blocked`, `Unresolved`,
     `httpx.TransportError`.

@@ -1,4 +1,4 @@
-"""Posting a document to an address that a user named: with time limits, a short look at the answer, no redirects."""
+"""Posting a document to an address that a user named: with time limits, a short look at the response, no redirects."""
 
 import asyncio
 import ssl
@@ -13,10 +13,10 @@ from outbound.addresses import Permission, Resolver, is_public, look_up
 from outbound.guarded_call import USUAL_PORTS, Blocked, Unresolved, open_call
 
 KEPT_BODY: Final = 8 * 1024
-"""Bytes of an answer that are kept; GitLab keeps as many of a webhook's."""
+"""Bytes of a response that are kept; GitLab keeps as many of a webhook's."""
 KEPT_HEADERS: Final = 50
 KEPT_HEADER: Final = 1024
-"""Characters of each header of an answer that are kept."""
+"""Characters of each header of a response that are kept."""
 MAX_ADDRESS: Final = 2048
 
 
@@ -123,7 +123,7 @@ class Poster:
 
 
 async def _beginning(response: httpx.Response) -> bytes:
-    """The first bytes of an answer as they come; the rest is not waited for."""
+    """The first bytes of a response as they come; the rest is not waited for."""
     body = bytearray()
     async for chunk in response.aiter_raw(KEPT_BODY):
         body += chunk

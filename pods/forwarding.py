@@ -54,7 +54,7 @@ class Front:
         most = min(settings.front.held, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         self.holding = Holding(settings.front, most, upstream.is_back)
         self.is_leaving = False
-        """Another front has the listening socket: each answer ends its connection."""
+        """Another front has the listening socket: each response ends its connection."""
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -95,7 +95,7 @@ class Front:
             try:
                 return await self._pass_on(request, answer, _status(request, body, answer))
             finally:
-                # Only a connection whose answer was read to its end can carry another request.
+                # Only a connection whose response was read to its end can carry another request.
                 if answer.content.at_eof():
                     answer.release()
                 else:
@@ -117,12 +117,12 @@ class Front:
         pause = 0.0
         while True:
             try:
-                answer = await self._upstream.send(request.method, request.rel_url, headers, body, patience)
+                response = await self._upstream.send(request.method, request.rel_url, headers, body, patience)
                 self.holding.is_away = False
-                if answer.status != HTTPStatus.SERVICE_UNAVAILABLE or not self._may_hold(request, body, patience):
-                    return answer
+                if response.status != HTTPStatus.SERVICE_UNAVAILABLE or not self._may_hold(request, body, patience):
+                    return response
                 # It answers and can do nothing, for example because its database is away.
-                answer.close()
+                response.close()
                 away = Away("the API answered 503", unprocessed=False)
             except Away as error:
                 self._metrics.away(patience.name)
@@ -151,7 +151,7 @@ class Front:
         return self._proxies.origin(request.headers, request.remote or "", self._proto)
 
     async def _pass_on(self, request: web.BaseRequest, answer: ClientResponse, status: int) -> web.StreamResponse:
-        """Send the answer to the client; raises Away if a small answer is cut before the client saw any of it."""
+        """Send the response to the client; raises Away if a small response is cut before the client saw any of it."""
         headers = response_headers(answer.headers)
         bodiless = request.method == "HEAD" or status in WITHOUT_BODY
         reason = answer.reason if status == answer.status else None
@@ -194,15 +194,15 @@ class Front:
         return response
 
 
-def _status(request: web.BaseRequest, body: RequestBody, answer: ClientResponse) -> int:
+def _status(request: web.BaseRequest, body: RequestBody, response: ClientResponse) -> int:
     """What the client is told: a piece of log that we sent twice, and that was taken the first time, was taken."""
-    if answer.status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or body.whole is None or body.times < 2:
-        return answer.status
+    if response.status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or body.whole is None or body.times < 2:
+        return response.status
     start = request.headers.get("Content-Range", "").partition("-")[0]
     if not (start.isascii() and start.isdigit()):
-        return answer.status
-    is_stored = answer.headers.get("Range") == f"0-{int(start) + len(body.whole)}"
-    return HTTPStatus.ACCEPTED if is_stored else answer.status
+        return response.status
+    is_stored = response.headers.get("Range") == f"0-{int(start) + len(body.whole)}"
+    return HTTPStatus.ACCEPTED if is_stored else response.status
 
 
 def _message(status: HTTPStatus, text: str) -> web.Response:

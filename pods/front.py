@@ -25,7 +25,7 @@ from pods.upstream import Upstream
 from settings import Settings
 
 LINGER = 5.0
-"""How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a reset."""
+"""How long the rest of a refused upload is read and thrown away, so that its sender sees the response, not a reset."""
 STOP = 5.0
 """How long running requests may go on after SIGTERM."""
 LOOK_EVERY = 0.1

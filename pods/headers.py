@@ -55,17 +55,17 @@ def request_headers(received: CIMultiDictProxy[str], *, peer: str, proto: str) -
 
 def response_headers(received: CIMultiDictProxy[str]) -> CIMultiDict[str]:
     """Headers for the client: those of the API without hop-by-hop ones."""
-    return _kept(received, answer=True)
+    return _kept(received, response=True)
 
 
-def _kept(received: CIMultiDictProxy[str], *, also: Iterable[str] = (), answer: bool = False) -> CIMultiDict[str]:
+def _kept(received: CIMultiDictProxy[str], *, also: Iterable[str] = (), response: bool = False) -> CIMultiDict[str]:
     dropped = HOP_BY_HOP.union(also)
     for named in received.getall("Connection", ()):
         dropped = dropped.union(token.strip().lower() for token in named.split(","))
     kept: CIMultiDict[str] = CIMultiDict()
     for name, value in received.items():
         key = name.lower()
-        if key in dropped or (not answer and (key in CLAIMS or key.startswith("x-forwarded-"))):
+        if key in dropped or (not response and (key in CLAIMS or key.startswith("x-forwarded-"))):
             continue
         kept.add(name, value)
     return kept

@@ -57,7 +57,7 @@ class PatienceTable:
         """Fill in the figures."""
         limits = settings.front
         retry_after = {"update": limits.retry_put, "upload": limits.retry_upload}
-        answer = {"poll": settings.times.long_poll + limits.poll_margin}
+        response = {"poll": settings.times.long_poll + limits.poll_margin}
 
         def row(name: str, methods: str, path: str, worth: int) -> Patience:
             return Patience(
@@ -66,7 +66,7 @@ class PatienceTable:
                 path=re.compile(path),
                 retry_after=retry_after.get(name, limits.retry_poll),
                 hold=limits.hold if worth else 0.0,
-                answer=answer.get(name, limits.answer),
+                answer=response.get(name, limits.answer),
                 repeatable=name in REPEATABLE,
                 worth=worth,
             )

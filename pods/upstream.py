@@ -86,7 +86,7 @@ class Upstream:
     async def send(
         self, method: str, target: URL, headers: CIMultiDict[str], body: RequestBody, patience: Patience
     ) -> ClientResponse:
-        """Hand one request on and return the answer as soon as its header is there; raises Away.
+        """Hand one request on and return the response as soon as its header is there; raises Away.
 
         A safe request without a body is sent once more if a pooled connection turned out to be stale. Of several APIs
         the next one is asked if one certainly saw nothing of it.
@@ -115,7 +115,7 @@ class Upstream:
         target: URL,
         headers: CIMultiDict[str],
         body: RequestBody,
-        answer: float,
+        response: float,
     ) -> ClientResponse:
         assert self._session is not None
         # URL.build with encoded=True keeps the target byte by byte: `%2F`, `//` and `..` mean something to the API.
@@ -127,7 +127,7 @@ class Upstream:
             query_string=target.raw_query_string,
             encoded=True,
         )
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect, sock_read=answer)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect, sock_read=response)
         try:
             return await self._session.request(
                 method, url, headers=headers, data=body.payload(), allow_redirects=False, timeout=timeout
@@ -150,8 +150,8 @@ class Upstream:
         for host, port in self._addresses:
             url = URL.build(scheme="http", host=host, port=port, path="/-/health")
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
-                async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=limit)) as answer:
-                    return answer.status
+                async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=limit)) as response:
+                    return response.status
         return None
 
 
@@ -161,12 +161,12 @@ def _addresses(text: str) -> list[tuple[str, int]]:
     return [(host.strip("[]"), int(port)) for host, _, port in found]
 
 
-async def read_small(answer: ClientResponse) -> bytes | None:
-    """All of an answer that says it is small, else None; raises Away if it is cut."""
-    length = answer.content_length
+async def read_small(response: ClientResponse) -> bytes | None:
+    """All of a response that says it is small, else None; raises Away if it is cut."""
+    length = response.content_length
     if length is None or length > SMALL:
         return None
     try:
-        return await answer.read()
+        return await response.read()
     except (aiohttp.ClientError, OSError) as error:
         raise Away(f"the answer was cut: {error}", unprocessed=False) from error

@@ -28,14 +28,14 @@ class Project:
 
         `client` has the administrator's token in `PRIVATE-TOKEN`. What lies in `tree` already is committed as well.
         """
-        answer = await client.post("/api/v4/projects", json={"name": name})
-        assert answer.status_code == httpx.codes.CREATED, answer.text
+        response = await client.post("/api/v4/projects", json={"name": name})
+        assert response.status_code == httpx.codes.CREATED, response.text
         parts = urlsplit(str(client.base_url))
         who = f"root:{client.headers['private-token']}@{parts.netloc}"
-        remote = urlunsplit(parts._replace(netloc=who, path=f"/{answer.json()['path_with_namespace']}.git"))
+        remote = urlunsplit(parts._replace(netloc=who, path=f"/{response.json()['path_with_namespace']}.git"))
         await git("init", "-q", "-b", "main", tree, cwd=tree.parent)
         await git("remote", "add", "origin", remote, cwd=tree)
-        project = cls(client, answer.json()["id"], tree)
+        project = cls(client, response.json()["id"], tree)
         await project.commit(files)
         return project
 
@@ -57,9 +57,9 @@ class Project:
 
     async def get(self, path: str) -> Any:
         """A document below the project."""
-        answer = await self.client.get(f"/api/v4/projects/{self.id}/{path}")
-        answer.raise_for_status()
-        return answer.json()
+        response = await self.client.get(f"/api/v4/projects/{self.id}/{path}")
+        response.raise_for_status()
+        return response.json()
 
     async def jobs(self, pipeline_id: int) -> dict[str, Document]:
         """The latest attempt of each job of a pipeline, by name."""
@@ -68,9 +68,9 @@ class Project:
 
     async def log(self, job_id: int) -> str:
         """The log of a job."""
-        answer = await self.client.get(f"/api/v4/projects/{self.id}/jobs/{job_id}/trace")
-        answer.raise_for_status()
-        return answer.text
+        response = await self.client.get(f"/api/v4/projects/{self.id}/jobs/{job_id}/trace")
+        response.raise_for_status()
+        return response.text
 
     async def job_with(self, pipeline_id: int, name: str, *statuses: str, within: float = 20.0) -> Document:
         """A job as soon as it has one of these statuses."""

@@ -149,8 +149,8 @@ def tag_of(path: str) -> str:
 def _show(operation: Schema, example: Example, declared: str | None) -> None:
     """Put an example into an operation.
 
-    `declared` is the status under which FastAPI tells the type of the answer; None where there is no type, so that the
-    example has to say what the answer is like.
+    `declared` is the status under which FastAPI tells the type of the response; None where there is no type: then the
+    example says what the response is like.
     """
     for parameter in operation.get("parameters", ()):
         values = {"path": example.path, "query": example.query}.get(parameter["in"], {})
@@ -160,19 +160,19 @@ def _show(operation: Schema, example: Example, declared: str | None) -> None:
         content = operation.setdefault("requestBody", {"content": {"application/json": {"schema": {}}}})["content"]
         content["application/json"]["example"] = example.body
     responses = operation["responses"]
-    answer: Schema = {"description": "What the example gets."}
+    response: Schema = {"description": "What the example gets."}
     if declared is not None:
-        answer["content"] = {
+        response["content"] = {
             "application/json": {"schema": responses[declared]["content"]["application/json"]["schema"]}
         }
-        if example.answer is not None:
-            answer["content"]["application/json"]["example"] = example.answer
-    elif isinstance(example.answer, str):
-        answer["content"] = {"text/plain": {"schema": {"type": "string"}, "example": example.answer}}
-    elif example.answer is not None:
-        shape = schema_of(example.answer)
-        answer["content"] = {"application/json": {"schema": shape, "example": example.answer}}
+        if example.response is not None:
+            response["content"]["application/json"]["example"] = example.response
+    elif isinstance(example.response, str):
+        response["content"] = {"text/plain": {"schema": {"type": "string"}, "example": example.response}}
+    elif example.response is not None:
+        shape = schema_of(example.response)
+        response["content"] = {"application/json": {"schema": shape, "example": example.response}}
     for status in [status for status in responses if status.startswith("2")]:
         if declared is None or status == declared:
             del responses[status]
-    operation["responses"] = {str(example.status): answer, **responses}
+    operation["responses"] = {str(example.status): response, **responses}

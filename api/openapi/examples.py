@@ -1,4 +1,4 @@
-"""Examples of calls, each with the answer that it really got (`python -m tests.api.openapi.examples`)."""
+"""Examples of calls, each with the response that it really got (`python -m tests.api.openapi.examples`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ FILE = "examples.json"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A call of an operation: values of its path and query, its body; the status, and the answer (None for none).
+    """A call of an operation: values of its path and query, its body; the status, and the response (None for none).
 
-    A text is the answer of a call that gives no JSON.
+    A text is the response of a call that gives no JSON.
     """
 
     status: int
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
-    answer: Any = None
+    response: Any = None
 
 
 @cache

@@ -90,7 +90,7 @@ async def list_tokens(request: Request, caller: CallerDep, services: ServicesDep
 async def make_token(
     caller: CallerDep, services: ServicesDep, name: Name = "", expires_at: Name = "", scopes: Scopes = ()
 ) -> Response:
-    """Make a token; this answer is the only one that shows it."""
+    """Make a token; this response is the only one that shows it."""
     if not caller.is_known:
         return RedirectResponse(_SIGN_IN, 303)
     ends = {"expires_at": expires_at} if expires_at else {}

@@ -41,7 +41,7 @@ class Call:
     fields: list[Field] = field(default_factory=list)
     request: str = ""
     status: str = ""
-    answer: str = ""
+    response: str = ""
 
 
 @router.get("/-/api")
@@ -72,7 +72,7 @@ def _call(document: dict[str, Any], method: str, path: str, operation: dict[str,
         fields=[*_parameters(operation), *_fields(document, body.get("schema", {}))],
         request="" if example is None else _request(method, path, example),
         status="" if example is None else str(example.status),
-        answer="" if example is None else _text(example.answer),
+        response="" if example is None else _text(example.response),
     )
 
 

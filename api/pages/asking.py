@@ -6,5 +6,5 @@ from application.pipelines.operations import Asked
 
 
 def after(asked: Asked, address: str) -> RedirectResponse:
-    """Back to a page, with a notice when the answer is still to come."""
+    """Back to a page, with a notice when the response is still to come."""
     return RedirectResponse(address if asked.answer is not None else f"{address}?notice=kept", 303)

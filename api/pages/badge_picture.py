@@ -23,7 +23,7 @@ _HEADERS: Final = {
 
 
 def picture(key: str, said: Said, key_width: int, value_width: int, style: str) -> Response:
-    """The picture as an answer; widths are pixels."""
+    """The picture as a response; widths are pixels."""
     return Response(drawn(key, said, key_width, value_width, style), media_type="image/svg+xml", headers=_HEADERS)
 
 

@@ -58,15 +58,15 @@ def wants_page(request: Request) -> bool:
 
 
 def refusal_or_page(request: Request, error: PerdureError) -> Response:
-    """The answer to a request that no route gets."""
+    """The response to a request that no route gets."""
     return error_page(status_of(error), str(error), headers_of(error)) if wants_page(request) else answer_to(error)
 
 
 def _or_page(json: Any) -> Handler:
     async def handle(request: Request, error: Exception) -> Response:
         if not wants_page(request):
-            answer: Response = await json(request, error)
-            return answer
+            response: Response = await json(request, error)
+            return response
         caller = await _signed_in(request)
         if isinstance(error, PerdureError):
             status, detail, headers = status_of(error), str(error), headers_of(error)
@@ -75,8 +75,8 @@ def _or_page(json: Any) -> Handler:
         elif isinstance(error, RequestValidationError):
             status, detail, headers = 404, "", {}
         else:
-            answer = await json(request, error)  # it writes the surprise into the log
-            status, detail, headers = answer.status_code, "", {}
+            response = await json(request, error)  # it writes the surprise into the log
+            status, detail, headers = response.status_code, "", {}
         if status in _HIDDEN and not caller.is_known and _is_deep_link(request):
             then = address_of_page(request)
             return sign_in_page(request.app.state.services, status, then=then, notice=_SIGN_IN)
@@ -100,7 +100,7 @@ async def _signed_in(request: Request) -> Caller:
 def _is_deep_link(request: Request) -> bool:
     """Whether somebody visits a page that may be there for those who are signed in.
 
-    The answer is the same whether it is: to strangers a private project does not exist.
+    The response is the same whether it is: to strangers a private project does not exist.
     """
     return request.method in {"GET", "HEAD"} and not request.url.path.startswith(_NO_DEEP_LINKS)
 
@@ -111,6 +111,6 @@ def error_page(
     """An error in words, below who is signed in."""
     title, text = WORDS.get(status, WORDS[500 if status >= 500 else 400])
     detail = "" if detail in {title, "Not Found", "Unauthorized"} else detail
-    answer = page("error.html", caller, status, title=title, text=text, detail=detail, code=status)
-    answer.headers.update(headers or {})
-    return answer
+    response = page("error.html", caller, status, title=title, text=text, detail=detail, code=status)
+    response.headers.update(headers or {})
+    return response

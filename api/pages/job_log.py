@@ -22,7 +22,7 @@ from models.repositories.pipelines import jobs
 from models.rows.pipelines import JobFacts
 
 WINDOW: Final = 512 * 1024
-"""Bytes of a log that come with the page or with one answer."""
+"""Bytes of a log that come with the page or with one response."""
 _THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="logs")
 """A window of nothing but escapes takes tenths of a second, which the event loop does not have."""
 

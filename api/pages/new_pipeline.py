@@ -34,7 +34,7 @@ from models.repositories.pipelines.pipelines import PipelineRequest
 WEB: Final = "web"
 """Source of a pipeline that somebody started with the form."""
 EMPTY_ROWS: Final = 3
-"""Rows for variables of one's own; more come with each answer that has filled them."""
+"""Rows for variables of one's own; more come with each response that has filled them."""
 MAX_BRANCHES: Final = 500
 """So many refs are offered; any other can be typed."""
 

@@ -37,10 +37,10 @@ async def away(services: ServicesDep, next: str = "/") -> Response:  # noqa: A00
     provider = provider_of(services)
     attempt = new_attempt(inside(next))
     try:
-        answer: Response = RedirectResponse(await provider.authorization_address(attempt), 303)
+        response: Response = RedirectResponse(await provider.authorization_address(attempt), 303)
     except PerdureError as error:
         return _failed(services, error, attempt.then)
-    answer.set_cookie(
+    response.set_cookie(
         COOKIE,
         issue_attempt(services.key, attempt, services.clock()),
         max_age=int(LIFETIME.total_seconds()),
@@ -49,8 +49,8 @@ async def away(services: ServicesDep, next: str = "/") -> Response:  # noqa: A00
         samesite="lax",
         secure=services.settings.url.startswith("https:"),
     )
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @router.get(CALLBACK)
@@ -62,13 +62,13 @@ async def back(request: Request, services: ServicesDep) -> Response:
         then = inside(attempt.then)
         row = await _signed_in(request, services, provider, attempt)
     except PerdureError as error:
-        answer = _failed(services, error, then)
+        response = _failed(services, error, then)
     else:
-        answer = RedirectResponse(then, 303)
-        answer.headers["Cache-Control"] = "no-store"
-        await sign_in_as(answer, services, row)
-    answer.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
-    return answer
+        response = RedirectResponse(then, 303)
+        response.headers["Cache-Control"] = "no-store"
+        await sign_in_as(response, services, row)
+    response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
+    return response
 
 
 async def _signed_in(request: Request, services: Services, provider: Provider, attempt: LoginAttempt) -> UserRow:

@@ -56,6 +56,6 @@ async def change(
         entity = Entity("user", caller.user_id, caller.username)
         await record(connection, caller, entity, Happened("password_changed"), now)
         row = await accounts.get(connection, caller.user_id)
-    answer = RedirectResponse(f"{PASSWORD}?notice=password", 303)
-    begin_session(answer, services, row)
-    return answer
+    response = RedirectResponse(f"{PASSWORD}?notice=password", 303)
+    begin_session(response, services, row)
+    return response

@@ -8,10 +8,10 @@ from models.repositories.accounts import accounts
 from models.rows.accounts import UserRow
 
 
-def begin_session(answer: Response, services: Services, row: UserRow, *, token_id: int = 0) -> None:
-    """Let an answer carry a session of a person, who may have signed in with an access token."""
+def begin_session(response: Response, services: Services, row: UserRow, *, token_id: int = 0) -> None:
+    """Let a response carry a session of a person, who may have signed in with an access token."""
     session = issue_session(services.key, row.id, services.clock(), epoch=row.session_epoch, token_id=token_id)
-    answer.set_cookie(
+    response.set_cookie(
         COOKIE,
         session,
         max_age=int(LIFETIME.total_seconds()),
@@ -21,8 +21,8 @@ def begin_session(answer: Response, services: Services, row: UserRow, *, token_i
     )
 
 
-async def sign_in_as(answer: Response, services: Services, row: UserRow, *, token_id: int = 0) -> None:
+async def sign_in_as(response: Response, services: Services, row: UserRow, *, token_id: int = 0) -> None:
     """The same for somebody who has just signed in, which is remembered."""
     async with services.database.write() as connection:
         await accounts.note_sign_in(connection, row.id, services.clock())
-    begin_session(answer, services, row, token_id=token_id)
+    begin_session(response, services, row, token_id=token_id)

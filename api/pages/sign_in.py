@@ -59,9 +59,9 @@ async def sign_in(
     found = await proven(services, key_of(request, NOBODY), username.strip(), password)
     if found is None:
         return sign_in_page(services, 401, then=next, error=_REFUSED, name=username)
-    answer = RedirectResponse(inside(next), 303)
-    await sign_in_as(answer, services, found.row, token_id=found.token_id)
-    return answer
+    response = RedirectResponse(inside(next), 303)
+    await sign_in_as(response, services, found.row, token_id=found.token_id)
+    return response
 
 
 @router.post("/sign_out")
@@ -74,6 +74,6 @@ async def sign_out(request: Request, services: ServicesDep) -> Response:
     else:
         async with services.database.write() as connection:
             await sessions.end(connection, found.session_id, found.expires_at, services.clock())
-    answer = RedirectResponse("/", 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="lax")
-    return answer
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    return response

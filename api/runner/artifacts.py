@@ -108,7 +108,7 @@ def _check_announced(request: Request, limit: SizeLimit, kind: str) -> None:
 
 
 async def _variables(services: Services, key: str, stored: Stored) -> Content:
-    """What a dotenv file says; its job waits for the answer, since the next one may need it at once."""
+    """What a dotenv file says; its job waits for the response, since the next one may need it at once."""
     content = b"".join([part async for part in services.store.read(key, 0, stored.size)])
     return PARSERS[DOTENV](content)
 

@@ -73,7 +73,7 @@ async def verify(request: Request, services: Services) -> JSONResponse:
 async def reset_token(request: Request, services: Services) -> JSONResponse:
     """A new token for the runner that shows its old one, which is good until the new one is used for the first time.
 
-    So a server that is killed before this answer has arrived leaves a runner that can ask again.
+    So a server that is killed before this response has arrived leaves a runner that can ask again.
     """
     body = await _body(request, services)
     runner = await authenticated_runner(services, request, body)

@@ -48,7 +48,7 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
 
 
 def _news(services: Services, row: HeldJob) -> BackgroundTask | None:
-    """Readers hear of a chunk when its runner has the answer."""
+    """Readers hear of a chunk when its runner has the response."""
     if not traces.is_watched(row):
         return None
     return BackgroundTask(services.notifications.notify, trace_topic(row.id), count=1_000)

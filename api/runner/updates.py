@@ -124,7 +124,7 @@ async def _wake_readers(services: Services, row: HeldJob) -> None:
 
 
 def _repeats(row: HeldJob, report: Report, claims: JobClaims) -> bool:
-    """A verdict that is already recorded: the answer to it was lost. A success may have failed by its release."""
+    """A verdict that is already recorded: the response to it was lost. A success may have failed by its release."""
     known = {report.status, Status.CANCELED}
     if MAKES_RELEASE in claims.scopes and row.failure_reason == SCRIPT_FAILURE:
         known.add(Status.FAILED)

@@ -1,4 +1,4 @@
-"""Operations on pipelines and jobs as HTTP: the answer of the workflow, GitLab's words for a refusal, or 202.
+"""Operations on pipelines and jobs as HTTP: the response of the workflow, GitLab's words for a refusal, or 202.
 
 What SQL already forbids is refused at once, by the same functions that the workflow decides with; so a refusal comes
 also while Temporal is away.
@@ -76,7 +76,7 @@ async def answer_with(
     present: Callable[[Answer], Awaitable[Mapping[str, Any]]],
     status: int = 201,
 ) -> JSONResponse:
-    """Ask, then show by `present` what it became; 202 when the answer is still to come.
+    """Ask, then show by `present` what it became; 202 when the response is still to come.
 
     A `notice` beside what GitLab shows says that there was nothing to do.
     """

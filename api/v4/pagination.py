@@ -56,7 +56,7 @@ class Paging:
             headers["Link"] = f'<{self.url}?{urlencode(fields)}>; rel="next"'
         return JSONResponse(list(items), headers=headers)
 
-    def answer(self, items: Iterable[Mapping[str, Any]], total: int) -> JSONResponse:
+    def response(self, items: Iterable[Mapping[str, Any]], total: int) -> JSONResponse:
         """The items of this page, with the headers that lead to the others."""
         return JSONResponse(list(items), headers=self.headers(total))
 

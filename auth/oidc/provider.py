@@ -31,7 +31,7 @@ _KEPT: Final = 3600.0
 _AGAIN: Final = 30.0
 """Keys are asked for again after so many seconds at the earliest, however many tokens name an unknown one."""
 _MAX_RESPONSE: Final = 256 * 1024
-"""Bytes of an answer."""
+"""Bytes of a response."""
 _ADDRESSES: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
@@ -75,7 +75,7 @@ class Provider:
         return address
 
     async def require_issuer(self, issuer: str | None) -> None:
-        """Raise `Unauthenticated` for an answer of another provider (RFC 9207)."""
+        """Raise `Unauthenticated` for a response of another provider (RFC 9207)."""
         metadata = await self._discovered()
         promised = metadata.get("authorization_response_iss_parameter_supported") is True
         if issuer != self._settings.issuer and (promised or issuer is not None):

@@ -65,11 +65,11 @@ class Parts:
             source = [self._source.get(f"{route}/{one['id']}") for one in self._source.listed(route)]
             present = [self._target.get(f"{route}/{one['id']}") for one in self._target.listed(route)]
             found = schedules.plan(source, present, schedules.Around(refs, self._target.username, activate))
-            answers = self._carry(found.plan)
+            responses = self._carry(found.plan)
             for number, start in found.starts.items():
-                answer = answers[number]
-                if answer is not None:
-                    made = tuple(call.of(answer.get("id", "")) for call in start.calls)
+                response = responses[number]
+                if response is not None:
+                    made = tuple(call.of(response.get("id", "")) for call in start.calls)
                     self._starts.append(Item(start.kind, start.name, start.outcome, made, start.detail))
 
     def start(self) -> None:
@@ -85,9 +85,9 @@ class Parts:
         """Triggers; the tokens of those that are made are noted, since nobody can see them later."""
         with self._looking(triggers.KIND):
             plan = triggers.plan(self._source.listed("/triggers"), self._target.listed("/triggers"), now)
-            for item, answer in zip(plan.items, self._carry(plan), strict=True):
-                if item.calls and answer and answer.get("token"):
-                    self._report.tokens.append({"description": item.name, "token": answer["token"]})
+            for item, response in zip(plan.items, self._carry(plan), strict=True):
+                if item.calls and response and response.get("token"):
+                    self._report.tokens.append({"description": item.name, "token": response["token"]})
 
     def resource_groups(self) -> None:
         """The modes of resource groups."""

@@ -50,16 +50,16 @@ class PatientApi(Api):
         end = time.monotonic() + self._patience
         while True:
             try:
-                answer = super()._sent(method, route, **options)
+                response = super()._sent(method, route, **options)
             except Unavailable as error:
                 if not self._answered:
                     raise
                 problem, pause = str(error), _PAUSE
             else:
                 self._answered = True
-                if answer.status_code not in _LATER:
-                    return answer
-                problem, pause = str(self._error(answer)), _pause(answer)
+                if response.status_code not in _LATER:
+                    return response
+                problem, pause = str(self._error(response)), _pause(response)
             if time.monotonic() + pause > end:
                 raise GaveUp(problem)
             if pause >= _WORTH_TELLING:
@@ -67,7 +67,7 @@ class PatientApi(Api):
             time.sleep(pause)
 
 
-def _pause(answer: httpx.Response) -> float:
+def _pause(response: httpx.Response) -> float:
     """Seconds that the server asks for."""
-    text = answer.headers.get("retry-after", "")
+    text = response.headers.get("retry-after", "")
     return float(text) if text.isdigit() else _PAUSE

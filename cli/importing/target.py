@@ -80,14 +80,14 @@ class Target:
     def carry(self, item: Item) -> dict[str, Any] | None:
         """Make an item as it is to be; what its first call answered, or None if one was refused, which is noted."""
         try:
-            answer = self._made(item)
+            response = self._made(item)
         except GaveUp:
             raise
         except PerdureError as error:
             self._report.failed(item, str(error), item.if_refused)
             return None
         self._report.carry(item)
-        return answer
+        return response
 
     def carry_at_once(self, items: Sequence[Item]) -> None:
         """Make items that one call can make; each alone if the server refuses that call."""
@@ -109,8 +109,8 @@ class Target:
         first: dict[str, Any] = {}
         for number, call in enumerate(() if self._report.dry_run else item.calls):
             this = call.of(first.get("id", "")) if number else call
-            answer = self._api.call(this.method, f"/projects/{self._id}{this.route}", this.body)
-            first = first or answer or {}
+            response = self._api.call(this.method, f"/projects/{self._id}{this.route}", this.body)
+            first = first or response or {}
         return first
 
     def _made_groups(self, place: Place, source: Source) -> int | None:

@@ -137,17 +137,19 @@ def _asked(method: str, address: str, token: str, body: dict[str, Any] | None = 
     import httpx  # a third of the start-up time of every command, and few need it
 
     try:
-        answer = httpx.request(
+        response = httpx.request(
             method, address, headers={"PRIVATE-TOKEN": token}, json=body, timeout=TIMEOUT, trust_env=False
         )
     except httpx.HTTPError as error:
         raise Unavailable(f"{address} cannot be reached: {error}. Try `perdure up` again.") from error
-    match answer.status_code:
+    match response.status_code:
         case HTTPStatus.OK | HTTPStatus.CREATED:
             try:
-                return dict(answer.json())
+                return dict(response.json())
             except (ValueError, TypeError) as error:
-                raise Invalid(f"{address} answered {answer.status_code} without JSON: {answer.text[:200]}") from error
+                raise Invalid(
+                    f"{address} answered {response.status_code} without JSON: {response.text[:200]}"
+                ) from error
         case HTTPStatus.UNAUTHORIZED:
             raise Unauthenticated(f"{address} does not know the token in {CREDENTIALS}. Was it revoked?")
         case HTTPStatus.FORBIDDEN:
@@ -155,4 +157,4 @@ def _asked(method: str, address: str, token: str, body: dict[str, Any] | None = 
         case HTTPStatus.NOT_FOUND:
             raise NotFound(f"{address} is not there.")
         case status:
-            raise Unavailable(f"{address} answered {status}: {answer.text[:200]}. Try `perdure up` again.")
+            raise Unavailable(f"{address} answered {status}: {response.text[:200]}. Try `perdure up` again.")

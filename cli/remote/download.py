@@ -69,10 +69,10 @@ class Download:
         file.seek(0, os.SEEK_END)
         have = file.tell()
         headers = {"Range": f"bytes={have}-"} if have else {}
-        with self._api.stream(self._route, headers, accept=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE) as answer:
+        with self._api.stream(self._route, headers, accept=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE) as response:
             outage.answered()
-            first, size = _place(answer)
-            if answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            first, size = _place(response)
+            if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 if size == have:
                     return True
                 file.truncate(0)  # what is here is of another file
@@ -81,25 +81,25 @@ class Download:
                 file.truncate(0)
                 if first:
                     return False
-            self._digest = _digest(answer)
-            for chunk in answer.iter_raw(_CHUNK):
+            self._digest = _digest(response)
+            for chunk in response.iter_raw(_CHUNK):
                 file.write(chunk)
                 progress(file.tell(), size)
         file.flush()
         return True
 
 
-def _place(answer: httpx.Response) -> tuple[int, int | None]:
-    """At which byte the answer begins, and how many the whole has."""
-    found = _RANGE.fullmatch(answer.headers.get("content-range", ""))
+def _place(response: httpx.Response) -> tuple[int, int | None]:
+    """At which byte the response begins, and how many the whole has."""
+    found = _RANGE.fullmatch(response.headers.get("content-range", ""))
     if found is None:
-        length = answer.headers.get("content-length", "")
+        length = response.headers.get("content-length", "")
         return 0, int(length) if length.isdigit() else None
     return int(found[1] or 0), int(found[2]) if found[2].isdigit() else None
 
 
-def _digest(answer: httpx.Response) -> str:
-    found = _DIGEST.search(answer.headers.get("repr-digest", ""))
+def _digest(response: httpx.Response) -> str:
+    found = _DIGEST.search(response.headers.get("repr-digest", ""))
     return base64.b64decode(found[1]).hex() if found else ""
 
 

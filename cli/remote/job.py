@@ -199,13 +199,13 @@ def _job(call: Invocation, named: str, pipeline: str) -> dict[str, Any]:
 
 def _ask(call: Invocation, job_id: int, operation: str, body: dict[str, Any]) -> None:
     with call.naming(f"job {job_id}", "perdure job list"):
-        answer = call.api.post(f"{call.home}/jobs/{job_id}/{operation}", **body)
-        if "key" in answer:
-            call.out.words(answer["message"])
-            answer = call.api.get(f"{call.home}/jobs/{job_id}")
-        if "notice" in answer:
-            call.out.words(answer["notice"])
-    _show(call, document(JOB, answer))
+        response = call.api.post(f"{call.home}/jobs/{job_id}/{operation}", **body)
+        if "key" in response:
+            call.out.words(response["message"])
+            response = call.api.get(f"{call.home}/jobs/{job_id}")
+        if "notice" in response:
+            call.out.words(response["notice"])
+    _show(call, document(JOB, response))
 
 
 def _show(call: Invocation, job: dict[str, Any]) -> None:

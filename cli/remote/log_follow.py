@@ -65,9 +65,9 @@ class LogFollower:
     def _stream(self) -> Iterator[Part]:
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": self._place} if self._place else {})
         silence = min(_SILENCE, max(0.1, self._deadline.left))
-        with self._call.api.stream(f"{self._route}/trace/live", headers, silence=silence) as answer:
+        with self._call.api.stream(f"{self._route}/trace/live", headers, silence=silence) as response:
             self._outage.answered()
-            for event in events(answer.iter_raw()):
+            for event in events(response.iter_raw()):
                 self._deadline.check()
                 yield from self._news(event)
                 if self._ended or (not event.kind and self._is_over()):

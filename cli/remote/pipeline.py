@@ -159,11 +159,11 @@ def _ask(call: Invocation, named: str, operation: str, question: str) -> None:
     if not named:
         call.out.confirm(question.format(pipeline_id))
     with call.naming(f"pipeline {pipeline_id}", "perdure pipeline list"):
-        answer = call.api.post(f"{call.home}/pipelines/{pipeline_id}/{operation}")
-    if "key" in answer:
-        call.out.words(answer["message"])
-    if "notice" in answer:
-        call.out.words(answer["notice"])
+        response = call.api.post(f"{call.home}/pipelines/{pipeline_id}/{operation}")
+    if "key" in response:
+        call.out.words(response["message"])
+    if "notice" in response:
+        call.out.words(response["notice"])
     _show(call, details_of(call, pipeline_id))
 
 

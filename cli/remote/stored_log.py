@@ -21,9 +21,9 @@ def read(call: Invocation, job_id: int, start: int = 0) -> Iterator[bytes]:
     """The bytes from `start` on."""
     with (
         call.naming(f"job {job_id}", "perdure job list"),
-        call.api.stream(f"{call.home}/jobs/{job_id}/trace?offset={start}") as answer,
+        call.api.stream(f"{call.home}/jobs/{job_id}/trace?offset={start}") as response,
     ):
-        yield from answer.iter_raw()
+        yield from response.iter_raw()
 
 
 def tail_offset(call: Invocation, job_id: int, lines: int) -> int:
@@ -75,12 +75,12 @@ def _last(call: Invocation, job_id: int, size: int) -> tuple[int, bytes]:
     headers = {"Range": f"bytes=-{size}"}
     with (
         call.naming(f"job {job_id}", "perdure job list"),
-        call.api.stream(f"{call.home}/jobs/{job_id}/trace", headers, accept=416) as answer,
+        call.api.stream(f"{call.home}/jobs/{job_id}/trace", headers, accept=416) as response,
     ):
-        content = answer.read()
-        if answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        content = response.read()
+        if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return 0, b""
-        place = re.match(r"bytes (\d+)-", answer.headers.get("content-range", ""))
+        place = re.match(r"bytes (\d+)-", response.headers.get("content-range", ""))
         return (int(place[1]) if place else 0), content
 
 

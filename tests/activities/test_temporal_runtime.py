@@ -14,8 +14,8 @@ async def test_it_tells_them_on_the_loopback() -> None:
     assert runtime is not None
     runtime.metric_meter.create_counter("temporal_test", "A counter").add(2)
     async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.get(f"http://{LOCAL}:{port}/metrics")
-    assert "temporal_test_total" in answer.text
+        response = await client.get(f"http://{LOCAL}:{port}/metrics")
+    assert "temporal_test_total" in response.text
 
 
 def test_without_a_port_or_with_one_that_is_taken_the_process_goes_on_without_them() -> None:

@@ -26,5 +26,5 @@ async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
 )
 async def test_the_answer_says_what_is_wrong(site: Site, address: str, status: int, word: str) -> None:
     async with site.client(site.root) as client:
-        answer = await client.get(address)
-        assert (answer.status_code, word in answer.json()["message"]) == (status, True)
+        response = await client.get(address)
+        assert (response.status_code, word in response.json()["message"]) == (status, True)

@@ -50,6 +50,6 @@ async def test_a_large_body_is_not_read_to_its_end(site: Site, method: str, rout
             yield CHUNK
 
     async with site.client(site.root if known else None, headers={"Content-Type": kind}) as client:
-        answer = await client.request(method, path, content=body())
-    assert 400 <= answer.status_code < 500
+        response = await client.request(method, path, content=body())
+    assert 400 <= response.status_code < 500
     assert taken <= MAX_SIZE

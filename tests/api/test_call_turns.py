@@ -170,8 +170,8 @@ async def test_more_calls_than_may_run_are_all_answered(site: Site) -> None:
 async def test_a_call_whose_answer_has_begun_takes_no_place(site: Site) -> None:
     async with http(site, site.root) as client, AsyncExitStack() as stack:
         for _ in range(CALLS.of_caller + 1):
-            answer = await stack.enter_async_context(client.stream("GET", "/-/events"))
-            assert answer.status_code == 200
+            response = await stack.enter_async_context(client.stream("GET", "/-/events"))
+            assert response.status_code == 200
         await running(f"user {site.root.id}", 0)
 
 

@@ -48,9 +48,9 @@ async def test_who_is_not_known_any_more_is_told_nothing(
     async with (
         serving(site) as url,
         httpx.AsyncClient(trust_env=False, base_url=url, timeout=WITHIN) as client,
-        client.stream("GET", path, headers={"PRIVATE-TOKEN": ada.token}) as answer,
+        client.stream("GET", path, headers={"PRIVATE-TOKEN": ada.token}) as response,
     ):
-        lines = answer.aiter_lines()
+        lines = response.aiter_lines()
         assert (await anext(lines)).startswith("retry")
         await end(site, ada)
         async with asyncio.timeout(WITHIN):
@@ -65,13 +65,13 @@ async def test_nobody_follows_more_than_so_many_at_a_time(site: Site, monkeypatc
 
         async def begun(person: Person, stack: AsyncExitStack) -> int:
             shown = {"PRIVATE-TOKEN": person.token}
-            answer = await stack.enter_async_context(client.stream("GET", "/-/events", headers=shown))
-            if answer.status_code == 200:
-                lines = answer.aiter_lines()
+            response = await stack.enter_async_context(client.stream("GET", "/-/events", headers=shown))
+            if response.status_code == 200:
+                lines = response.aiter_lines()
                 assert isinstance(lines, AsyncGenerator)
                 stack.push_async_callback(lines.aclose)  # what nobody holds is closed
                 assert (await anext(lines)).startswith("retry")
-            return answer.status_code
+            return response.status_code
 
         async with AsyncExitStack() as others:
             async with AsyncExitStack() as hers:

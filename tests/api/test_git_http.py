@@ -158,9 +158,9 @@ async def test_a_stranger_is_asked_who_he_is_and_a_reporter_may_not_push(site: S
     code, said = await try_git("push", await remote(site, reporter.token, "reporter"), "main", cwd=tree)
     assert (code != 0, "403" in said) == (True, True)
     async with site.client() as client:
-        answer = await client.get(f"/{await site.path()}.git/info/refs?service=git-upload-pack")
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"].startswith("Basic")
+        response = await client.get(f"/{await site.path()}.git/info/refs?service=git-upload-pack")
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"].startswith("Basic")
 
 
 async def running_job(site: Site) -> tuple[Path, dict[str, Any], str]:

@@ -80,8 +80,8 @@ async def test_each_kind_of_token_is_named_as_what_it_is(site: Site) -> None:
         said = await refused(site, "fetch", await remote(site, shown, "robot"), "main")
         assert f"Access denied. {at_git}" in said
         async with site.client(headers={"PRIVATE-TOKEN": shown}) as client:
-            answer = await client.get("/api/v4/user")
-            assert (answer.status_code, at_rest in answer.text) == (401, True), answer.text
+            response = await client.get("/api/v4/user")
+            assert (response.status_code, at_rest in response.text) == (401, True), response.text
 
 
 async def test_a_project_that_is_not_there(site: Site) -> None:

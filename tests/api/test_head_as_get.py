@@ -21,16 +21,16 @@ CHANGING = {"date", "x-request-id", "etag", "set-cookie", "content-security-poli
 """What two answers to one call need not have in common: times, ids, nonces, how a body is sent."""
 
 
-def _steady(answer: httpx.Response) -> dict[str, str]:
+def _steady(response: httpx.Response) -> dict[str, str]:
     return {
         name: value
-        for name, value in answer.headers.items()
+        for name, value in response.headers.items()
         if name not in CHANGING and not name.startswith("ratelimit-")
     }
 
 
 async def _difference(client: httpx.AsyncClient, path: str) -> str:
-    """How the answers to `GET` and `HEAD` differ; empty if they do not."""
+    """How the responses to `GET` and `HEAD` differ; empty if they do not."""
     async with client.stream("GET", path) as read:
         pass
     head = await client.head(path)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.both_databases
 JOBS = 1_000
 CHANCE = random.Random(4711)
 FEW_BYTES = 150_000
-"""Of a whole answer; a name for each of the thousand would be several times as much."""
+"""Of a whole response; a name for each of the thousand would be several times as much."""
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ async def test_names_that_others_choose_leave_the_text_small(tmp_path: Path, sql
         metrics.invariants({word(): 1 for _ in range(JOBS)}, 0.0)
         for path in ("/{}/{}", "/api/v4/projects/{}%2F{}", "/{}/{}.git/info/refs", "/api/v4/jobs/{}/{}"):
             for _ in range(JOBS // 10):
-                answer = await client.request(CHANCE.choice(["GET", word().upper()]), path.format(word(), word()))
-                statuses.add(answer.status_code)
+                response = await client.request(CHANCE.choice(["GET", word().upper()]), path.format(word(), word()))
+                statuses.add(response.status_code)
         text = await exposition_of(site.services).text()
     found = Scrape(text.decode())
     assert len(text) < FEW_BYTES

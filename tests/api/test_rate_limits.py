@@ -106,5 +106,5 @@ async def test_words_that_are_no_tokens_are_too_many_together(tmp_path: Path) ->
             codes = [(await client.get("/api/v4/projects", headers=word)).status_code for word in words]
         assert codes == [401] * 2 + [429] * 5  # one was root's first
         async with site.client(site.root) as client:
-            answers = [await client.get("/api/v4/projects", headers={"Cookie": f"any={n}"}) for n in range(5)]
-        assert [answer.status_code for answer in answers] == [200] * 5
+            responses = [await client.get("/api/v4/projects", headers={"Cookie": f"any={n}"}) for n in range(5)]
+        assert [response.status_code for response in responses] == [200] * 5

@@ -110,10 +110,10 @@ async def test_what_nobody_guessed_is_not_counted(tmp_path: Path) -> None:
         job = await site.world.job()
         await site.world.put(job, "success", b"")
         for _ in range(3):
-            answer = await client.get(f"/{await site.path()}.git/info/refs?service=git-upload-pack")
-            assert answer.status_code == 401
-            answer = await client.put(f"/api/v4/jobs/{job['id']}", json={"token": job["token"], "state": "running"})
-            assert (answer.status_code, answer.headers["Job-Status"]) == (403, "success")
+            response = await client.get(f"/{await site.path()}.git/info/refs?service=git-upload-pack")
+            assert response.status_code == 401
+            response = await client.put(f"/api/v4/jobs/{job['id']}", json={"token": job["token"], "state": "running"})
+            assert (response.status_code, response.headers["Job-Status"]) == (403, "success")
         assert (await client.get("/api/v4/user", headers={"PRIVATE-TOKEN": "glpat-guessed"})).status_code == 401
         late = asyncio.create_task(client.get("/api/v4/user?private_token=glpat-guessed"))
         await held(site, 1)

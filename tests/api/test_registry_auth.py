@@ -30,10 +30,10 @@ async def ask(site: Site, scopes: tuple[str, ...], who: tuple[str, str] = NOBODY
         return await client.get("/jwt/auth", params=query, auth=who if any(who) else None)
 
 
-def granted(site: Site, answer: httpx.Response) -> dict[str, list[str]]:
+def granted(site: Site, response: httpx.Response) -> dict[str, list[str]]:
     """What a token permits, by repository, read as the registry does."""
-    assert answer.status_code == 200, answer.text
-    document = answer.json()
+    assert response.status_code == 200, response.text
+    document = response.json()
     assert document["token"] == document["access_token"]
     assert document["expires_in"] == 300
     key = site.services.identity_keys.signer().public
@@ -92,8 +92,8 @@ async def test_what_is_forbidden_does_not_take_away_what_is_permitted(site: Site
 async def test_a_job_that_has_ended_gets_nothing(site: Site) -> None:
     job, who = await running_job(site)
     await site.world.put(job, "success", b"")
-    answer = await ask(site, (f"repository:{await site.path()}:pull",), who)
-    assert (answer.status_code, answer.headers["job-status"]) == (403, "success")
+    response = await ask(site, (f"repository:{await site.path()}:pull",), who)
+    assert (response.status_code, response.headers["job-status"]) == (403, "success")
 
 
 async def test_the_job_of_somebody_who_is_blocked_gets_nothing(site: Site) -> None:
@@ -109,16 +109,16 @@ async def test_a_job_gets_no_more_than_its_token_names(site: Site) -> None:
     assert pull in own_scopes(claims.project_id)
     narrow = site.services.job_tokens.issue(replace(claims, scopes=(pull,)), 60, site.services.clock())
     path = await site.path()
-    answer = await ask(site, (f"repository:{path}:pull,push",), ("gitlab-ci-token", narrow))
-    assert granted(site, answer) == {path: ["pull"]}
+    response = await ask(site, (f"repository:{path}:pull,push",), ("gitlab-ci-token", narrow))
+    assert granted(site, response) == {path: ["pull"]}
 
 
 @pytest.mark.parametrize(("level", "actions"), [(20, ["pull"]), (30, ["pull", "push"])])
 async def test_a_person_gets_what_the_level_permits(site: Site, level: int, actions: list[str]) -> None:
     person = await site.person("ada", level=level)
     path = await site.path()
-    answer = await ask(site, (f"repository:{path}:pull,push",), ("ada", person.token))
-    assert granted(site, answer) == {path: actions}
+    response = await ask(site, (f"repository:{path}:pull,push",), ("ada", person.token))
+    assert granted(site, response) == {path: actions}
 
 
 async def test_who_signs_in_asks_for_nothing_yet(site: Site) -> None:
@@ -148,15 +148,15 @@ async def test_clients_of_oauth_ask_by_form(site: Site) -> None:
         "password": site.root.token,
     }
     async with site.client() as client:
-        answer = await client.post("/jwt/auth", data=form)
-        assert granted(site, answer) == {path: ["pull"], f"{path}/x": ["push"]}
+        response = await client.post("/jwt/auth", data=form)
+        assert granted(site, response) == {path: ["pull"], f"{path}/x": ["push"]}
         assert (await client.post("/jwt/auth", data={**form, "password": "glpat-wrong"})).status_code == 401
 
 
 async def test_another_service_is_none_of_ours(site: Site) -> None:
     async with site.client() as client:
-        answer = await client.get("/jwt/auth", params={"service": "elsewhere"}, auth=("root", site.root.token))
-    assert answer.status_code == 400
+        response = await client.get("/jwt/auth", params={"service": "elsewhere"}, auth=("root", site.root.token))
+    assert response.status_code == 400
 
 
 async def test_without_a_registry_there_is_nothing_to_sign_in_to(tmp_path: Path, database_url: str) -> None:

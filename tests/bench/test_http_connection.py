@@ -23,9 +23,9 @@ async def server() -> AsyncIterator[Served]:
             assert request.transport is not None
             request.transport.close()
         if request.path == "/last":
-            answer = web.Response(status=204, headers={"X-GitLab-Last-Update": "waiting"})
-            answer.force_close()
-            return answer
+            response = web.Response(status=204, headers={"X-GitLab-Last-Update": "waiting"})
+            response.force_close()
+            return response
         return web.Response(status=201, body=b"x" * 100_000, headers={"X-Total": "7", "X-Other": "no"})
 
     runner = web.ServerRunner(web.Server(handle))
@@ -40,8 +40,8 @@ async def test_requests_share_a_connection_and_answers_come_whole(server: Served
     port, seen = server
     connection = Connection("127.0.0.1", port)
     for body in (b"one", b""):
-        answer = await connection.request("PATCH", "/a?b=c", body, (b"job-token: t",))
-        assert (answer.status, len(answer.body), answer.headers) == (201, 100_000, {b"x-total": b"7"})
+        response = await connection.request("PATCH", "/a?b=c", body, (b"job-token: t",))
+        assert (response.status, len(response.body), response.headers) == (201, 100_000, {b"x-total": b"7"})
     connection.close()
     assert [(method, path, body) for method, path, _, body in seen] == [
         ("PATCH", "/a?b=c", b"one"),
@@ -53,8 +53,8 @@ async def test_requests_share_a_connection_and_answers_come_whole(server: Served
 async def test_it_connects_again_after_the_server_closed(server: Served) -> None:
     port, seen = server
     connection = Connection("127.0.0.1", port)
-    answer = await connection.request("POST", "/last")
-    assert answer.headers == {b"x-gitlab-last-update": b"waiting"}
+    response = await connection.request("POST", "/last")
+    assert response.headers == {b"x-gitlab-last-update": b"waiting"}
     async with asyncio.timeout(10):
         assert (await connection.request("GET", "/")).status == 201
     connection.close()

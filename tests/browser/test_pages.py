@@ -78,9 +78,9 @@ async def _ends_in_sight(page: Page, text: str) -> None:
     assert left < 2, "nothing comes below it"
 
 
-async def _answered(asked: list[str], answer: Callable[[Dialog], Awaitable[None]], dialog: Dialog) -> None:
+async def _answered(asked: list[str], response: Callable[[Dialog], Awaitable[None]], dialog: Dialog) -> None:
     asked.append(dialog.message)
-    await answer(dialog)
+    await response(dialog)
 
 
 async def test_a_job_with_a_question_is_played_only_by_whoever_agrees(site: Site, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ async def api(handler: Handler, port: int = 0) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def cutting_api(requests: list[str]) -> AsyncIterator[str]:
-    """Note the first line of each request, then close without a byte of answer; yields host:port."""
+    """Note the first line of each request, then close without a byte of response; yields host:port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

@@ -60,12 +60,12 @@ async def test_without_an_api_the_front_says_when_to_come_back(
     """
     async with front(tmp_path, f"127.0.0.1:{free_port()}") as address:
         body = None if method == "GET" else b"{}"
-        async with client.request(method, address + path, data=body, headers={"X-Request-Id": "abc123"}) as answer:
-            assert (answer.status, answer.headers["Retry-After"]) == (503, AWAY[method, path])
-            assert answer.content_type == ("text/plain" if ".git/" in path else "application/json")
-            said = await answer.text() if ".git/" in path else (await answer.json())["message"]
+        async with client.request(method, address + path, data=body, headers={"X-Request-Id": "abc123"}) as response:
+            assert (response.status, response.headers["Retry-After"]) == (503, AWAY[method, path])
+            assert response.content_type == ("text/plain" if ".git/" in path else "application/json")
+            said = await response.text() if ".git/" in path else (await response.json())["message"]
             assert "no Perdure API answers" in said
-            assert answer.headers["X-Request-Id"] == "abc123"
+            assert response.headers["X-Request-Id"] == "abc123"
 
 
 async def test_git_shows_why_it_gets_nothing(tmp_path: Path) -> None:
@@ -77,15 +77,15 @@ async def test_git_shows_why_it_gets_nothing(tmp_path: Path) -> None:
 async def test_an_api_that_comes_back_is_found_without_a_restart_of_the_front(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    """First 503, then, some seconds after the API listens, its answer."""
+    """First 503, then, some seconds after the API listens, its response."""
     port = free_port()
     async with front(tmp_path, f"127.0.0.1:{port}", f"127.0.0.1:{free_port()}") as address:
-        async with client.get(f"{address}/x") as answer:
-            assert answer.status == 503
+        async with client.get(f"{address}/x") as response:
+            assert response.status == 503
         async with api(echo, port), asyncio.timeout(WITHIN):
             while True:
-                async with client.get(f"{address}/x") as answer:
-                    if answer.status == 200:
+                async with client.get(f"{address}/x") as response:
+                    if response.status == 200:
                         break
                 await asyncio.sleep(0.1)
 
@@ -96,9 +96,9 @@ async def test_the_front_starts_and_answers_when_the_api_has_no_name_yet(
     """As in a container set whose API is not up: nobody answers the question for its name."""
     async with (
         front(tmp_path, "api:8930", resolver=f"127.0.0.1:{free_port()}") as address,
-        client.put(f"{address}/api/v4/jobs/7", data=b"{}") as answer,
+        client.put(f"{address}/api/v4/jobs/7", data=b"{}") as response,
     ):
-        assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
+        assert (response.status, response.headers["Retry-After"]) == (503, "30")
 
 
 @pytest.mark.parametrize(("method", "path"), CHANGES)
@@ -112,18 +112,18 @@ async def test_a_change_is_never_sent_to_a_second_api(
         cutting_api(requests) as second,
         front(tmp_path, first, second) as address,
     ):
-        async with client.request(method, address + path, data=b'{"state": "success"}') as answer:
-            assert answer.status == 503
+        async with client.request(method, address + path, data=b'{"state": "success"}') as response:
+            assert response.status == 503
         assert requests == [f"{method} {path} HTTP/1.1"]
 
 
 async def test_reading_goes_on_at_the_second_api(tmp_path: Path, client: aiohttp.ClientSession) -> None:
-    """Whichever of the two is asked first, the reader gets the answer of the one that lives."""
+    """Whichever of the two is asked first, the reader gets the response of the one that lives."""
     requests: list[str] = []
     async with cutting_api(requests) as first, api(echo) as second, front(tmp_path, first, second) as address:
         for _ in range(4):
-            async with client.get(f"{address}/group/project") as answer:
-                assert answer.status == 200
+            async with client.get(f"{address}/group/project") as response:
+                assert response.status == 200
     assert requests, "the API that cuts its answers was never asked, so nothing was shown"
 
 
@@ -136,9 +136,9 @@ async def test_calls_arrive_as_they_were_made(
         body = None if method == "GET" else b"x" * 1000
         url = URL(f"{address}{path}?a=b%2Fc", encoded=True)
         headers = {"JOB-TOKEN": "glcbt-1", "X-Forwarded-For": "6.6.6.6"}
-        async with client.request(method, url, data=body, headers=headers, allow_redirects=False) as answer:
-            assert answer.status == 200
-            seen = await answer.json()
+        async with client.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
+            assert response.status == 200
+            seen = await response.json()
         assert (seen["method"], seen["path"], seen["size"]) == (method, f"{path}?a=b%2Fc", len(body or b""))
         assert seen["headers"]["job-token"] == "glcbt-1"
         assert seen["headers"]["x-forwarded-for"] == "127.0.0.1", "what the client says of itself is not believed"
@@ -150,8 +150,8 @@ async def test_doubled_and_trailing_slashes_are_not_redirected(tmp_path: Path, c
     """They reach the API, which says what they are."""
     async with api(echo) as upstream, front(tmp_path, upstream) as address:
         for path in ("/api/v4//jobs/request", "/api/v4/jobs/request/", "/api/v4/runners", "/api/v4/jobs"):
-            async with client.post(address + path, data=b"{}", allow_redirects=False) as answer:
-                assert (answer.status, (await answer.json())["path"]) == (200, path)
+            async with client.post(address + path, data=b"{}", allow_redirects=False) as response:
+                assert (response.status, (await response.json())["path"]) == (200, path)
 
 
 async def test_an_upload_streams(tmp_path: Path, client: aiohttp.ClientSession) -> None:
@@ -174,9 +174,9 @@ async def test_an_upload_streams(tmp_path: Path, client: aiohttp.ClientSession) 
     async with (
         api(receive) as upstream,
         front(tmp_path, upstream) as address,
-        client.post(f"{address}/api/v4/jobs/7/artifacts", data=pieces()) as answer,
+        client.post(f"{address}/api/v4/jobs/7/artifacts", data=pieces()) as response,
     ):
-        assert (answer.status, await answer.json()) == (201, {"size": 8_070_000})
+        assert (response.status, await response.json()) == (201, {"size": 8_070_000})
 
 
 async def test_a_body_too_large_for_its_place_is_refused_in_words(
@@ -186,9 +186,9 @@ async def test_a_body_too_large_for_its_place_is_refused_in_words(
     async with api(echo) as upstream, front(tmp_path, upstream) as address:
         for path in ("/api/v4/jobs/request", "/api/v4/jobs/7/trace", "/api/v4/projects"):
             headers = {"Content-Length": str(5 * 1024 * 1024), "Expect": "100-continue"}
-            async with client.post(address + path, headers=headers) as answer:
-                assert (answer.status, answer.content_type) == (413, "application/json")
-                said = (await answer.json())["message"]
+            async with client.post(address + path, headers=headers) as response:
+                assert (response.status, response.content_type) == (413, "application/json")
+                said = (await response.json())["message"]
                 assert f"larger than {'32 KiB' if path.endswith('request') else 'the 4 MiB'}" in said
                 assert "The limit is " in said
 
@@ -208,11 +208,11 @@ async def test_what_the_settings_permit_passes_the_front(
 
     async with api(echo) as upstream, front(tmp_path, upstream) as address:
         data = pieces() if chunked else BytesIO(b"x" * 5 * 1024 * 1024)
-        async with client.post(address + path, data=data) as answer:
-            assert (answer.status, (await answer.json())["size"]) == (200, 5 * 1024 * 1024)
+        async with client.post(address + path, data=data) as response:
+            assert (response.status, (await response.json())["size"]) == (200, 5 * 1024 * 1024)
         headers = {"Content-Length": str(65 * 1024 * 1024), "Expect": "100-continue"}
-        async with client.post(address + path, headers=headers) as answer:
-            assert (answer.status, "64 MiB" in (await answer.json())["message"]) == (413, True)
+        async with client.post(address + path, headers=headers) as response:
+            assert (response.status, "64 MiB" in (await response.json())["message"]) == (413, True)
 
 
 @pytest.mark.parametrize("length", [None, 22], ids=["chunked", "with its length"])
@@ -245,18 +245,18 @@ async def test_the_front_tells_that_it_lives_without_asking_an_api(
     """For health checks of the front itself."""
     async with (
         front(tmp_path, f"127.0.0.1:{free_port()}") as address,
-        client.get(f"{address}/-/front") as answer,
+        client.get(f"{address}/-/front") as response,
     ):
-        assert (answer.status, await answer.text()) == (200, "front\n")
+        assert (response.status, await response.text()) == (200, "front\n")
 
 
 async def test_the_log_of_calls_has_no_query(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     """People and jobs may show their tokens there."""
     async with (
         front(tmp_path, f"127.0.0.1:{free_port()}") as address,
-        client.get(f"{address}/api/v4/projects?private_token=glpat-secret") as answer,
+        client.get(f"{address}/api/v4/projects?private_token=glpat-secret") as response,
     ):
-        assert answer.status == 503
+        assert response.status == 503
     log = "".join(file.read_text() for file in _logs(tmp_path))
     assert "GET /api/v4/projects HTTP/1.1" in log
     assert "glpat-secret" not in log

@@ -95,9 +95,9 @@ async def test_what_would_be_lost_is_held_until_an_api_is_back(site: Site, clien
     await site.holds(len(HELD))
     async with api(echo, site.api_port), asyncio.timeout(WITHIN):
         for call, (_, path, body) in zip(calls, HELD, strict=True):
-            async with await call as answer:
-                seen = await answer.json()
-                assert (answer.status, seen["path"], seen["size"]) == (200, path, len(body or b""))
+            async with await call as response:
+                seen = await response.json()
+                assert (response.status, seen["path"], seen["size"]) == (200, path, len(body or b""))
                 assert (seen["client"], seen["proto"]) == (LOCAL, "http")
 
 
@@ -105,8 +105,8 @@ async def test_what_would_be_lost_is_held_until_an_api_is_back(site: Site, clien
 async def test_polls_and_people_get_their_503_at_once(
     site: Site, client: aiohttp.ClientSession, method: str, path: str
 ) -> None:
-    async with asyncio.timeout(WITHIN), client.request(method, site.address + path) as answer:
-        assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    async with asyncio.timeout(WITHIN), client.request(method, site.address + path) as response:
+        assert (response.status, response.headers["Retry-After"]) == (503, "5")
 
 
 @pytest.mark.parametrize(("method", "path", "body"), HELD[:5])
@@ -116,9 +116,9 @@ async def test_while_the_holder_is_dead_the_apis_are_asked_themselves(
     async with (
         api(echo) as upstream,
         front(tmp_path, upstream, holder=f"{LOCAL}:{free_port()}") as address,
-        client.request(method, address + path, data=_file(body)) as answer,
+        client.request(method, address + path, data=_file(body)) as response,
     ):
-        assert (answer.status, (await answer.json())["size"]) == (200, len(body or b""))
+        assert (response.status, (await response.json())["size"]) == (200, len(body or b""))
 
 
 async def test_a_log_that_the_holder_died_with_is_not_sent_to_an_api_as_well(
@@ -129,9 +129,9 @@ async def test_a_log_that_the_holder_died_with_is_not_sent_to_an_api_as_well(
         cutting_api(requests) as holder,
         api(echo) as upstream,
         front(tmp_path, upstream, holder=holder) as address,
-        client.patch(f"{address}/api/v4/jobs/7/trace", data=b"a line\n") as answer,
+        client.patch(f"{address}/api/v4/jobs/7/trace", data=b"a line\n") as response,
     ):
-        assert answer.status == 503
+        assert response.status == 503
     assert len(requests) == 1
 
 

@@ -31,12 +31,12 @@ async def test_calls_by_tls_reach_the_api_which_knows_that_they_came_so(tls: Tls
         front(tmp_path / "front", upstream, tls=tls) as address,
         aiohttp.ClientSession() as session,
     ):
-        async with session.get(f"https://127.0.0.1:{tls.port}/", ssl=context) as answer:
-            assert await answer.text() == "https"
-        async with session.get(f"{address}/") as answer:
-            assert await answer.text() == "http"
-        async with session.get(f"http://127.0.0.1:{tls.port}/") as answer:
-            assert answer.status == 400
+        async with session.get(f"https://127.0.0.1:{tls.port}/", ssl=context) as response:
+            assert await response.text() == "https"
+        async with session.get(f"{address}/") as response:
+            assert await response.text() == "http"
+        async with session.get(f"http://127.0.0.1:{tls.port}/") as response:
+            assert response.status == 400
 
 
 @pytest.mark.parametrize("missing", ["--tls", "--certificate", "--key"])

@@ -96,13 +96,13 @@ async def test_nginx_tells_its_own_metrics_and_nothing_through_the_front(tmp_pat
         front(tmp_path, upstream, metrics=port) as address,
         aiohttp.ClientSession() as client,
     ):
-        async with client.get(f"http://127.0.0.1:{port}/metrics") as answer:
-            assert answer.status == 200
-            text = await answer.text()
-        async with client.get(f"{address}/metrics") as answer:
-            assert "nginx_connections" not in await answer.text()
-        async with client.get(f"http://127.0.0.1:{port}/api/v4/version") as answer:
-            assert answer.status == 404, "that port leads to no API"
+        async with client.get(f"http://127.0.0.1:{port}/metrics") as response:
+            assert response.status == 200
+            text = await response.text()
+        async with client.get(f"{address}/metrics") as response:
+            assert "nginx_connections" not in await response.text()
+        async with client.get(f"http://127.0.0.1:{port}/api/v4/version") as response:
+            assert response.status == 404, "that port leads to no API"
     await asyncio.to_thread(promtool, "check", "metrics", stdin=text.encode())
     assert re.search(r"^nginx_connections_active [1-9]", text, re.MULTILINE)
 

@@ -40,13 +40,13 @@ async def test_what_is_not_part_says_so_to_everybody_and_of_every_project_alike(
     async with site.client(site.root) as root, site.client() as nobody:
         for resource in (each for each in RESOURCES if each.state is State.NOT):
             for path in resource.paths:
-                answers = []
+                responses = []
                 for number in (site.world.project_id, 987654):
                     filled = re.sub(r":\w+", str(number), path)
                     for client in (root, nobody):
-                        answers += [await client.get(f"{PREFIX}{filled}"), await client.post(f"{PREFIX}{filled}/1")]
-                documents = [answer.json() for answer in answers]
-                assert {answer.status_code for answer in answers} == {404}, path
+                        responses += [await client.get(f"{PREFIX}{filled}"), await client.post(f"{PREFIX}{filled}/1")]
+                documents = [response.json() for response in responses]
+                assert {response.status_code for response in responses} == {404}, path
                 assert all(document == documents[0] for document in documents), path
                 assert documents[0]["message"] == "404 Not Found", path
                 assert documents[0]["error"] == f"{resource.name}: not part of Perdure; {resource.words}.", path
@@ -58,11 +58,11 @@ async def test_what_is_not_part_says_so_to_everybody_and_of_every_project_alike(
 @pytest.mark.parametrize("path", ["/nothing", "/projects/1/nothing", "/projects/1/merge_requests/1/nothing", "/"])
 async def test_a_path_that_nobody_knows_stays_a_plain_404(site: Site, path: str) -> None:
     async with site.client(site.root) as client:
-        answer = await client.get(f"{PREFIX}{path}")
-    assert (answer.status_code, answer.json()) == (404, {"message": "404 Not Found"})
+        response = await client.get(f"{PREFIX}{path}")
+    assert (response.status_code, response.json()) == (404, {"message": "404 Not Found"})
 
 
 async def test_what_a_route_does_not_find_is_no_missing_resource(site: Site) -> None:
     async with site.client(site.root) as client:
-        answer = await client.get(f"{PREFIX}/projects/987654/jobs")
-    assert (answer.status_code, answer.json()) == (404, {"message": "404 Project Not Found"})
+        response = await client.get(f"{PREFIX}/projects/987654/jobs")
+    assert (response.status_code, response.json()) == (404, {"message": "404 Project Not Found"})

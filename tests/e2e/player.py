@@ -23,14 +23,14 @@ class Player:
     async def register(self) -> None:
         """Become a runner."""
         body = {"token": self._registration_token, "description": "player", "run_untagged": True}
-        answer = await self._client.post("/api/v4/runners", json=body)
-        assert answer.status_code == 201, answer.text
-        self._token = answer.json()["token"]
+        response = await self._client.post("/api/v4/runners", json=body)
+        assert response.status_code == 201, response.text
+        self._token = response.json()["token"]
 
     async def ask(self) -> Document | None:
         """A job, if there is one."""
-        answer = await self._client.post("/api/v4/jobs/request", json={"token": self._token, "system_id": "s_player"})
-        return answer.json() if answer.status_code == 201 else None
+        response = await self._client.post("/api/v4/jobs/request", json={"token": self._token, "system_id": "s_player"})
+        return response.json() if response.status_code == 201 else None
 
     async def job(self) -> Document:
         """A job, as soon as there is one."""
@@ -41,7 +41,7 @@ class Player:
         return await eventually(self.ask, "there is a job", seconds)
 
     async def finish(self, job: Document, state: str = "success") -> int:
-        """Send a log and how it ended; the status of the last answer."""
+        """Send a log and how it ended; the status of the last response."""
         log = f"played {job['job_info']['name']}\n".encode()
         place = {"JOB-TOKEN": job["token"], "Content-Range": f"0-{len(log) - 1}"}
         await self._client.patch(f"/api/v4/jobs/{job['id']}/trace", content=log, headers=place)

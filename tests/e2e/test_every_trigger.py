@@ -74,9 +74,9 @@ class House:
 
     async def post(self, path: str, who: httpx.AsyncClient | None = None, **body: Any) -> Any:
         """Ask the API for something, as ada."""
-        answer = await (who or self.ada).post(f"/api/v4/{path}", json=body)
-        assert answer.is_success, answer.text
-        return answer.json()
+        response = await (who or self.ada).post(f"/api/v4/{path}", json=body)
+        assert response.is_success, response.text
+        return response.json()
 
     async def pipeline(self, project: Project, source: str, within: float = 30.0, **also: Any) -> dict[str, Any]:
         """The pipeline of this source with these fields, as soon as there is one."""
@@ -332,8 +332,8 @@ async def mirror_of(house: House, origin: Project, name: str) -> Project:
     token = house.ada.headers["private-token"]
     path = f"{house.server.url}/ada/{origin.tree.name}.git"
     given = {"url": path, "auth_user": "ada", "auth_password": token, "mirror_trigger_builds": True}
-    answer = await house.ada.put(f"/api/v4/projects/{mirror.id}/mirror/pull", json=given)
-    assert answer.status_code == 200, answer.text
+    response = await house.ada.put(f"/api/v4/projects/{mirror.id}/mirror/pull", json=given)
+    assert response.status_code == 200, response.text
     await house.pipeline(mirror, "push")
     return mirror
 

@@ -55,8 +55,8 @@ class Stand:
         """Return as soon as a job waits for a runner."""
 
         async def look() -> list[Document]:
-            answer = await self.project.client.get(f"/api/v4/projects/{self.project.id}/jobs?scope[]=pending")
-            found: list[Document] = answer.json()
+            response = await self.project.client.get(f"/api/v4/projects/{self.project.id}/jobs?scope[]=pending")
+            found: list[Document] = response.json()
             return found
 
         await eventually(look, "a job is pending", PATIENCE)
@@ -65,16 +65,16 @@ class Stand:
         """A pipeline that somebody starts by hand."""
         variables = [{"key": "MARKS", "value": str(self.marks)}, {"key": "ASKED", "value": "by hand"}]
         body = {"ref": "main", "variables": variables}
-        answer = await self.project.client.post(f"/api/v4/projects/{self.project.id}/pipeline", json=body)
-        assert answer.status_code == 201, answer.text
-        pipeline: Document = answer.json()
+        response = await self.project.client.post(f"/api/v4/projects/{self.project.id}/pipeline", json=body)
+        assert response.status_code == 201, response.text
+        pipeline: Document = response.json()
         return pipeline
 
     async def act(self, job: Document, operation: str) -> Document:
         """Play or cancel a job."""
-        answer = await self.project.client.post(f"/api/v4/projects/{self.project.id}/jobs/{job['id']}/{operation}")
-        assert answer.is_success, answer.text
-        changed: Document = answer.json()
+        response = await self.project.client.post(f"/api/v4/projects/{self.project.id}/jobs/{job['id']}/{operation}")
+        assert response.is_success, response.text
+        changed: Document = response.json()
         return changed
 
 
@@ -224,9 +224,9 @@ async def check_artifacts(runner: ForeignRunner, place: Stand, jobs: dict[str, D
     """Archives hold what the scripts wrote, to the byte."""
     for name, files in FILES.items():
         path = f"/api/v4/projects/{place.project.id}/jobs/{jobs[name]['id']}/artifacts"
-        answer = await place.project.client.get(path)
-        assert answer.status_code == 200, name
-        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        response = await place.project.client.get(path)
+        assert response.status_code == 200, name
+        with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
             found = {item: archive.read(item).decode() for item in archive.namelist() if not item.endswith("/")}
         assert found == files, name
     assert jobs["compile"]["artifacts_expire_at"]  # whether or not the runner hands on what the job wished

@@ -36,15 +36,15 @@ class Driver:
 
     async def put(self, path: str, **body: Any) -> Any:
         """Change something of the project."""
-        answer = await self._client.put(f"/api/v4/projects/{self._project.id}{path}", json=body)
-        assert answer.is_success, answer.text
-        return answer.json()
+        response = await self._client.put(f"/api/v4/projects/{self._project.id}{path}", json=body)
+        assert response.is_success, response.text
+        return response.json()
 
     async def post(self, path: str, **body: Any) -> Any:
         """Ask for something below the project."""
-        answer = await self._client.post(f"/api/v4/projects/{self._project.id}/{path}", json=body)
-        assert answer.is_success, answer.text
-        return answer.json()
+        response = await self._client.post(f"/api/v4/projects/{self._project.id}/{path}", json=body)
+        assert response.is_success, response.text
+        return response.json()
 
     async def depart(self) -> None:
         """Three branches, three merge requests, one train."""

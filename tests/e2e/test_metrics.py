@@ -208,9 +208,9 @@ def test_prometheus_own_tool_finds_no_fault(story: Story, of: Callable[[Any], in
 def test_nothing_of_it_is_told_through_the_front(story: Story, path: str) -> None:
     settings = story.stack.settings
     for headers in ({}, {"PRIVATE-TOKEN": story.scene.token}):
-        answer = httpx.get(f"{settings.url}{path}", headers=headers, timeout=10, trust_env=False)
-        assert answer.status_code in {401, 403, 404}, (path, answer.status_code)
-        assert "perdure_" not in answer.text
+        response = httpx.get(f"{settings.url}{path}", headers=headers, timeout=10, trust_env=False)
+        assert response.status_code in {401, 403, 404}, (path, response.status_code)
+        assert "perdure_" not in response.text
     assert httpx.get(f"http://127.0.0.1:{settings.api_port}/metrics", trust_env=False).status_code == 404
 
 

@@ -84,10 +84,10 @@ async def upload(client: httpx.AsyncClient, job: dict[str, Any]) -> None:
     """Send the artifacts of a job, as its runner does."""
     files = {"file": ("artifacts.zip", archive({"out/app": "app"}))}
     data = {"artifact_format": "zip", "artifact_type": "archive"}
-    answer = await client.post(
+    response = await client.post(
         f"/api/v4/jobs/{job['id']}/artifacts", files=files, data=data, headers={"JOB-TOKEN": job["token"]}
     )
-    assert answer.status_code == 201, answer.text
+    assert response.status_code == 201, response.text
 
 
 def before_jobs(gl: gitlab.Gitlab) -> tuple[Any, Any, Any]:

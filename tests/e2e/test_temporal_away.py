@@ -30,8 +30,8 @@ async def test_a_push_waits_for_temporal_and_then_runs(tmp_path: Path, temporal:
     await server.program.start()
     try:
         async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as stranger:
-            answers = partial(_answers, stranger, "/-/health")
-            await eventually(answers, "the API answers without Temporal", STARTED_WITHIN)
+            responses = partial(_answers, stranger, "/-/health")
+            await eventually(responses, "the API answers without Temporal", STARTED_WITHIN)
             assert (await stranger.get("/-/ready")).status_code == 503
         async with server.client() as client:
             project = await _project(client, tmp_path)

@@ -41,18 +41,18 @@ async def registered(server: Server, number: int) -> str:
     """A runner's token, by the registration token of the installation."""
     body = {"token": server.credentials["registration_token"], "description": f"runner {number}"}
     async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.post(f"{server.url}/api/v4/runners", json=body)
-    assert answer.status_code == httpx.codes.CREATED, answer.text
-    return str(answer.json()["token"])
+        response = await client.post(f"{server.url}/api/v4/runners", json=body)
+    assert response.status_code == httpx.codes.CREATED, response.text
+    return str(response.json()["token"])
 
 
 async def created(server: Server, number: int) -> str:
     """A runner's token, as its owner makes it."""
     body = {"runner_type": "instance_type", "description": f"runner {number}", "run_untagged": True}
     async with server.client() as client:
-        answer = await client.post("/api/v4/user/runners", json=body)
-    assert answer.status_code == httpx.codes.CREATED, answer.text
-    return str(answer.json()["token"])
+        response = await client.post("/api/v4/user/runners", json=body)
+    assert response.status_code == httpx.codes.CREATED, response.text
+    return str(response.json()["token"])
 
 
 def runner(server: Server, token: str, folder: Path, builds: Path) -> Program:
@@ -86,10 +86,10 @@ async def test_parallel_jobs_of_one_project_share_no_folder(
                 program = runner(server, token, tmp_path / f"runner {number}", builds)
                 await stack.enter_async_context(running(program))
             variables = [{"key": "MARKS", "value": str(marks)}]
-            answer = await client.post(
+            response = await client.post(
                 f"/api/v4/projects/{project.id}/pipeline", json={"ref": "main", "variables": variables}
             )
-            ended = await project.ended(answer.json()["id"], PATIENCE)
+            ended = await project.ended(response.json()["id"], PATIENCE)
             jobs = await project.jobs(ended["id"])
         logs = await asyncio.gather(*(project.log(job["id"]) for job in jobs.values()))
     assert ended["status"] == "success", "\n".join(logs)

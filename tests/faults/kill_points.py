@@ -25,7 +25,7 @@ class Story(StrEnum):
     POISON = "poison"
     """What a runner would be told of a job cannot be built."""
     COMMIT = "commit"
-    """Somebody commits a file over the REST API, and again until they have an answer."""
+    """Somebody commits a file over the REST API, and again until they have a response."""
     ROTATE = "rotate"
     """A runner registers, gets itself a new token and unregisters."""
 

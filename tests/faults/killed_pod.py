@@ -131,9 +131,9 @@ class KilledPod:
         """A new pipeline; its id."""
         variables = [{"key": "STORY", "value": story}, {"key": "TAG", "value": tag}]
         path = f"/projects/{self.project.id}/pipeline"
-        answer = await self.runner(said).call("POST", path, json={"ref": "main", "variables": variables})
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        said.pipelines.append(answer.json()["id"])
+        response = await self.runner(said).call("POST", path, json={"ref": "main", "variables": variables})
+        assert response.status_code == httpx.codes.CREATED, response.text
+        said.pipelines.append(response.json()["id"])
         return said.pipelines[-1]
 
     async def rows(self, query: str, **values: object) -> list[Row[Any]]:

@@ -37,7 +37,7 @@ MEASURED: Final = {
     (UPLOAD, CLOSED): Tries(3, 4.0),
 }
 PATIENCE: Final = 600.0
-"""Seconds for which it waits for an answer to begin."""
+"""Seconds for which it waits for a response to begin."""
 
 
 class Dropped(Exception):
@@ -55,19 +55,21 @@ class MeasuredRunner:
     async def call(
         self, kind: str, method: str, path: str, body: Callable[[], Any], good: int, **headers: str
     ) -> dict[str, Any]:
-        """The answer's headers; raises Dropped. `body` makes the body of each try anew."""
+        """The response's headers; raises Dropped. `body` makes the body of each try anew."""
         timeout = aiohttp.ClientTimeout(total=None, sock_read=PATIENCE / self.scale)
         count = 0
         while True:
             count += 1
             met = CLOSED
             try:
-                async with self.session.request(method, path, data=body(), headers=headers, timeout=timeout) as answer:
-                    if answer.status == good:
+                async with self.session.request(
+                    method, path, data=body(), headers=headers, timeout=timeout
+                ) as response:
+                    if response.status == good:
                         self.tries.append((f"{method} {kind}", count))
-                        return {**answer.headers}
+                        return {**response.headers}
                     met = AWAY
-                    text = f"{answer.status} {await answer.text()}"
+                    text = f"{response.status} {await response.text()}"
             except (aiohttp.ClientError, TimeoutError) as error:
                 text = repr(error)
             limit = MEASURED[kind, met]

@@ -72,5 +72,5 @@ async def _files(pod: KilledPod, said: Acknowledged) -> None:
 
 async def _runners(pod: KilledPod, said: Acknowledged) -> None:
     for token in said.runners:
-        answer = await pod.runner(said).call("POST", "/runners/verify", json={"token": token})
-        assert answer.status_code == 200, answer.text
+        response = await pod.runner(said).call("POST", "/runners/verify", json={"token": token})
+        assert response.status_code == 200, response.text

@@ -65,17 +65,17 @@ class PlayedPod:
         given = [{"key": key, "value": value} for key, value in variables.items()]
         async with self.server.client() as client:
             path = f"/api/v4/projects/{self.project.id}/pipeline"
-            answer = await client.post(path, json={"ref": "main", "variables": given})
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        return int(answer.json()["id"])
+            response = await client.post(path, json={"ref": "main", "variables": given})
+        assert response.status_code == httpx.codes.CREATED, response.text
+        return int(response.json()["id"])
 
     async def runner(self, tag: str = "") -> str:
         """Register a runner, for jobs with this tag only if there is one; its token."""
         async with self.server.client() as client:
             wish = {"runner_type": "instance_type", "tag_list": tag, "run_untagged": not tag}
-            answer = await client.post("/api/v4/user/runners", json=wish)
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        return str(answer.json()["token"])
+            response = await client.post("/api/v4/user/runners", json=wish)
+        assert response.status_code == httpx.codes.CREATED, response.text
+        return str(response.json()["token"])
 
     @asynccontextmanager
     async def playing(
@@ -109,10 +109,10 @@ class PlayedPod:
     async def _play(self, client: httpx.AsyncClient, job_id: int) -> bool:
         """Whether the command was taken."""
         try:
-            answer = await client.post(f"/api/v4/projects/{self.project.id}/jobs/{job_id}/play")
+            response = await client.post(f"/api/v4/projects/{self.project.id}/jobs/{job_id}/play")
         except httpx.TransportError:
             return False
-        return answer.is_success
+        return response.is_success
 
     async def over(self, *pipelines: int, within: float = 120.0) -> None:
         """Wait until these pipelines are over; an error shows what is left."""

@@ -51,10 +51,10 @@ class Players:
     async def _runner(self, client: httpx.AsyncClient, token: str, system: str) -> None:
         question = {"token": token, "system_id": system, "last_update": "waiting"}
         while True:
-            answer = await _call(client, "POST", "/api/v4/jobs/request", question)
-            if answer is not None and answer.status_code == httpx.codes.CREATED:
-                await self._job(client, answer.json())
-            elif answer is None or answer.status_code != httpx.codes.NO_CONTENT:
+            response = await _call(client, "POST", "/api/v4/jobs/request", question)
+            if response is not None and response.status_code == httpx.codes.CREATED:
+                await self._job(client, response.json())
+            elif response is None or response.status_code != httpx.codes.NO_CONTENT:
                 await asyncio.sleep(_AGAIN)
 
     async def _job(self, client: httpx.AsyncClient, job: Document) -> None:
@@ -71,9 +71,9 @@ class Players:
         words = _variable(job, "PLAY").split() or [SUCCESS]
         word = words[min(attempts.index(number), len(words) - 1)]
         verdict = {"token": job["token"], **_verdict(word)}
-        while (answer := await _call(client, "PUT", path, verdict)) is None or answer.is_server_error:
+        while (response := await _call(client, "PUT", path, verdict)) is None or response.is_server_error:
             await asyncio.sleep(_AGAIN)
-        if answer.status_code == httpx.codes.OK:
+        if response.status_code == httpx.codes.OK:
             self.seen.acknowledged[number] = verdict["state"]
 
 
@@ -88,7 +88,7 @@ def _variable(job: Document, name: str) -> str:
 
 
 async def _call(client: httpx.AsyncClient, method: str, path: str, body: Document) -> httpx.Response | None:
-    """The answer, or None if there was none."""
+    """The response, or None if there was none."""
     try:
         return await client.request(method, path, json=body)
     except httpx.TransportError:

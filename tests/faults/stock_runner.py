@@ -1,6 +1,6 @@
 """A runner that behaves as a stock one does while the server dies, and remembers what the server has acknowledged.
 
-It speaks to the front, repeats what got 503 or no answer under the same request id, goes on with its log where 416
+It speaks to the front, repeats what got 503 or no response under the same request id, goes on with its log where 416
 says, and sends all of it again after 412 (docs/reference/runner-protocol.md, "Job updates", "Log upload", "Artifacts
 and cache"; docs/reference/reliability.md, "What a stock runner survives").
 """
@@ -62,7 +62,7 @@ class StockRunner:
         self.token = token
 
     async def call(self, method: str, path: str, *, parts: bytes | None = None, **options: Any) -> httpx.Response:
-        """The answer, once there is one; `parts` are sent piece by piece, without a length."""
+        """The response, once there is one; `parts` are sent piece by piece, without a length."""
         deadline = asyncio.get_running_loop().time() + _PATIENCE
         given, tries, request_id = options.pop("headers", {}), 0, uuid4().hex
         while True:
@@ -72,41 +72,41 @@ class StockRunner:
             body: dict[str, Any] = {"content": _pieces(parts)} if parts is not None else {}
             headers = {**given, "X-Request-Id": request_id}
             try:
-                answer = await self._client.request(method, f"/api/v4{path}", headers=headers, **body, **options)
+                response = await self._client.request(method, f"/api/v4{path}", headers=headers, **body, **options)
             except httpx.TransportError:
-                answer = None
-            if answer is not None and answer.status_code < httpx.codes.INTERNAL_SERVER_ERROR:
-                return answer
-            if answer is not None and answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
-                self._said.odd.append(f"{method} {path}: {answer.status_code} {answer.text}")
+                response = None
+            if response is not None and response.status_code < httpx.codes.INTERNAL_SERVER_ERROR:
+                return response
+            if response is not None and response.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                self._said.odd.append(f"{method} {path}: {response.status_code} {response.text}")
             if asyncio.get_running_loop().time() > deadline:
-                raise TimeoutError(f"{method} {path} was not answered: {answer!r}")
+                raise TimeoutError(f"{method} {path} was not answered: {response!r}")
             await asyncio.sleep(_AGAIN)
 
     async def register(self, registration_token: str, tag: str) -> None:
         """Become a runner for jobs with this tag."""
         wish = {"token": registration_token, "tag_list": tag, "run_untagged": False}
-        answer = await self.call("POST", "/runners", json=wish)
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        self.token = answer.json()["token"]
+        response = await self.call("POST", "/runners", json=wish)
+        assert response.status_code == httpx.codes.CREATED, response.text
+        self.token = response.json()["token"]
         self._said.runners.append(self.token)
 
     async def rotate(self) -> None:
         """Get a new token in the place of the old one, and use it."""
-        answer = await self.call("POST", "/runners/reset_authentication_token", json={"token": self.token})
-        assert answer.status_code == httpx.codes.CREATED, answer.text
+        response = await self.call("POST", "/runners/reset_authentication_token", json={"token": self.token})
+        assert response.status_code == httpx.codes.CREATED, response.text
         self._said.runners.remove(self.token)
-        self.token = answer.json()["token"]
+        self.token = response.json()["token"]
         self._said.runners.append(self.token)
 
     async def job(self) -> Document | None:
         """Ask once."""
         question = {"token": self.token, "system_id": "s_stock", "last_update": "waiting"}
-        answer = await self.call("POST", "/jobs/request", json=question)
-        if answer.status_code != httpx.codes.CREATED:
-            assert answer.status_code == httpx.codes.NO_CONTENT, answer.text
+        response = await self.call("POST", "/jobs/request", json=question)
+        if response.status_code != httpx.codes.CREATED:
+            assert response.status_code == httpx.codes.NO_CONTENT, response.text
             return None
-        job: Document = answer.json()
+        job: Document = response.json()
         self._said.given.append(job)
         return job
 
@@ -118,20 +118,20 @@ class StockRunner:
 
     async def accept(self, job: Document) -> None:
         """Say that the job begins."""
-        answer = await self.say(job, "running")
-        assert answer.status_code == httpx.codes.OK, answer.text
+        response = await self.say(job, "running")
+        assert response.status_code == httpx.codes.OK, response.text
 
     async def send(self, job: Document, log: bytes, start: int = 0) -> None:
         """Send a log from an offset to its end."""
         while start < len(log):
             piece = log[start : start + _PIECE]
             headers = {"JOB-TOKEN": job["token"], "Content-Range": f"{start}-{start + len(piece) - 1}"}
-            answer = await self.call("PATCH", f"/jobs/{job['id']}/trace", content=piece, headers=headers)
-            if answer.status_code == httpx.codes.ACCEPTED:
+            response = await self.call("PATCH", f"/jobs/{job['id']}/trace", content=piece, headers=headers)
+            if response.status_code == httpx.codes.ACCEPTED:
                 start += len(piece)
             else:
-                assert answer.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE, answer.text
-                start = int(answer.headers["Range"].removeprefix("0-"))
+                assert response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE, response.text
+                start = int(response.headers["Range"].removeprefix("0-"))
             self._said.logs[job["id"]] = log[:start]
 
     async def fetch(self, job: Document, folder: Path) -> None:
@@ -151,28 +151,28 @@ class StockRunner:
     async def upload(self, job: Document, kind: str, file_format: str, content: bytes) -> None:
         """Hand in a file as a stream of unknown length."""
         head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
-        answer = await self.call(
+        response = await self.call(
             "POST",
             f"/jobs/{job['id']}/artifacts",
             parts=head + content + b"\r\n--b--\r\n",
             params={"artifact_type": kind, "artifact_format": file_format},
             headers={"JOB-TOKEN": job["token"], "Content-Type": "multipart/form-data; boundary=b"},
         )
-        assert answer.status_code == httpx.codes.CREATED, answer.text
+        assert response.status_code == httpx.codes.CREATED, response.text
         self._said.files[job["id"], kind] = content
 
     async def download(self, dependency: Document) -> bytes:
         """The archive of a job that another one needs."""
         headers = {"JOB-TOKEN": dependency["token"]}
-        answer = await self.call("GET", f"/jobs/{dependency['id']}/artifacts", headers=headers)
-        assert answer.status_code == httpx.codes.OK, answer.text
-        return answer.content
+        response = await self.call("GET", f"/jobs/{dependency['id']}/artifacts", headers=headers)
+        assert response.status_code == httpx.codes.OK, response.text
+        return response.content
 
     async def end(self, job: Document, log: bytes, state: str = "success", **more: Any) -> None:
         """Send what is missing of the log and the verdict, until the server has both."""
-        while (answer := await self.say(job, state, log, **more)).status_code == httpx.codes.PRECONDITION_FAILED:
+        while (response := await self.say(job, state, log, **more)).status_code == httpx.codes.PRECONDITION_FAILED:
             await self.send(job, log)
-        assert answer.status_code == httpx.codes.OK, answer.text
+        assert response.status_code == httpx.codes.OK, response.text
         self._said.verdicts[job["id"]] = state
 
 

@@ -94,23 +94,23 @@ class Installation:
             self.project_id, self.tree = project.id, tree
             for _ in range(RUNNERS):
                 wish = {"runner_type": "instance_type", "run_untagged": True}
-                answer = await client.post("/api/v4/user/runners", json=wish)
-                assert answer.status_code == httpx.codes.CREATED, answer.text
-                self.tokens.append(answer.json()["token"])
+                response = await client.post("/api/v4/user/runners", json=wish)
+                assert response.status_code == httpx.codes.CREATED, response.text
+                self.tokens.append(response.json()["token"])
             expires = {"name": "kept", "scopes": ["api"], "expires_at": "2027-10-01"}
-            answer = await client.post("/api/v4/users/1/personal_access_tokens", json=expires)
-            assert answer.status_code == httpx.codes.CREATED, answer.text
-            self.token = answer.json()["token"]
+            response = await client.post("/api/v4/users/1/personal_access_tokens", json=expires)
+            assert response.status_code == httpx.codes.CREATED, response.text
+            self.token = response.json()["token"]
             secret = {"key": "SECRET", "value": "sealed-in-the-database"}
-            answer = await client.post(f"/api/v4/projects/{self.project_id}/variables", json=secret)
-            assert answer.status_code == httpx.codes.CREATED, answer.text
+            response = await client.post(f"/api/v4/projects/{self.project_id}/variables", json=secret)
+            assert response.status_code == httpx.codes.CREATED, response.text
 
     async def create(self) -> int:
         """One more pipeline."""
         async with self.server.client() as client:
-            answer = await client.post(f"/api/v4/projects/{self.project_id}/pipeline", json={"ref": "main"})
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        self.said.pipelines.append(answer.json()["id"])
+            response = await client.post(f"/api/v4/projects/{self.project_id}/pipeline", json={"ref": "main"})
+        assert response.status_code == httpx.codes.CREATED, response.text
+        self.said.pipelines.append(response.json()["id"])
         return self.said.pipelines[-1]
 
     @asynccontextmanager
@@ -153,9 +153,9 @@ class Installation:
         async with httpx.AsyncClient(base_url=self.server.url, trust_env=False, timeout=30) as client:
             while True:
                 try:
-                    answer = await client.post("/api/v4/jobs/request", json={"token": token, "system_id": "s_1"})
-                    if answer.status_code == httpx.codes.CREATED:
-                        await self._job(client, answer.json())
+                    response = await client.post("/api/v4/jobs/request", json={"token": token, "system_id": "s_1"})
+                    if response.status_code == httpx.codes.CREATED:
+                        await self._job(client, response.json())
                 except httpx.TransportError:
                     await asyncio.sleep(0.2)
 
@@ -167,10 +167,10 @@ class Installation:
         while sent < len(log):
             part = log[sent : sent + len(log) // 2]
             span = {"Content-Range": f"{sent}-{sent + len(part) - 1}"}
-            answer = await client.patch(f"/api/v4/jobs/{number}/trace", content=part, headers={**headers, **span})
-            if answer.status_code not in {httpx.codes.ACCEPTED, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE}:
+            response = await client.patch(f"/api/v4/jobs/{number}/trace", content=part, headers={**headers, **span})
+            if response.status_code not in {httpx.codes.ACCEPTED, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE}:
                 return
-            sent = int(answer.headers["Range"].partition("-")[2])
+            sent = int(response.headers["Range"].partition("-")[2])
             await asyncio.sleep(0.1)
         archive = ""
         if job["artifacts"]:
@@ -179,10 +179,10 @@ class Installation:
                 "file": ("artifacts.zip", content),
                 "artifact_type": (None, "archive"),
             }
-            answer = await client.post(
+            response = await client.post(
                 f"/api/v4/jobs/{number}/artifacts", files=upload, data={"artifact_format": "zip"}, headers=headers
             )
-            if answer.status_code != httpx.codes.CREATED:
+            if response.status_code != httpx.codes.CREATED:
                 return
             archive = hashlib.sha256(content).hexdigest()
         state = (
@@ -193,8 +193,8 @@ class Installation:
             "state": state,
             "output": {"checksum": f"crc32:{zlib.crc32(log):08x}", "bytesize": len(log)},
         }
-        answer = await client.put(f"/api/v4/jobs/{number}", json=verdict)
-        if answer.status_code == httpx.codes.OK:
+        response = await client.put(f"/api/v4/jobs/{number}", json=verdict)
+        if response.status_code == httpx.codes.OK:
             self.said.logs[number] = log
             self.said.ended[number] = state
             if archive:
@@ -239,9 +239,9 @@ class Installation:
         async with httpx.AsyncClient(base_url=self.server.url, headers=headers, trust_env=False, timeout=60) as client:
 
             async def get(path: str) -> httpx.Response:
-                answer = await client.get(f"{base}/{path}")
-                assert answer.status_code == httpx.codes.OK, (path, answer.text)
-                return answer
+                response = await client.get(f"{base}/{path}")
+                assert response.status_code == httpx.codes.OK, (path, response.text)
+                return response
 
             for pipeline in said.pipelines:
                 found = (await get(f"pipelines/{pipeline}")).json()

@@ -104,7 +104,7 @@ async def _build(runner: StockRunner, job: Document, folder: Path) -> None:
     await runner.fetch(job, folder / str(job["id"]))
     await runner.send(job, LOG[: len(LOG) // 2])
     await runner.upload(job, "archive", "zip", ARCHIVE)
-    await runner.upload(job, "archive", "zip", ARCHIVE)  # its answer was lost
+    await runner.upload(job, "archive", "zip", ARCHIVE)  # its response was lost
     await runner.upload(job, "junit", "gzip", REPORT)
     await runner.end(job, LOG)  # half of the log is missing: the server says 412
 
@@ -173,8 +173,8 @@ async def _rotate(pod: KilledPod, said: Acknowledged, tag: str, folder: Path) ->
     runner = await pod.register(said, tag)
     before = runner.token
     await runner.rotate()
-    answer = await runner.call("POST", "/runners/verify", json={"token": runner.token, "system_id": "s_stock"})
-    assert answer.status_code == 200, answer.text
+    response = await runner.call("POST", "/runners/verify", json={"token": runner.token, "system_id": "s_stock"})
+    assert response.status_code == 200, response.text
     assert (await runner.call("POST", "/runners/verify", json={"token": before})).status_code == 403
     body: dict[str, Any] = {"token": runner.token, "system_id": "s_stock"}
     gone = await runner.call("DELETE", "/runners/managers", json=body)
@@ -187,14 +187,14 @@ async def _commit(pod: KilledPod, said: Acknowledged, tag: str, folder: Path) ->
 
     async def written() -> bool:
         try:
-            answer = await pod.project.client.post(way, json=body)
+            response = await pod.project.client.post(way, json=body)
         except httpx.TransportError:
             return False
-        if answer.status_code == httpx.codes.BAD_REQUEST:
-            assert answer.json()["message"] == "A file with this name already exists"
+        if response.status_code == httpx.codes.BAD_REQUEST:
+            assert response.json()["message"] == "A file with this name already exists"
             return True
-        assert answer.status_code in {201, 503}, answer.text
-        return answer.status_code == httpx.codes.CREATED
+        assert response.status_code in {201, 503}, response.text
+        return response.status_code == httpx.codes.CREATED
 
     await eventually(written, "the file is there", 60)
     head = (await pod.project.get("repository/commits/main"))["id"]

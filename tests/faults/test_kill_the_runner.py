@@ -112,8 +112,8 @@ def _played_by_hand(stack: Stack, tmp_path: Path, config: str) -> tuple[Scene, s
 def _claim(stack: Stack, token: str) -> dict[str, Any]:
     import httpx
 
-    answer = httpx.post(f"{stack.settings.url}/api/v4/jobs/request", json={"token": token}, trust_env=False)
-    return answer.json() if answer.status_code == 201 else {}
+    response = httpx.post(f"{stack.settings.url}/api/v4/jobs/request", json={"token": token}, trust_env=False)
+    return response.json() if response.status_code == 201 else {}
 
 
 def _say(stack: Stack, job: dict[str, Any], state: str) -> int:

@@ -155,8 +155,8 @@ class Measured:
         body = {"token": self.stand.runner_token, "system_id": "s_measured"}
 
         async def ask() -> dict[str, Any] | None:
-            async with session.post("/api/v4/jobs/request", json=body) as answer:
-                found: dict[str, Any] | None = await answer.json() if answer.status == 201 else None
+            async with session.post("/api/v4/jobs/request", json=body) as response:
+                found: dict[str, Any] | None = await response.json() if response.status == 201 else None
                 return found
 
         return await eventually(ask, "there is a job", BEFORE)
@@ -230,7 +230,7 @@ async def test_no_result_and_no_artifact_is_lost(stand: Stand, seconds: float, d
 
 async def made_by(project: Project, job: Document) -> str:
     """What the archive of a job holds."""
-    answer = await project.client.get(f"/api/v4/projects/{project.id}/jobs/{job['id']}/artifacts")
-    assert answer.status_code == 200, job["name"]
-    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+    response = await project.client.get(f"/api/v4/projects/{project.id}/jobs/{job['id']}/artifacts")
+    assert response.status_code == 200, job["name"]
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
         return archive.read("made.txt").decode()

@@ -64,9 +64,9 @@ async def make_schedule(server: Server, project: int, **fields: Any) -> int:
     """Make a schedule over the REST API; its id."""
     body = {"description": "nightly", "ref": "main", "cron": "0 0 1 1 *", **fields}
     async with server.client() as client:
-        answer = await client.post(f"/api/v4/projects/{project}/pipeline_schedules", json=body)
-    assert answer.status_code == httpx.codes.CREATED, answer.text
-    return int(answer.json()["id"])
+        response = await client.post(f"/api/v4/projects/{project}/pipeline_schedules", json=body)
+    assert response.status_code == httpx.codes.CREATED, response.text
+    return int(response.json()["id"])
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ class Recording:
     faults: list[str] = field(default_factory=list)
     logs: dict[int, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
 
-    def note(self, request: web.Request, body: bytes, status: int, headers: Mapping[str, str], answer: bytes) -> None:
+    def note(self, request: web.Request, body: bytes, status: int, headers: Mapping[str, str], response: bytes) -> None:
         """Write down one call."""
         route = _route(request.path)
         self.calls.add(f"{request.method} {route} {status}")
@@ -51,7 +51,7 @@ class Recording:
         if "Job-Status" in headers:
             self.replies.add(f"Job-Status: {headers['Job-Status']}")
         if route == "/jobs/request" and status == 201:
-            payload = orjson.loads(answer)
+            payload = orjson.loads(response)
             self.payload.update(filled(payload))
             self.faults += faults(payload)
         if request.method == "PATCH" and status == 202:
@@ -101,13 +101,13 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
             url = target + request.path_qs
             call = session.request(request.method, url, headers=kept, data=body, allow_redirects=False)
             try:
-                async with call as answer:
-                    content = await answer.read()
+                async with call as response:
+                    content = await response.read()
             except aiohttp.ClientError:  # the server has ended, and with it the test
                 return web.Response(status=502)
-            recording.note(request, body, answer.status, answer.headers, content)
-            passed = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP}
-            return web.Response(status=answer.status, headers=passed, body=content)
+            recording.note(request, body, response.status, response.headers, content)
+            passed = {name: value for name, value in response.headers.items() if name.lower() not in _HOP}
+            return web.Response(status=response.status, headers=passed, body=content)
 
         app = web.Application(client_max_size=_MAX_SIZE)
         app.router.add_route("*", "/{path:.*}", forward)

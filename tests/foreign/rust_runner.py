@@ -52,9 +52,9 @@ async def register(site: Site, description: str) -> str:
     """Make a runner with the tag of the site, without the runner's help; its token."""
     wish = {"token": site.registration_token, "description": description, "tag_list": site.tag, "run_untagged": False}
     async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.post(f"{site.direct}/api/v4/runners", json=wish)
-    assert answer.status_code == httpx.codes.CREATED, answer.text
-    token: str = answer.json()["token"]
+        response = await client.post(f"{site.direct}/api/v4/runners", json=wish)
+    assert response.status_code == httpx.codes.CREATED, response.text
+    token: str = response.json()["token"]
     return token
 
 

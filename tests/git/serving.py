@@ -79,8 +79,8 @@ class GitServer:
         """The first request of every fetch and push."""
         repository = self.repositories.get(int(request.match_info["project"]))
         service = Service(request.query["service"])
-        answer = advertise(repository, service, protocol_version(request.headers.get("Git-Protocol")))
-        return await self.stream(request, answer, f"application/x-{service}-advertisement")
+        response = advertise(repository, service, protocol_version(request.headers.get("Git-Protocol")))
+        return await self.stream(request, response, f"application/x-{service}-advertisement")
 
     async def call(self, request: web.Request) -> web.StreamResponse:
         """The request that does it."""
@@ -97,14 +97,14 @@ class GitServer:
             return await self.stream(request, serve(repository, service, body, version), kind)
         try:
             push = await read_push(body)
-            answer = b"".join([chunk async for chunk in serve(repository, service, push.body, version)])
+            response = b"".join([chunk async for chunk in serve(repository, service, push.body, version)])
         except PerdureError as error:
             return web.Response(status=422, text=str(error))
-        done = await applied(repository, push.commands, answer)
+        done = await applied(repository, push.commands, response)
         await repository.harden([update.ref for update in done])
         self.pushes.append(push)
         self.applied += done
-        return web.Response(body=with_message(answer, self.message) if self.message else answer, content_type=kind)
+        return web.Response(body=with_message(response, self.message) if self.message else response, content_type=kind)
 
     async def stream(self, request: web.Request, chunks: AsyncIterator[bytes], kind: str) -> web.StreamResponse:
         """Send the chunks as they come."""

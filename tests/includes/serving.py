@@ -65,8 +65,8 @@ async def serving(
 class Names:
     """A resolver: each name's answers one after the other, the last one for good; `asked` are the names."""
 
-    def __init__(self, **answers: Sequence[Sequence[str]]) -> None:
-        self._answers = {name: list(rows) for name, rows in answers.items()}
+    def __init__(self, **responses: Sequence[Sequence[str]]) -> None:
+        self._answers = {name: list(rows) for name, rows in responses.items()}
         self.asked: list[str] = []
 
     async def __call__(self, host: str, _port: int) -> Sequence[str]:

@@ -102,10 +102,10 @@ async def test_codes_that_will_not_change_are_told_at_once(code: int) -> None:
 
 
 async def test_failing_server_is_asked_three_times() -> None:
-    answers = [500, 503, 200, 502, 502, 502]
+    responses = [500, 503, 200, 502, 502, 502]
 
     async def flicker(_request: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(status=answers.pop(0), text=TEXT)
+        return web.Response(status=responses.pop(0), text=TEXT)
 
     async with serving(flicker) as server:
         pauses = Pauses()
@@ -113,7 +113,7 @@ async def test_failing_server_is_asked_three_times() -> None:
         assert pauses.taken == [0.5, 1.0]
         with pytest.raises(Invalid, match="because of HTTP code `502` error! The server failed 3 times"):
             await local_fetch(server.url())
-        assert answers == []
+        assert responses == []
 
 
 async def test_silent_server_times_out() -> None:

@@ -12,7 +12,7 @@ _TYPE: Final = {"text/plain; version=0.0.4; charset=utf-8"}
 
 
 class Scrape:
-    """One answer of `/metrics`."""
+    """One response of `/metrics`."""
 
     def __init__(self, text: str) -> None:
         """Parse it."""
@@ -38,7 +38,7 @@ class Scrape:
 
 def scrape(port: int) -> Scrape:
     """Read a process on this machine."""
-    answer = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=10, trust_env=False)
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] in _TYPE
-    return Scrape(answer.text)
+    response = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=10, trust_env=False)
+    assert response.status_code == 200
+    assert response.headers["content-type"] in _TYPE
+    return Scrape(response.text)

@@ -31,8 +31,8 @@ async def test_it_answers_one_path_and_reading_only(client: aiohttp.ClientSessio
     found = {}
     async with served(exposition(), LOCAL, port):
         for method, path in (("GET", "/metrics"), ("POST", "/metrics"), ("GET", "/metrics/x"), ("GET", "/api/v4/jobs")):
-            async with client.request(method, f"http://{LOCAL}:{port}{path}") as answer:
-                found[method, path] = answer.status, "perdure_things_total 3.0" in await answer.text()
+            async with client.request(method, f"http://{LOCAL}:{port}{path}") as response:
+                found[method, path] = response.status, "perdure_things_total 3.0" in await response.text()
     assert found == {
         ("GET", "/metrics"): (200, True),
         ("POST", "/metrics"): (405, False),
@@ -55,8 +55,8 @@ async def test_a_port_that_is_taken_is_told_once_and_tried_again(client: aiohttp
 
     async def answers() -> bool:
         try:
-            async with client.get(f"http://{LOCAL}:{port}/metrics") as answer:
-                return "perdure_things" not in await answer.text()
+            async with client.get(f"http://{LOCAL}:{port}/metrics") as response:
+                return "perdure_things" not in await response.text()
         except aiohttp.ClientError:
             return False
 
@@ -82,7 +82,7 @@ async def test_what_a_library_tells_is_added_and_its_absence_hides_nothing(clien
         for close in (False, True):
             if close:
                 await runner.cleanup()
-            async with client.get(f"http://{LOCAL}:{port}/metrics") as answer:
-                texts.append(await answer.text())
+            async with client.get(f"http://{LOCAL}:{port}/metrics") as response:
+                texts.append(await response.text())
     assert ["temporal_long_request" in text for text in texts] == [True, False]
     assert all("perdure_things_total" in text for text in texts)

@@ -125,7 +125,7 @@ async def test_two_who_ask_in_one_turn_each_get_their_own(world: World) -> None:
 
 
 async def test_each_portion_gives_its_jobs_to_the_caller_before_anybody_sees_them(world: World) -> None:
-    """The answer comes with the last portion; a job of the first one may be running by then."""
+    """The response comes with the last portion; a job of the first one may be running by then."""
     bob = await person(world, "bob")
     pipeline_id = await world.begin("many: {script: x, parallel: 7, when: manual}\nfails: {script: x}\n")
     await world.end(await world.take(), Status.FAILED)

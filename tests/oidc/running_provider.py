@@ -69,21 +69,21 @@ async def running_provider(module: Path, port: int, redirect: str) -> AsyncItera
 async def through_its_pages(address: str, login: str, until: str) -> str:
     """Sign in and consent on the provider's pages as a person does; the address of ours that it leads back to."""
     async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.get(address)
+        response = await client.get(address)
         for _ in range(12):
-            if answer.is_redirect:
-                address = urljoin(str(answer.url), answer.headers["location"])
+            if response.is_redirect:
+                address = urljoin(str(response.url), response.headers["location"])
                 if address.startswith(until):
                     return address
-                answer = await client.get(address)
+                response = await client.get(address)
                 continue
-            assert answer.status_code == 200, answer.text
-            form = re.search(r'<form[^>]*action="([^"]+)"', answer.text)
-            prompt = re.search(r'name="prompt" value="(\w+)"', answer.text)
-            assert form is not None, answer.text
-            assert prompt is not None, answer.text
+            assert response.status_code == 200, response.text
+            form = re.search(r'<form[^>]*action="([^"]+)"', response.text)
+            prompt = re.search(r'name="prompt" value="(\w+)"', response.text)
+            assert form is not None, response.text
+            assert prompt is not None, response.text
             values = {"prompt": prompt[1]}
             if prompt[1] == "login":
                 values |= {"login": login, "password": "any"}
-            answer = await client.post(urljoin(str(answer.url), unescape(form[1])), data=values)
-    raise AssertionError(f"the provider never led back; last {answer.url}")
+            response = await client.post(urljoin(str(response.url), unescape(form[1])), data=values)
+    raise AssertionError(f"the provider never led back; last {response.url}")

@@ -66,8 +66,8 @@ class Hostile:
 
     async def give_token(self, request: Request) -> Response:
         form = parse_qs((await request.body()).decode())
-        answer = {"access_token": "a", "token_type": "Bearer", "id_token": self.id_token(form["code"][0])}
-        return JSONResponse(answer)
+        response = {"access_token": "a", "token_type": "Bearer", "id_token": self.id_token(form["code"][0])}
+        return JSONResponse(response)
 
     async def huge(self, _: Request) -> Response:
         return Response(b"[" + b" " * 1_000_000, media_type="application/json")
@@ -127,8 +127,8 @@ class Meeting:
             query = parse_qs(urlsplit(begun.headers["location"]).query)
             assert query["code_challenge_method"] == ["S256"]
             params = {"state": query["state"][0], "code": nonce or query["nonce"][0]}
-            answer = await client.get(f"{START}/callback", params=params)
-            return answer.status_code, answer.text, COOKIE in client.cookies
+            response = await client.get(f"{START}/callback", params=params)
+            return response.status_code, response.text, COOKIE in client.cookies
 
 
 @pytest.fixture

@@ -42,9 +42,9 @@ class Meeting:
 
     async def begun(self, client: httpx.AsyncClient, then: str = "/") -> str:
         """The provider's address to which a browser is sent."""
-        answer = await client.get(START, params={"next": then})
-        assert answer.status_code == 303, answer.text
-        return answer.headers["location"]
+        response = await client.get(START, params={"next": then})
+        assert response.status_code == 303, response.text
+        return response.headers["location"]
 
     async def answered(self, client: httpx.AsyncClient, login: str, then: str = "/") -> str:
         """Our address to which the provider sends a browser back."""
@@ -70,17 +70,17 @@ async def met(module: Path, folder: Path, database_url: str, **more: Any) -> Asy
 
 
 async def me(client: httpx.AsyncClient) -> Any:
-    answer = await client.get("/api/v4/user")
-    return answer.json() if answer.status_code == 200 else {}
+    response = await client.get("/api/v4/user")
+    return response.json() if response.status_code == 200 else {}
 
 
-def refused(answer: httpx.Response, client: httpx.AsyncClient, words: str, status: int = 401) -> None:
+def refused(response: httpx.Response, client: httpx.AsyncClient, words: str, status: int = 401) -> None:
     """One clear page, and no session."""
-    assert answer.status_code == status, answer.text
-    assert words in answer.text
-    assert "Sign in with Acme" in answer.text
+    assert response.status_code == status, response.text
+    assert words in response.text
+    assert "Sign in with Acme" in response.text
     assert COOKIE not in client.cookies
-    assert COOKIE + "=" not in answer.headers.get("set-cookie", "")
+    assert COOKIE + "=" not in response.headers.get("set-cookie", "")
 
 
 async def test_a_deep_link_leads_to_the_provider_and_back(module: Path, tmp_path: Path, database_url: str) -> None:
@@ -89,8 +89,8 @@ async def test_a_deep_link_leads_to_the_provider_and_back(module: Path, tmp_path
         page = await client.get(there)
         (link,) = re.findall(r'href="(/users/auth/oidc[^"]*)"', page.text)
         (then,) = parse_qs(urlsplit(unescape(link)).query)["next"]
-        answer = await meeting.signed_in(client, "ada", then)
-        assert (answer.status_code, answer.headers["location"]) == (303, there)
+        response = await meeting.signed_in(client, "ada", then)
+        assert (response.status_code, response.headers["location"]) == (303, there)
 
 
 async def test_somebody_new_gets_an_account_and_keeps_it(module: Path, tmp_path: Path, database_url: str) -> None:
@@ -99,9 +99,9 @@ async def test_somebody_new_gets_an_account_and_keeps_it(module: Path, tmp_path:
             ids = set()
             for _ in range(2):
                 async with meeting.browser() as client:
-                    answer = await meeting.signed_in(client, login, "/-/profile/password?x=1")
-                    assert (answer.status_code, answer.headers["location"]) == (303, "/-/profile/password?x=1")
-                    cookie = answer.headers["set-cookie"].lower()
+                    response = await meeting.signed_in(client, login, "/-/profile/password?x=1")
+                    assert (response.status_code, response.headers["location"]) == (303, "/-/profile/password?x=1")
+                    cookie = response.headers["set-cookie"].lower()
                     assert "httponly" in cookie
                     assert "samesite=lax" in cookie
                     assert ATTEMPT not in client.cookies
@@ -149,11 +149,11 @@ async def test_an_account_is_linked_by_a_verified_address_only_if_permitted(
     async with met(module, tmp_path, "", **settings) as meeting, meeting.browser() as client:
         eve = await meeting.site.person("eve")
         unverified = await meeting.site.person("unverified")
-        answer = await meeting.signed_in(client, login)
+        response = await meeting.signed_in(client, login)
         if comes_in:
             assert (await me(client))["id"] == eve.id
         else:
-            refused(answer, client, "not linked", 403)
+            refused(response, client, "not linked", 403)
         async with meeting.browser() as other:
             refused(await meeting.signed_in(other, "unverified"), other, "not verified", 403)
         async with meeting.site.services.database.read() as connection:
@@ -181,15 +181,15 @@ async def test_forged_answers_begin_no_session(module: Path, tmp_path: Path) -> 
             refused(await client.get(changed(address, code="x")), client, "does not accept")
         async with meeting.browser() as client:
             address = changed(await meeting.answered(client, "ada"), error="access_denied", error_description="EVIL")
-            answer = await client.get(address)
-            refused(answer, client, "did not let you in")
-            assert "EVIL" not in answer.text
+            response = await client.get(address)
+            refused(response, client, "did not let you in")
+            assert "EVIL" not in response.text
         async with meeting.browser() as victim, meeting.browser() as attacker:
             address = await meeting.answered(attacker, "mallory")
             refused(await victim.get(address), victim, "began no sign-in")
             state = parse_qs(urlsplit(await meeting.begun(victim)).query)["state"][0]
-            answer = await victim.get(changed(address, state=state))
-            refused(answer, victim, "does not accept")  # PKCE: the code was given for another verifier
+            response = await victim.get(changed(address, state=state))
+            refused(response, victim, "does not accept")  # PKCE: the code was given for another verifier
         async with meeting.site.services.database.read() as connection:
             assert await accounts.by_username(connection, "mallory") is None
 
@@ -207,8 +207,8 @@ async def test_a_code_is_good_once(module: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("then", ["https://evil.example", "//evil.example", "/\\evil.example", "/" + "x" * 3000])
 async def test_nobody_is_led_away(module: Path, tmp_path: Path, then: str) -> None:
     async with met(module, tmp_path, "", create_accounts=True) as meeting, meeting.browser() as client:
-        answer = await meeting.signed_in(client, "ada", then)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        response = await meeting.signed_in(client, "ada", then)
+        assert (response.status_code, response.headers["location"]) == (303, "/")
 
 
 async def test_a_provider_that_is_away_is_said_so(tmp_path: Path) -> None:

@@ -103,10 +103,10 @@ async def test_a_receiver_that_never_answers_is_not_waited_for() -> None:
 
 async def test_nor_is_one_that_answers_by_drops() -> None:
     async def drops(request: web.BaseRequest) -> web.StreamResponse:
-        answer = web.StreamResponse()
-        await answer.prepare(request)
+        response = web.StreamResponse()
+        await response.prepare(request)
         while True:
-            await answer.write(b".")
+            await response.write(b".")
             await asyncio.sleep(0.05)
 
     async with serving(drops) as served:

@@ -46,7 +46,7 @@ check:
 
 
 UNLIMITED: Final = RateLimits(api_calls=0, anonymous_api_calls=0, hook_tests=0, hook_resends=0)
-"""What is counted in a minute is not put back before a call: how fast the calls follow would change an answer."""
+"""What is counted in a minute is not put back before a call: how fast the calls follow would change a response."""
 
 Around: TypeAlias = Callable[[Site], AbstractAsyncContextManager[None]]
 """What runs beside an installation."""
@@ -200,9 +200,9 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
     async with site.client(site.root) as client:
 
         async def made(path: str, /, **body: Any) -> dict[str, Any]:
-            answer = await client.post(f"/api/v4{path}", content=orjson.dumps(body))
-            assert answer.status_code in {200, 201}, f"{path}: {answer.text}"
-            found: dict[str, Any] = answer.json()
+            response = await client.post(f"/api/v4{path}", content=orjson.dumps(body))
+            assert response.status_code in {200, 201}, f"{path}: {response.text}"
+            found: dict[str, Any] = response.json()
             return found
 
         top = await made("/groups", name=f"{side}-top", path=f"{side}-top")
@@ -245,8 +245,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         trigger = await made(f"{base}/triggers", description="outside")
         incoming = await made(f"{base}/incoming_hooks", forge="github")
         mirror = {"url": "https://git.example/a/b.git", "enabled": False}
-        answer = await client.put(f"/api/v4{base}/mirror/pull", json=mirror)
-        assert answer.status_code == 200, answer.text
+        response = await client.put(f"/api/v4{base}/mirror/pull", json=mirror)
+        assert response.status_code == 200, response.text
         upstream = await made("/projects", name="upstream", namespace_id=group["id"])
         scope = f"{base}/job_token_scope"
         listed = await made("/projects", name="listed", namespace_id=group["id"])
@@ -293,8 +293,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
 
 async def _tested(client: httpx.AsyncClient, hook: str) -> int:
     """The id of what a webhook was told by a test, which takes longer than anybody waits here."""
-    answer = await client.post(f"{hook}/test/push_events")
-    assert answer.status_code in {201, 202}, answer.text
+    response = await client.post(f"{hook}/test/push_events")
+    assert response.status_code in {201, 202}, response.text
     newest, *_ = (await client.get(f"{hook}/events")).json()
     return int(newest["id"])
 

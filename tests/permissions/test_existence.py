@@ -1,4 +1,4 @@
-"""Nobody is told by how long an answer takes whether there is a private project or group of that name.
+"""Nobody is told by how long a response takes whether there is a private project or group of that name.
 
 Time cannot be compared exactly, so what takes it is: the statements that the database is asked for a private one are
 those for one that does not exist, for every route and method, by id and by path. No git runs for either.
@@ -124,8 +124,8 @@ async def test_jobs_and_the_registry_are_told_as_little(tmp_path: Path, database
                 for project, name in (missing, (hidden, "secret/app"), missing):  # what is noted once comes first
                     statements: list[str] = []
                     token = ASKED.set(statements)
-                    answer = await client.request(method, path.format(project=project, path=name), **more)
+                    response = await client.request(method, path.format(project=project, path=name), **more)
                     ASKED.reset(token)
-                    told.append((answer.status_code, statements))
+                    told.append((response.status_code, statements))
                 assert told[1] == told[2], (method, path)
-                assert told[1][0] in {401, 403, 404}, answer.text
+                assert told[1][0] in {401, 403, 404}, response.text

@@ -74,8 +74,8 @@ async def test_a_search_finds_what_is_listed_and_nothing_else(site: Site) -> Non
         async with site.client(person) as client:
 
             async def found(scope: str, text: str, client: httpx.AsyncClient = client) -> set[int]:
-                answer = await client.get("/api/v4/search", params={"scope": scope, "search": text, "per_page": 100})
-                return {item["id" if scope == "projects" else "project_id"] for item in answer.json()}
+                response = await client.get("/api/v4/search", params={"scope": scope, "search": text, "per_page": 100})
+                return {item["id" if scope == "projects" else "project_id"] for item in response.json()}
 
             listed = {item["id"] for item in (await client.get("/api/v4/projects?per_page=100")).json()}
             planned = {

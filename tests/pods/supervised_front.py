@@ -106,9 +106,9 @@ class Callers:
                 continue
             try:
                 writer.write(head)
-                answer = await reader.read()
-                self.answered += answer.startswith(b"HTTP/1.1 2")
-                self.broken += not answer
+                response = await reader.read()
+                self.answered += response.startswith(b"HTTP/1.1 2")
+                self.broken += not response
             except ConnectionError:
                 self.broken += 1
             finally:

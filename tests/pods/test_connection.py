@@ -32,13 +32,13 @@ async def trickled(settings: Settings, begin: bytes, piece: bytes, every: float 
     """Send `begin`, then `piece` again and again; what came back, and after how many seconds the connection ended."""
     reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
     started = time.monotonic()
-    answer = bytearray()
+    response = bytearray()
 
     async def read() -> None:
         # Who goes on sending to a closed connection has it reset, which must not cost what had come before.
         with suppress(ConnectionError):
             while piece := await reader.read(1024):
-                answer.extend(piece)
+                response.extend(piece)
 
     reading = asyncio.create_task(read())
     writer.write(begin)
@@ -49,12 +49,12 @@ async def trickled(settings: Settings, begin: bytes, piece: bytes, every: float 
             await asyncio.sleep(every)
     writer.close()
     await reading
-    return bytes(answer), time.monotonic() - started
+    return bytes(response), time.monotonic() - started
 
 
 async def test_a_header_that_trickles_is_cut(front: Settings) -> None:
-    answer, seconds = await trickled(front, b"GET / HTTP/1.1\r\n", b"X: 1\r\n")
-    assert answer == b""
+    response, seconds = await trickled(front, b"GET / HTTP/1.1\r\n", b"X: 1\r\n")
+    assert response == b""
     assert 0.4 <= seconds < WITHIN
 
 
@@ -66,8 +66,8 @@ async def test_a_connection_that_says_nothing_is_cut(front: Settings) -> None:
 
 
 async def test_the_second_header_of_a_connection_is_measured_too(front: Settings) -> None:
-    answer, seconds = await trickled(front, HEAD % 2 + b"okGET / HTTP/1.1\r\n", b"X: 1\r\n")
-    assert answer.endswith(b"ok")
+    response, seconds = await trickled(front, HEAD % 2 + b"okGET / HTTP/1.1\r\n", b"X: 1\r\n")
+    assert response.endswith(b"ok")
     assert 0.4 <= seconds < WITHIN
 
 
@@ -87,9 +87,9 @@ async def test_an_idle_connection_is_kept(front: Settings) -> None:
     ids=["small", "large", "of unknown length"],
 )
 async def test_a_body_that_trickles_is_408_and_cut(front: Settings, begin: bytes, piece: bytes) -> None:
-    answer, seconds = await trickled(front, begin, piece)
-    assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b"PERDURE_FRONT_BODY_RATE" in answer
+    response, seconds = await trickled(front, begin, piece)
+    assert response.startswith(b"HTTP/1.1 408 ")
+    assert b"PERDURE_FRONT_BODY_RATE" in response
     assert 0.4 <= seconds < WITHIN
 
 

@@ -49,10 +49,10 @@ async def test_api_away_is_503_with_retry_after(
     client: aiohttp.ClientSession, method: str, path: str, seconds: int
 ) -> None:
     settings = front_settings(hold=0)
-    async with serving(settings), client.request(method, settings.url + path, data=b"x") as answer:
-        assert answer.status == 503
-        assert answer.headers["Retry-After"] == str(seconds)
-        assert str(seconds) in (await answer.json())["message"]
+    async with serving(settings), client.request(method, settings.url + path, data=b"x") as response:
+        assert response.status == 503
+        assert response.headers["Retry-After"] == str(seconds)
+        assert str(seconds) in (await response.json())["message"]
 
 
 @pytest.mark.parametrize("answer_head", [b"", b"HTTP/1.1 2", b"HTTP/1.1 200 OK\r\nContent-Le"])
@@ -61,8 +61,8 @@ async def test_cut_before_the_answer_is_there_is_503_and_not_repeated(
 ) -> None:
     settings = front_settings()
     async with serving(settings), raw_upstream(settings.api_port, answer_head) as seen:
-        async with client.post(f"{settings.url}/api/v4/projects", json={"name": "x"}) as answer:
-            assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+        async with client.post(f"{settings.url}/api/v4/projects", json={"name": "x"}) as response:
+            assert (response.status, response.headers["Retry-After"]) == (503, "5")
         assert len(seen) == 1
 
 
@@ -72,9 +72,9 @@ async def test_small_answer_cut_in_its_body_is_503(client: aiohttp.ClientSession
     async with (
         serving(settings),
         raw_upstream(settings.api_port, head),
-        client.put(f"{settings.url}/api/v4/jobs/4", json={}) as answer,
+        client.put(f"{settings.url}/api/v4/jobs/4", json={}) as response,
     ):
-        assert answer.status == 503
+        assert response.status == 503
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,15 @@ async def test_cut_in_the_middle_is_never_a_short_200(client: aiohttp.ClientSess
     settings = front_settings()
     async with serving(settings), raw_upstream(settings.api_port, head):
         with pytest.raises(aiohttp.ClientError):
-            async with client.get(f"{settings.url}/api/v4/projects") as answer:
-                await answer.read()
+            async with client.get(f"{settings.url}/api/v4/projects") as response:
+                await response.read()
 
 
 async def test_browser_gets_a_page_that_loads_itself_again(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
-    async with serving(settings), client.get(settings.url, headers={"Accept": "text/html,*/*"}) as answer:
-        assert (answer.status, answer.content_type) == (503, "text/html")
-        assert '<meta http-equiv="refresh" content="5">' in await answer.text()
+    async with serving(settings), client.get(settings.url, headers={"Accept": "text/html,*/*"}) as response:
+        assert (response.status, response.content_type) == (503, "text/html")
+        assert '<meta http-equiv="refresh" content="5">' in await response.text()
 
 
 async def test_request_arrives_unchanged_but_for_hop_by_hop_and_forwarded_headers(
@@ -119,11 +119,11 @@ async def test_request_arrives_unchanged_but_for_hop_by_hop_and_forwarded_header
     target = "/a%2Fb//c/../d?x=%20&y=a+b"
     async with serving(settings), http_upstream(settings.api_port, echo):
         url = URL(settings.url + target, encoded=True)
-        async with client.post(url, data=body, headers=sent) as answer:
-            seen = await answer.json()
-            assert answer.status == 201
-            assert answer.headers["X-GitLab-Last-Update"] == "7"
-            assert "Keep-Alive" not in answer.headers
+        async with client.post(url, data=body, headers=sent) as response:
+            seen = await response.json()
+            assert response.status == 201
+            assert response.headers["X-GitLab-Last-Update"] == "7"
+            assert "Keep-Alive" not in response.headers
     headers = {name.lower(): value for name, value in seen["headers"]}
     assert seen["target"] == target
     assert seen["body"].encode("latin-1") == body
@@ -145,11 +145,11 @@ async def test_redirects_encodings_and_cookies_pass_unchanged(client: aiohttp.Cl
     async with (
         serving(settings),
         http_upstream(settings.api_port, upstream),
-        client.get(settings.url, allow_redirects=False) as answer,
+        client.get(settings.url, allow_redirects=False) as response,
     ):
-        assert (answer.status, answer.headers["Location"]) == (302, "http://elsewhere/")
-        assert answer.headers.getall("Set-Cookie") == ["a=1", "b=2"]
-        assert await answer.read() == packed
+        assert (response.status, response.headers["Location"]) == (302, "http://elsewhere/")
+        assert response.headers.getall("Set-Cookie") == ["a=1", "b=2"]
+        assert await response.read() == packed
 
 
 async def test_head_and_204_have_no_body(client: aiohttp.ClientSession) -> None:
@@ -158,11 +158,11 @@ async def test_head_and_204_have_no_body(client: aiohttp.ClientSession) -> None:
 
     settings = front_settings()
     async with serving(settings), http_upstream(settings.api_port, upstream):
-        async with client.head(settings.url) as answer:
-            assert (answer.status, answer.headers["Content-Length"], await answer.read()) == (200, "100", b"")
-        async with client.post(f"{settings.url}/api/v4/jobs/request", json={}) as answer:
-            assert (answer.status, await answer.read()) == (204, b"")
-            assert "Transfer-Encoding" not in answer.headers
+        async with client.head(settings.url) as response:
+            assert (response.status, response.headers["Content-Length"], await response.read()) == (200, "100", b"")
+        async with client.post(f"{settings.url}/api/v4/jobs/request", json={}) as response:
+            assert (response.status, await response.read()) == (204, b"")
+            assert "Transfer-Encoding" not in response.headers
 
 
 @pytest.mark.parametrize("size", [5, SMALL + 1])
@@ -182,8 +182,8 @@ async def test_expect_100_continue(size: int) -> None:
 async def test_other_informational_answers_are_not_the_answer(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     head = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    async with serving(settings), raw_upstream(settings.api_port, head), client.get(settings.url) as answer:
-        assert (answer.status, await answer.read()) == (200, b"ok")
+    async with serving(settings), raw_upstream(settings.api_port, head), client.get(settings.url) as response:
+        assert (response.status, await response.read()) == (200, b"ok")
 
 
 async def test_early_refusal_of_an_upload_reaches_the_client() -> None:
@@ -249,16 +249,16 @@ async def test_client_gone_cancels_the_request_to_the_api(client: aiohttp.Client
 async def test_push_that_may_have_been_received_is_not_repeated(client: aiohttp.ClientSession) -> None:
     settings = front_settings(hold=5, probe_every=0.02)
     async with serving(settings), raw_upstream(settings.api_port, b"") as seen:
-        async with client.post(f"{settings.url}/g/p.git/git-receive-pack", data=b"0000") as answer:
-            assert answer.status == 503
+        async with client.post(f"{settings.url}/g/p.git/git-receive-pack", data=b"0000") as response:
+            assert response.status == 503
         assert len(seen) == 1
 
 
 async def test_stale_connection_is_replaced_for_a_safe_request(client: aiohttp.ClientSession) -> None:
     settings = front_settings()
     async with serving(settings), raw_upstream(settings.api_port, b"") as seen:
-        async with client.get(f"{settings.url}/api/v4/projects") as answer:
-            assert answer.status == 503
+        async with client.get(f"{settings.url}/api/v4/projects") as response:
+            assert response.status == 503
         assert len(seen) == 2
 
 
@@ -271,9 +271,9 @@ async def test_silent_api_is_503(client: aiohttp.ClientSession) -> None:
     async with (
         serving(settings),
         http_upstream(settings.api_port, upstream),
-        client.put(f"{settings.url}/api/v4/jobs/4", json={}) as answer,
+        client.put(f"{settings.url}/api/v4/jobs/4", json={}) as response,
     ):
-        assert answer.status == 503
+        assert response.status == 503
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked"])
@@ -304,10 +304,10 @@ async def test_own_health_and_way_to_the_api(client: aiohttp.ClientSession) -> N
     settings = front_settings()
     async with serving(settings):
         for path, status in (("health", 200), ("api", 503)):
-            async with client.get(f"{settings.url}/-/front/{path}") as answer:
-                assert answer.status == status
-        async with http_upstream(settings.api_port, upstream), client.get(f"{settings.url}/-/front/api") as answer:
-            assert (answer.status, json.loads(await answer.read())) == (200, {"message": "ok"})
+            async with client.get(f"{settings.url}/-/front/{path}") as response:
+                assert response.status == status
+        async with http_upstream(settings.api_port, upstream), client.get(f"{settings.url}/-/front/api") as response:
+            assert (response.status, json.loads(await response.read())) == (200, {"message": "ok"})
 
 
 async def test_two_fronts_cannot_share_a_port() -> None:

@@ -66,23 +66,23 @@ async def test_what_would_be_lost_is_held_until_the_api_is_back(
         body = None if method == "GET" else "0000" if small else in_parts("0000")
         call = asyncio.create_task(client.request(method, settings.url + path, data=body))
         await is_held([call], running.front, 1)
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN), await call as answer:
-            assert answer.status == 201
-            assert (await answer.json())["body"] == ("" if method == "GET" else "0000")
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN), await call as response:
+            assert response.status == 201
+            assert (await response.json())["body"] == ("" if method == "GET" else "0000")
 
 
 @pytest.mark.parametrize(("method", "path"), IMMEDIATE)
 async def test_polls_and_people_get_their_503_at_once(client: aiohttp.ClientSession, method: str, path: str) -> None:
     settings = front_settings()
-    async with serving(settings), client.request(method, settings.url + path, data=b"{}") as answer:
-        assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    async with serving(settings), client.request(method, settings.url + path, data=b"{}") as response:
+        assert (response.status, response.headers["Retry-After"]) == (503, "5")
 
 
 async def test_held_request_gets_503_when_its_time_is_up(client: aiohttp.ClientSession) -> None:
     settings = front_settings(hold=0.3, probe_every=0.05)
     started = time.monotonic()
-    async with serving(settings), client.put(f"{settings.url}/api/v4/jobs/7", json={}) as answer:
-        assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
+    async with serving(settings), client.put(f"{settings.url}/api/v4/jobs/7", json={}) as response:
+        assert (response.status, response.headers["Retry-After"]) == (503, "30")
     assert time.monotonic() - started >= 0.3
 
 
@@ -100,8 +100,8 @@ async def test_the_body_of_a_held_call_is_not_read(client: aiohttp.ClientSession
         requests = [one._current_request for one in running.server.connections]
         (request,) = [one for one in requests if one is not None and one.content_length]
         writer.write(b"a" * 1_000_000)
-        async with client.get(f"{settings.url}/api/v4/version") as answer:
-            assert answer.status == 503, "the front had every occasion to read"
+        async with client.get(f"{settings.url}/api/v4/version") as response:
+            assert response.status == 503, "the front had every occasion to read"
         assert request.content.total_bytes == 0
         async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
             assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 201 ")
@@ -121,8 +121,8 @@ async def test_what_the_api_may_have_taken_before_it_died_is_sent_again(
             sending = asyncio.create_task(client.request(method, settings.url + path, data="0000"))
             await is_held([sending], running.front, 1)
         assert next(head.split(b"\r\n")[0] for head in seen) == f"{call} HTTP/1.1".encode()
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN), await sending as answer:
-            assert (answer.status, (await answer.json())["body"]) == (201, "0000")
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN), await sending as response:
+            assert (response.status, (await response.json())["body"]) == (201, "0000")
 
 
 @pytest.mark.parametrize(("end", "status"), [("0-14", 202), ("0-12", 416), ("0-20", 416)])
@@ -139,34 +139,34 @@ async def test_a_piece_of_log_that_was_taken_before_the_api_died_was_taken(
             sending = asyncio.create_task(client.patch(path, data="0000", headers=headers))
             await is_held([sending], running.front, 1)
         async with http_upstream(settings.api_port, refuse), asyncio.timeout(WITHIN):
-            async with await sending as answer:
-                assert (answer.status, answer.headers["Range"]) == (status, end)
-            async with client.patch(path, data="0000", headers=headers) as answer:
-                assert answer.status == 416, "sent once, it is the runner's to look"
+            async with await sending as response:
+                assert (response.status, response.headers["Range"]) == (status, end)
+            async with client.patch(path, data="0000", headers=headers) as response:
+                assert response.status == 416, "sent once, it is the runner's to look"
 
 
 async def test_an_api_that_says_503_is_asked_again(client: aiohttp.ClientSession) -> None:
     """Its database is away: it answers, and has done nothing."""
-    answers = [503, 503, 200]
+    responses = [503, 503, 200]
 
     async def recover(request: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(status=200 if request.path == "/-/health" else answers.pop(0))
+        return web.Response(status=200 if request.path == "/-/health" else responses.pop(0))
 
     settings = front_settings(probe_every=0.02)
     async with (
         serving(settings),
         http_upstream(settings.api_port, recover),
-        client.put(f"{settings.url}/api/v4/jobs/7", json={}) as answer,
+        client.put(f"{settings.url}/api/v4/jobs/7", json={}) as response,
     ):
-        assert (answer.status, answers) == (200, [])
+        assert (response.status, responses) == (200, [])
 
 
 async def test_an_upload_that_was_cut_is_the_runners_to_repeat(client: aiohttp.ClientSession) -> None:
     """What is larger than the front keeps in memory cannot be sent twice."""
     settings = front_settings(probe_every=0.02)
     async with serving(settings), raw_upstream(settings.api_port, b"") as seen:
-        async with client.post(f"{settings.url}/api/v4/jobs/7/artifacts", data=b"a" * (SMALL + 1)) as answer:
-            assert (answer.status, answer.headers["Retry-After"]) == (503, "60")
+        async with client.post(f"{settings.url}/api/v4/jobs/7/artifacts", data=b"a" * (SMALL + 1)) as response:
+            assert (response.status, response.headers["Retry-After"]) == (503, "60")
         assert len(seen) == 1
 
 
@@ -295,7 +295,7 @@ async def test_one_probe_asks_for_all(client: aiohttp.ClientSession) -> None:
         calls = [asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/{number}")) for number in range(90)]
         await is_held(calls, running.front, 90)
         async with http_upstream(settings.api_port, starting), asyncio.timeout(WITHIN):
-            assert {answer.status for answer in await asyncio.gather(*calls)} == {201}
+            assert {response.status for response in await asyncio.gather(*calls)} == {201}
     assert asked == 4
 
 
@@ -304,8 +304,8 @@ async def test_a_front_that_is_stopped_answers_what_it_holds(client: aiohttp.Cli
     async with serving(settings) as running:
         call = asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", json={}))
         await is_held([call], running.front, 1)
-    async with asyncio.timeout(WITHIN), await call as answer:
-        assert answer.status == 503
+    async with asyncio.timeout(WITHIN), await call as response:
+        assert response.status == 503
 
 
 async def test_of_several_apis_the_next_is_asked_if_one_is_away(client: aiohttp.ClientSession) -> None:
@@ -314,8 +314,8 @@ async def test_of_several_apis_the_next_is_asked_if_one_is_away(client: aiohttp.
     both = settings.front.model_copy(update={"apis": f"127.0.0.1:{port}, 127.0.0.1:{front_settings().api_port}"})
     async with serving(settings.model_copy(update={"front": both, "api_port": 1})), http_upstream(port, echo):
         for _ in range(4):
-            async with client.get(f"{settings.url}/api/v4/projects") as answer:
-                assert answer.status == 201
+            async with client.get(f"{settings.url}/api/v4/projects") as response:
+                assert response.status == 201
 
 
 @pytest.mark.parametrize(("behind", "found"), [("", "127.0.0.1"), ("10.0.0.1,127.0.0.0/8", "203.0.113.9")])
@@ -331,8 +331,8 @@ async def test_only_a_proxy_that_is_named_says_who_its_client_is(
     async with (
         serving(settings.model_copy(update={"front": limits})),
         http_upstream(settings.api_port, tell),
-        client.get(settings.url, headers=headers) as answer,
+        client.get(settings.url, headers=headers) as response,
     ):
-        seen = await answer.json()
+        seen = await response.json()
     assert seen["X-Forwarded-For"] == found
     assert seen["X-Forwarded-Proto"] == ("https" if behind else "http")

@@ -44,9 +44,9 @@ async def test_a_refused_poll_is_counted_as_such() -> None:
     async with (
         serving(settings, metrics=metrics),
         aiohttp.ClientSession() as client,
-        client.post(f"{settings.url}/api/v4/jobs/request", data=b"x") as answer,
+        client.post(f"{settings.url}/api/v4/jobs/request", data=b"x") as response,
     ):
-        assert answer.status == 503
+        assert response.status == 503
         assert total(metrics, names.FRONT_REQUESTS, kind="poll", status="503") == 1
 
 
@@ -58,12 +58,12 @@ async def test_the_front_tells_them_on_their_own_port_only() -> None:
 
         async def answers() -> str:
             try:
-                async with client.get(f"http://127.0.0.1:{port}/metrics") as answer:
-                    return await answer.text()
+                async with client.get(f"http://127.0.0.1:{port}/metrics") as response:
+                    return await response.text()
             except aiohttp.ClientError:
                 return ""
 
         assert "perdure_front_requests_total" in await eventually(answers, "the metrics are told")
-        async with client.get(f"{settings.url}/metrics") as answer:
-            assert answer.status == 503, "without an API there is nobody who answers"
-            assert "perdure_front" not in await answer.text()
+        async with client.get(f"{settings.url}/metrics") as response:
+            assert response.status == 503, "without an API there is nobody who answers"
+            assert "perdure_front" not in await response.text()

@@ -128,8 +128,8 @@ async def test_a_front_that_was_left_holds_until_the_next_one_takes_over(front: 
         await front.serving(but=left.pid)
         assert not held.done()
         async with http_upstream(front.api_port, api), asyncio.timeout(WITHIN):
-            async with await held as answer:
-                assert answer.status == 200, "the one that was left has answered what it held"
+            async with await held as response:
+                assert response.status == 200, "the one that was left has answered what it held"
             await client.close()
             await eventually(lambda: _true(not is_alive(left.identity)), "it ends when its last caller has gone")
     assert callers.refused == 0
@@ -148,8 +148,8 @@ async def test_every_front_ends_with_the_supervisor_when_all_shall_end(front: Su
         assert await front.supervisor.wait() == 0
         assert not is_alive(first.identity)
         assert not is_alive(second.identity)
-        async with await held as answer:
-            assert answer.status == 503
+        async with await held as response:
+            assert response.status == 503
     assert front.folder.all() == []
 
 
@@ -167,8 +167,8 @@ async def test_a_front_takes_the_socket_that_systemd_has_opened(tmp_path: Path) 
         async with http_upstream(api_port, api), aiohttp.ClientSession(f"http://{LOCAL}:{port}") as client:
             for _ in range(2):
                 waiting = asyncio.create_task(client.get("/x"))
-                async with running(program), asyncio.timeout(WITHIN), await waiting as answer:
-                    assert (answer.status, await answer.text()) == (200, "ok")
+                async with running(program), asyncio.timeout(WITHIN), await waiting as response:
+                    assert (response.status, await response.text()) == (200, "ok")
                     await program.kill()
 
 

@@ -75,14 +75,14 @@ async def test_64_mib_both_ways_in_bounded_memory() -> None:
         aiohttp.ClientSession() as client,
     ):
         before = front.memory_info().rss
-        async with client.post(url, data=blocks()) as answer:
-            assert (answer.status, await answer.text()) == (201, digest())
+        async with client.post(url, data=blocks()) as response:
+            assert (response.status, await response.text()) == (201, digest())
         peak = front.memory_info().rss
         seen = hashlib.sha256()
-        async with client.get(url) as answer:
+        async with client.get(url) as response:
             await asyncio.sleep(0.3)  # a slow client: whatever the front would pile up is piled up now
             peak = max(peak, front.memory_info().rss)
-            async for chunk in answer.content.iter_any():
+            async for chunk in response.content.iter_any():
                 seen.update(chunk)
         peak = max(peak, front.memory_info().rss)
     assert seen.hexdigest() == digest()

@@ -49,7 +49,7 @@ async def test_nobody_starts_a_workflow_by_it(tmp_path: Path) -> None:
         port = url.rpartition(":")[2]
         for host in (f"{LOCAL}:{port}", f"localhost:{port}", LOCAL, "evil.example"):
             assert await ask(url, host) == httpx.codes.FORBIDDEN, host
-        # No host at all: the server closes such a connection at once, and what was not read would break the answer.
+        # No host at all: the server closes such a connection at once, and what was not read would break the response.
         assert await ask(url, "closed to all", "") == httpx.codes.BAD_REQUEST
         assert await ask(pages, pages.removeprefix("http://")) == httpx.codes.BAD_REQUEST, "no token of its own pages"
 

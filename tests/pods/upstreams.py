@@ -32,14 +32,14 @@ async def http_upstream(port: int, handler: Handler) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def raw_upstream(port: int, answer: bytes) -> AsyncIterator[list[bytes]]:
+async def raw_upstream(port: int, response: bytes) -> AsyncIterator[list[bytes]]:
     """A server that reads one request header, sends `answer` and hangs up; yields the headers it got."""
     seen: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError):
             seen.append(await reader.readuntil(b"\r\n\r\n"))
-            writer.write(answer)
+            writer.write(response)
             await writer.drain()
         writer.close()
 

@@ -107,11 +107,11 @@ def _signing_key() -> str:
 async def _runner(folder: Path, made: Production) -> AsyncIterator[Program]:
     """A runner that takes jobs through the front."""
     async with made.client() as client:
-        answer = await client.post("/api/v4/user/runners", json={"runner_type": "instance_type"})
-        assert answer.status_code == httpx.codes.CREATED, answer.text
+        response = await client.post("/api/v4/user/runners", json={"runner_type": "instance_type"})
+        assert response.status_code == httpx.codes.CREATED, response.text
     config = folder / "runner" / "config.toml"
     config.parent.mkdir()
-    config.write_text(CONFIG.format(url=json.dumps(made.url), token=json.dumps(answer.json()["token"])))
+    config.write_text(CONFIG.format(url=json.dumps(made.url), token=json.dumps(response.json()["token"])))
     argv: list[str | Path] = [sys.executable, "-m", "cli.main", "runner", "run", "--config", config]
     async with running(Program(argv, folder / "runner.log", env=environment())) as program:
         yield program

@@ -67,8 +67,8 @@ class Good:
         piece, path = b"a line of a log\n", f"/api/v4/jobs/{self.job['id']}/trace"
         headers = {"JOB-TOKEN": str(self.job["token"]), "Content-Range": "0-0"}
         if self.size:  # where an earlier runner's log ends it may not have heard
-            async with session.patch(path, data=b"a", headers=headers) as answer:
-                self.size = int(answer.headers["Range"].removeprefix("0-"))
+            async with session.patch(path, data=b"a", headers=headers) as response:
+                self.size = int(response.headers["Range"].removeprefix("0-"))
         while True:
             place = f"{self.size}-{self.size + len(piece) - 1}"
             headers = {"JOB-TOKEN": str(self.job["token"]), "Content-Range": place}
@@ -78,9 +78,9 @@ class Good:
     async def _call(self, session: aiohttp.ClientSession, method: str, path: str, status: int, **more: Any) -> None:
         begun = time.monotonic()
         try:
-            async with session.request(method, path, **more) as answer:
-                if answer.status != status:
-                    self.wrong.append(f"{method} {answer.status} {await answer.text()}")
+            async with session.request(method, path, **more) as response:
+                if response.status != status:
+                    self.wrong.append(f"{method} {response.status} {await response.text()}")
         except (aiohttp.ClientError, TimeoutError) as error:
             self.wrong.append(f"{method} {error!r}")
         self.seconds.append(time.monotonic() - begun)
@@ -118,9 +118,9 @@ async def api_with_a_job(folder: Path, **settings: Any) -> AsyncIterator[Server]
 async def good_runners(api: Server) -> Good:
     """Good runners, one of which has that job."""
     async with httpx.AsyncClient(base_url=api.url, trust_env=False) as client:
-        answer = await client.post("/api/v4/jobs/request", json={"token": RUNNER_TOKEN, "system_id": "s_good"})
-    assert answer.status_code == 201, answer.text
-    return Good(answer.json())
+        response = await client.post("/api/v4/jobs/request", json={"token": RUNNER_TOKEN, "system_id": "s_good"})
+    assert response.status_code == 201, response.text
+    return Good(response.json())
 
 
 @asynccontextmanager

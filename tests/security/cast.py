@@ -20,7 +20,7 @@ from tests.security.doors import Place
 
 REGISTRY = "registry.example:5000"
 COUNTED_NEVER = RateLimits(api_calls=0, anonymous_api_calls=0)
-"""Thousands of tokens of one address are too many for an answer; here each is looked at."""
+"""Thousands of tokens of one address are too many for a response; here each is looked at."""
 TRIGGERED = '{workflow: {rules: [{if: $CI_PIPELINE_SOURCE == "pipeline"}]}, by-hand: {script: x, when: manual}}'
 HELD_BACK_NEVER = RefusalLimits(refusal_pause=0)
 

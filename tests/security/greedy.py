@@ -39,8 +39,8 @@ class Greedy:
 
         async def one() -> None:
             while True:
-                answer = await client.request(method, path, **more)
-                self.answers.append(answer.status_code)
+                response = await client.request(method, path, **more)
+                self.answers.append(response.status_code)
 
         async with self.client() as client:
             await asyncio.gather(*(one() for _ in range(times)))
@@ -49,9 +49,9 @@ class Greedy:
         """Open so many answers and read no more than their heads."""
         async with self.client() as client, AsyncExitStack() as stack:
             for _ in range(times):
-                answer = await stack.enter_async_context(client.stream("GET", path))
-                self.answers.append(answer.status_code)
-                self.open += answer.status_code == httpx.codes.OK
+                response = await stack.enter_async_context(client.stream("GET", path))
+                self.answers.append(response.status_code)
+                self.open += response.status_code == httpx.codes.OK
             await asyncio.Event().wait()
 
     async def send(self, times: int, path: str, kind: str, beginning: bytes) -> None:

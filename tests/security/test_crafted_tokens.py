@@ -81,8 +81,8 @@ async def test_a_good_token_of_another_job_opens_nothing_of_this_one(cast: Cast)
         for make in OF_ANOTHER_JOB.values():
             for door in DOORS:
                 if not door.rest and (door.names_job or "artifacts" in door.route):
-                    answer = await knock(client, door, cast.place, make(forger))
-                    assert answer.status_code == 403, str(door)
+                    response = await knock(client, door, cast.place, make(forger))
+                    assert response.status_code == 403, str(door)
     assert await tables(cast.site) == before
 
 
@@ -94,9 +94,9 @@ async def test_a_job_that_has_ended_is_told_so_at_each_of_its_doors(cast: Cast, 
     async with cast.site.client() as client:
         for door in DOORS:
             if door.opens and door.route != "/api/v4/jobs/{job_id:int}/artifacts":
-                answer = await knock(client, door, place, job["token"])
-                told = answer.headers.get("job-status")
-                assert (answer.status_code, told) == (403, "success" if state == "finished" else "failed"), str(door)
+                response = await knock(client, door, place, job["token"])
+                told = response.headers.get("job-status")
+                assert (response.status_code, told) == (403, "success" if state == "finished" else "failed"), str(door)
     assert await tables(cast.site) == before
 
 
@@ -114,9 +114,9 @@ async def test_every_route_that_reads_job_tokens_has_a_door_here(cast: Cast, mon
     ended = cast.finished["token"]
     async with cast.site.client() as client:
         for method, route in routes_of(create_framework(cast.site.services)):
-            for answer in [_shown_everywhere(client, cast, method, route, ended, ways) for ways in range(3)]:
+            for response in [_shown_everywhere(client, cast, method, route, ended, ways) for ways in range(3)]:
                 looked.clear()
-                await answer
+                await response
                 if looked:
                     seen.add(f"{method} {route}")
     assert seen == {str(door) for door in DOORS}

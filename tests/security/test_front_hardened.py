@@ -1,4 +1,4 @@
-"""The front under attack: good runners get every answer that is theirs, and slow senders are let go in time.
+"""The front under attack: good runners get every response that is theirs, and slow senders are let go in time.
 
 How long their calls take meanwhile is measured by `python -m bench front`.
 """

@@ -1,4 +1,4 @@
-"""Whatever stands in an address, its query or a body, the answer is one of HTTP's for it, and never a fault of ours."""
+"""Whatever stands in an address, its query or a body, the response is one of HTTP's for it, no fault of ours."""
 
 import json
 import re
@@ -58,8 +58,8 @@ async def faults(client: AsyncClient, calls: Iterator[tuple[str, str, dict[str, 
     """The calls (method, address, what httpx takes beside) that were answered with 500."""
     found = []
     for method, address, more in calls:
-        answer = await client.request(method, address, **more)
-        if answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+        response = await client.request(method, address, **more)
+        if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
             found.append(f"{method} {address[:160]} {str(more)[:80]}")
     return found
 

@@ -50,9 +50,9 @@ LARGE = {
 }
 
 
-def status_of(answer: bytes) -> int:
-    """The status of the first answer; 0 if there is none."""
-    found = STATUS.match(answer)
+def status_of(response: bytes) -> int:
+    """The status of the first response; 0 if there is none."""
+    found = STATUS.match(response)
     return int(found[1]) if found else 0
 
 
@@ -76,27 +76,27 @@ async def port(request: pytest.FixtureRequest, tmp_path: Path, heard: list[str])
 
 @pytest.mark.parametrize("name", SMUGGLING)
 async def test_two_requests_in_one_are_refused(port: int, heard: list[str], name: str) -> None:
-    answer = await answer_to(port, SMUGGLING[name])
-    assert status_of(answer) in {400, 413, 501}, answer
-    assert len(STATUS.findall(answer)) == 1
+    response = await answer_to(port, SMUGGLING[name])
+    assert status_of(response) in {400, 413, 501}, response
+    assert len(STATUS.findall(response)) == 1
     assert "/hidden" not in heard
 
 
 @pytest.mark.parametrize("name", GARBAGE)
 async def test_garbage_is_refused(port: int, heard: list[str], name: str) -> None:
-    answer = await answer_to(port, GARBAGE[name])
-    assert status_of(answer) in {0, 400, 505}, answer
+    response = await answer_to(port, GARBAGE[name])
+    assert status_of(response) in {0, 400, 505}, response
     assert heard == []
 
 
 @pytest.mark.parametrize("name", LARGE)
 async def test_a_header_too_large_is_431(port: int, heard: list[str], name: str) -> None:
-    answer = await answer_to(port, LARGE[name])
-    assert status_of(answer) == 431, answer
+    response = await answer_to(port, LARGE[name])
+    assert status_of(response) == 431, response
     assert heard == []
 
 
 async def test_garbage_behind_a_request_ends_the_connection(port: int, heard: list[str]) -> None:
-    answer = await answer_to(port, b"GET /open HTTP/1.1\r\nHost: h\r\n\r\n" + b"\0garbage\r\n\r\n" * 100)
-    assert status_of(answer) in {200, 400}
+    response = await answer_to(port, b"GET /open HTTP/1.1\r\nHost: h\r\n\r\n" + b"\0garbage\r\n\r\n" * 100)
+    assert status_of(response) in {200, 400}
     assert heard in ([], ["/open"])

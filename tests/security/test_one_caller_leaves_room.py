@@ -97,11 +97,11 @@ async def others(place: Place) -> list[float]:
     async with httpx.AsyncClient(base_url=place.eve.url, transport=transport, timeout=60) as client:
         for _ in range(CALLS):
             begin = time.monotonic()
-            answer = await client.get(f"/api/v4/projects/{place.eve.project}", headers=headers)
+            response = await client.get(f"/api/v4/projects/{place.eve.project}", headers=headers)
             calls.append(time.monotonic() - begin)
-            assert answer.status_code == httpx.codes.OK
+            assert response.status_code == httpx.codes.OK
         begin = time.monotonic()
         form = {"username": "root", "password": PASSWORD}
-        answer = await client.post("/users/sign_in", data=form, headers={"Origin": place.eve.url})
-        assert answer.status_code == httpx.codes.SEE_OTHER
+        response = await client.post("/users/sign_in", data=form, headers={"Origin": place.eve.url})
+        assert response.status_code == httpx.codes.SEE_OTHER
         return [*calls, time.monotonic() - begin]

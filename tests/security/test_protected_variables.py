@@ -26,12 +26,12 @@ async def variable(site: Site, **values: Any) -> None:
     """Give the project a protected variable by REST."""
     body = {"key": "GUARDED", "value": SECRET, "protected": True, "masked": True, **values}
     async with site.client(site.root) as client:
-        answer = await client.post(f"/api/v4/projects/{site.world.project_id}/variables", json=body)
-    assert answer.status_code == 201, answer.text
+        response = await client.post(f"/api/v4/projects/{site.world.project_id}/variables", json=body)
+    assert response.status_code == 201, response.text
 
 
 async def call(site: Site, method: str, path: str, body: Any = None, person: Person | None = None) -> Any:
-    """A call of the REST API on the project; its answer."""
+    """A call of the REST API on the project; its response."""
     async with site.client(person or site.root) as client:
         return await client.request(method, f"/api/v4/projects/{site.world.project_id}{path}", json=body)
 
@@ -136,10 +136,10 @@ async def test_lint_neither_tells_nor_uses_them(site: Site, tree: Path) -> None:
     await git("push", "-q", "origin", "main", cwd=tree)
     asked = {"content": CONFIG, "dry_run": True, "ref": "main", "include_jobs": True}
     for method, body in (("POST", asked), ("GET", {"dry_run": True, "include_jobs": True})):
-        answer = await call(site, method, "/ci/lint", body)
-        assert answer.json()["valid"], answer.text
-        assert "SEEN_BY_RULES" not in answer.text.partition('"jobs"')[2]
-        assert SECRET not in answer.text
+        response = await call(site, method, "/ci/lint", body)
+        assert response.json()["valid"], response.text
+        assert "SEEN_BY_RULES" not in response.text.partition('"jobs"')[2]
+        assert SECRET not in response.text
 
 
 async def test_their_end_and_their_change_count_for_jobs_that_wait(site: Site, tree: Path) -> None:

@@ -44,9 +44,9 @@ async def personal(cast: Cast, client: httpx.AsyncClient, token: str) -> bool:
         {"headers": {"Authorization": f"Bearer {token}"}},
         {"params": {"private_token": token}},
     ]
-    answers = [(await client.get("/api/v4/user", **way)).status_code for way in ways]
-    assert len(set(answers)) == 1
-    return answers[0] == 200
+    responses = [(await client.get("/api/v4/user", **way)).status_code for way in ways]
+    assert len(set(responses)) == 1
+    return responses[0] == 200
 
 
 async def runner(cast: Cast, client: httpx.AsyncClient, token: str) -> bool:

@@ -98,7 +98,7 @@ class Pod(PodParts):
     async def ask(
         self, pipeline_id: int, name: str, job_id: int | None = None, key: str = "", **variables: str
     ) -> Answer:
-        """Send an update and wait for its answer."""
+        """Send an update and wait for its response."""
         async with self.world.database.read() as connection:
             facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
         operation = Operation(key or str(uuid4()), job_id, variables)

@@ -81,7 +81,7 @@ async def test_a_run_that_has_just_closed_or_is_busy_is_asked_again_with_the_sam
 async def test_a_command_that_is_not_answered_is_obeyed_once_although_the_outbox_carries_it_too(
     pod: Pod, broken: Exception
 ) -> None:
-    """The question may have arrived, only its answer is lost: both have one key."""
+    """The question may have arrived, only its response is lost: both have one key."""
     pipeline_id, gate = await waiting(pod)
     await pod.stop_relay()
     asked = await ask(

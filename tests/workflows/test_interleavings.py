@@ -205,7 +205,7 @@ async def test_a_long_history_is_left_behind_without_losing_a_message(pod: Pod) 
 
 @pytest.mark.usefixtures("short_histories")
 async def test_an_update_is_answered_by_the_run_that_is_left_behind(pod: Pod) -> None:
-    """It starts the workflow: the run leaves its history behind in the task that records the answer."""
+    """It starts the workflow: the run leaves its history behind in the task that records the response."""
     await pod.stop_relay()
     pipeline_id = await pod.create("a: {script: x}\nb: {script: y}\n")
     a, _ = [row.id for row in await pod.world.rows(job, pipeline_id=pipeline_id)]

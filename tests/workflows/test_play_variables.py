@@ -51,8 +51,8 @@ class Played:
         async def look() -> dict[str, Any] | None:
             await self.relay.send_due()
             async with self.site.client(self.site.root) as client:
-                answer = await client.get(f"/api/v4/projects/{world.project_id}/pipelines/{pipeline_id}/jobs")
-            (job,) = answer.json()
+                response = await client.get(f"/api/v4/projects/{world.project_id}/pipelines/{pipeline_id}/jobs")
+            (job,) = response.json()
             return job if job["status"] == "manual" else None
 
         return pipeline_id, await eventually(look, "the job waits for a person", WITHIN)
@@ -69,8 +69,8 @@ class Played:
 
         async def look() -> dict[str, Any] | None:
             await self.relay.send_due()
-            answer = await self.site.world.request()
-            return answer.json() if answer.status_code == 201 else None
+            response = await self.site.world.request()
+            return response.json() if response.status_code == 201 else None
 
         payload = await eventually(look, "a runner gets the job", WITHIN)
         return {variable["key"]: variable["value"] for variable in payload["variables"]}

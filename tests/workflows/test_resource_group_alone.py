@@ -41,10 +41,10 @@ numbers = count(9_000_000)
 
 
 class Sql(GroupPort):
-    """Answers as it is told; the last answer stays. `orders` is what was asked."""
+    """Answers as it is told; the last response stays. `orders` is what was asked."""
 
-    def __init__(self, *answers: Chosen) -> None:
-        self.answers = deque(answers)
+    def __init__(self, *responses: Chosen) -> None:
+        self.answers = deque(responses)
         self.orders: list[ChooseNext] = []
         self.reading = asyncio.Event()
         self.may_answer = asyncio.Event()
@@ -52,12 +52,12 @@ class Sql(GroupPort):
 
     @activity.defn(name="choose_next")
     async def choose_next(self, order: ChooseNext) -> Chosen:
-        """What SQL said when it was read; the answer may take its time."""
+        """What SQL said when it was read; the response may take its time."""
         self.orders.append(order)
-        answer = self.answers[0] if len(self.answers) == 1 else self.answers.popleft()
+        response = self.answers[0] if len(self.answers) == 1 else self.answers.popleft()
         self.reading.set()
         await self.may_answer.wait()
-        return answer
+        return response
 
     def unreachable(self) -> list[tuple[int, ...]]:
         """Who was passed over, look by look."""
@@ -261,7 +261,7 @@ async def test_who_was_told_is_not_passed_over_once_the_slot_was_held(
 
 
 async def test_a_look_that_arrives_after_sql_was_read_is_not_lost(temporal: str) -> None:
-    """The answer takes so long that Temporal hands over the signal meanwhile: the workflow may not end on it."""
+    """The response takes so long that Temporal hands over the signal meanwhile: the workflow may not end on it."""
     sql = Sql(NOBODY)
     async with stage(temporal, sql) as scene:
         pipeline_id = await scene.pipeline()

@@ -175,8 +175,8 @@ async def test_an_update_needs_no_further_run(pod: Pod) -> None:
     """What the API does: update-with-start."""
     pipeline_id = await failed(pod)
     run = await run_of(pod, pipeline_id)
-    answer = await pod.ask(pipeline_id, "retry_job", await id_of(pod, pipeline_id, "bad"))
-    assert await pod.run("bad", Status.FAILED) in answer.jobs
+    response = await pod.ask(pipeline_id, "retry_job", await id_of(pod, pipeline_id, "bad"))
+    assert await pod.run("bad", Status.FAILED) in response.jobs
     assert await pod.rests(pipeline_id) == "failed"
     assert await run_of(pod, pipeline_id) == run
 

@@ -70,7 +70,7 @@ class TokenWishes(BaseModel):
 
 
 class AccessTokenResponse(TypedDict):
-    """A token. Those of projects and groups have a level; the token itself is in the one answer that shows it."""
+    """A token. Those of projects and groups have a level; the token itself is in the one response that shows it."""
 
     id: int
     name: str
@@ -88,7 +88,7 @@ class AccessTokenResponse(TypedDict):
 
 
 def shown(row: ListedToken, *, plain: str = "", level: int | None = None) -> AccessTokenResponse:
-    """A token as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
+    """A token as GitLab's JSON; `plain` is the token itself, in the one response that shows it."""
     document: AccessTokenResponse = {
         "id": row.id,
         "name": row.name,
@@ -132,7 +132,7 @@ router = APIRouter()
 async def make_personal(
     services: Services, caller: Caller, user_id: int, new: NewToken, *, impersonation: bool = False
 ) -> AccessTokenResponse:
-    """A new token of a person, in the one answer that shows it."""
+    """A new token of a person, in the one response that shows it."""
     scopes, ends = checked_scopes(new.scopes), checked_end(services, new.expires_at)
     require_within(caller, scopes)
     plain, now = plain_token(PERSONAL), services.clock()
@@ -152,7 +152,7 @@ async def make_personal(
 async def create_token_of_user(
     user_id: Id, new: Annotated[NewToken, Depends(given(NewToken))], caller: KnownCallerDep, services: ServicesDep
 ) -> AccessTokenResponse:
-    """Make an access token of a person; it is shown only in this answer. Only administrators may."""
+    """Make an access token of a person; it is shown only in this response. Only administrators may."""
     require_admin(caller)
     return await make_personal(services, caller, user_id, new)
 
@@ -161,7 +161,7 @@ async def create_token_of_user(
 async def create_own_token(
     new: Annotated[NewToken, Depends(given(NewToken))], caller: KnownCallerDep, services: ServicesDep
 ) -> AccessTokenResponse:
-    """Make an access token of one's own; it is shown only in this answer."""
+    """Make an access token of one's own; it is shown only in this response."""
     return await make_personal(services, caller, caller.user_id, new)
 
 
@@ -179,7 +179,7 @@ async def list_tokens(
     wanted = TokenFilter(user_id, state=wishes.state, revoked=wishes.revoked, search=wishes.search)
     async with services.database.read() as connection:
         found = await slice_of(connection, access_tokens.listed(wanted), paging.number, paging.size)
-    return paging.answer([shown(row) for row in found.rows], found.total)
+    return paging.response([shown(row) for row in found.rows], found.total)
 
 
 async def _token(services: Services, caller: Caller, reference: str) -> ListedToken:
@@ -222,7 +222,7 @@ async def rotate_token(
     caller: KnownCallerDep,
     services: ServicesDep,
 ) -> AccessTokenResponse:
-    """Replace a token by a new one, shown only in this answer; the old one is revoked."""
+    """Replace a token by a new one, shown only in this response; the old one is revoked."""
     row = await _token(services, caller, token)
     if row.id != caller.token_id:
         require_within(caller, list(row.scopes))
@@ -312,7 +312,7 @@ async def list_bot_tokens(services: ServicesDep, paging: PagingDep, home: BotHom
     async with services.database.read() as connection:
         found = await slice_of(connection, access_tokens.listed(home.wanted), paging.number, paging.size)
         items = [shown(row, level=await home.level_of(connection, row.user_id)) for row in found.rows]
-    return paging.answer(items, found.total)
+    return paging.response(items, found.total)
 
 
 @routes.get("/{token_id}")
@@ -329,7 +329,7 @@ async def create_bot_token(
     services: ServicesDep,
     home: BotHome = Depends(of_owner),
 ) -> AccessTokenResponse:
-    """Make a token with an access level of at most one's own; it is shown only in this answer."""
+    """Make a token with an access level of at most one's own; it is shown only in this response."""
     scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
     require_within(home.where.caller, scopes)
     home.require_level(new.access_level)
@@ -366,7 +366,7 @@ async def rotate_bot_token(
     services: ServicesDep,
     home: BotHome = Depends(of_owner),
 ) -> AccessTokenResponse:
-    """Replace a token by a new one, shown only in this answer."""
+    """Replace a token by a new one, shown only in this response."""
     async with services.database.read() as connection:
         row = await access_tokens.get(connection, token_id, home.wanted)
         level = await home.level_of(connection, row.user_id)

@@ -48,7 +48,7 @@ class NewDeployToken(Optionals):
 
 
 class DeployTokenResponse(TypedDict):
-    """A token; it is itself in the one answer that shows it."""
+    """A token; it is itself in the one response that shows it."""
 
     id: int
     name: str
@@ -61,7 +61,7 @@ class DeployTokenResponse(TypedDict):
 
 
 def _shown(row: DeployTokenRow, now: datetime, *, plain: str = "") -> DeployTokenResponse:
-    """A token as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
+    """A token as GitLab's JSON; `plain` is the token itself, in the one response that shows it."""
     document: DeployTokenResponse = {
         "id": row.id,
         "name": row.name,
@@ -81,7 +81,7 @@ async def _listed(services: Services, paging: PagingDep, owner: Owner, active: b
     async with services.database.read() as connection:
         statement = deploy_tokens.of_owner(owner, now, active=active)
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([_shown(row, now) for row in found.rows], found.total)
+    return paging.response([_shown(row, now) for row in found.rows], found.total)
 
 
 def _values(services: Services, owner: Owner, new: NewDeployToken, plain: str) -> dict[str, Any]:
@@ -130,7 +130,7 @@ async def create_deploy_token(
     services: ServicesDep,
     found: OwnerAccess = Depends(of_owner_to_change),
 ) -> DeployTokenResponse:
-    """Make a deploy token; it is shown only in this answer."""
+    """Make a deploy token; it is shown only in this response."""
     plain, now = plain_token(DEPLOY), services.clock()
     values = _values(services, found.owner, new, plain)
     async with services.database.write() as connection:

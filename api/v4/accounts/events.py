@@ -66,7 +66,7 @@ async def _page(services: Services, caller: Caller, wanted: ContributionFilter, 
         found = await slice_of(connection, contributions.listed(wanted, viewer), paging.number, paging.size)
         people = await relations.users(connection, (row.author_id for row in found.rows))
     url = services.settings.url
-    return paging.answer([shown(row, people[row.author_id], url) for row in found.rows], found.total)
+    return paging.response([shown(row, people[row.author_id], url) for row in found.rows], found.total)
 
 
 @router.get("/events", response_model=list[EventResponse])

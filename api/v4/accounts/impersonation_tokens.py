@@ -46,14 +46,14 @@ async def list_impersonation_tokens(
     async with services.database.read() as connection:
         await accounts.get(connection, user_id)
         found = await slice_of(connection, access_tokens.listed(wanted), paging.number, paging.size)
-    return paging.answer([shown(row) for row in found.rows], found.total)
+    return paging.response([shown(row) for row in found.rows], found.total)
 
 
 @router.post("", status_code=201)
 async def create_impersonation_token(
     user_id: Id, new: Annotated[NewToken, Depends(given(NewToken))], caller: AdministratorDep, services: ServicesDep
 ) -> AccessTokenResponse:
-    """Make a token that acts as somebody; it is shown only in this answer."""
+    """Make a token that acts as somebody; it is shown only in this response."""
     return await make_personal(services, caller, user_id, new, impersonation=True)
 
 

@@ -82,7 +82,7 @@ async def _listed(services: Services, paging: Paging, user_id: int) -> JSONRespo
     async with services.database.read() as connection:
         await accounts.get(connection, user_id)
         found = await slice_of(connection, ssh_keys.of_person(user_id), paging.number, paging.size)
-    return paging.answer([_shown(row) for row in found.rows], found.total)
+    return paging.response([_shown(row) for row in found.rows], found.total)
 
 
 async def _one(services: Services, user_id: int, key_id: int) -> SshKeyResponse:

@@ -77,7 +77,7 @@ async def list_users(
     async with services.database.read() as connection:
         found = await slice_of(connection, people(wanted), paging.number, paging.size)
         documents = await _shown(connection, caller, found.rows, services.settings.url)
-    return paging.answer(documents, found.total)
+    return paging.response(documents, found.total)
 
 
 @router.get("/users/{user_id}")

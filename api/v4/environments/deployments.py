@@ -95,7 +95,7 @@ async def list_deployments(
         statement = deployment_listings.of_project(project.row.id, wanted)
         found = await slice_of(connection, statement, paging.number, paging.size)
         items = await presented(services, connection, found.rows, project.row.full_path)
-    return paging.answer(items, found.total)
+    return paging.response(items, found.total)
 
 
 @router.get("/{deployment_id}")

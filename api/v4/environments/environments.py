@@ -71,7 +71,7 @@ async def list_environments(
     wanted = environments.of_project(project.row.id, name=name, search=search, state=states)
     async with services.database.read() as connection:
         found = await slice_of(connection, wanted, paging.number, paging.size)
-    return paging.answer([shown(row) for row in found.rows], found.total)
+    return paging.response([shown(row) for row in found.rows], found.total)
 
 
 @router.get("/{environment_id}")

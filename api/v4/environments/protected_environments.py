@@ -192,7 +192,7 @@ async def list_protected_environments(
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
         items = await _shown(connection, page.rows)
-    return paging.answer(items, page.total)
+    return paging.response(items, page.total)
 
 
 @routes.get("/{name}")

@@ -64,7 +64,7 @@ class SampleProjectResponse(TypedDict):
 
 
 _STILL_OPEN: Final[dict[int | str, dict[str, Any]]] = {202: {"model": HookMessageResponse}}
-"""The answer where a delivery takes too long."""
+"""The response where a delivery takes too long."""
 
 
 routes = APIRouter()
@@ -80,7 +80,7 @@ async def list_events(
     wanted = hook_deliveries.of_hook(hook.row.id, since, _codes(status))
     async with services.database.read() as connection:
         found = await slice_of(connection, wanted, paging.number, paging.size)
-    return paging.answer(
+    return paging.response(
         [shown(row, Event(row.kind), hook.row, _body(services, row)) for row in found.rows], found.total
     )
 
@@ -89,7 +89,7 @@ async def list_events(
     "/{hook_id}/events/{event_id}/resend", status_code=201, response_model=ResentResponse, responses=_STILL_OPEN
 )
 async def resend_event(event_id: Id, services: ServicesDep, hook: HookAccess = Depends(of_one)) -> JSONResponse:
-    """Send the same again, once, under the same `Idempotency-Key`; the answer is the receiver's status."""
+    """Send the same again, once, under the same `Idempotency-Key`; the response is the receiver's status."""
     services.limits.note(Limited.HOOK_RESEND, hook.row.id, hook.access.caller.user_id)
     async with services.database.read() as connection:
         row = await hook_deliveries.get(connection, event_id, hook.row.id)
@@ -144,9 +144,9 @@ async def _sample(services: Services, hook: HookAccess, event: Event) -> Happeni
     return await sample_of_owner(services, hook.owner, hook.access.caller.user_id, event)
 
 
-def _tested(sent: HookDeliveryRow, answer: Mapping[str, Any]) -> JSONResponse:
+def _tested(sent: HookDeliveryRow, response: Mapping[str, Any]) -> JSONResponse:
     if sent.state == hook_deliveries.DELIVERED:
-        return JSONResponse(dict(answer), status_code=201)
+        return JSONResponse(dict(response), status_code=201)
     if sent.state == hook_deliveries.OPEN:
         return JSONResponse({"message": _STILL}, status_code=202)
     reason = sent.error or f"The receiver answered {sent.response_status}: {sent.response_body}"
@@ -160,7 +160,7 @@ for place, may in PLACES:
 
 @router.post("/hooks/{hook_id}", status_code=201, response_model=SampleProjectResponse, responses=_STILL_OPEN)
 async def try_system_hook(services: ServicesDep, hook: HookAccess = Depends(hook_of(of_instance))) -> JSONResponse:
-    """Tell a system hook of a project that does not exist; the answer is what it was told."""
+    """Tell a system hook of a project that does not exist; the response is what it was told."""
     _note_test(services, hook)
     happened = sample_of_system()
     return _tested(await send(services, hook.row.id, happened), happened.facts)

@@ -34,7 +34,7 @@ async def list_hooks(services: ServicesDep, paging: PagingDep, found: OwnerAcces
     """The webhooks, the oldest first."""
     async with services.database.read() as connection:
         page = await slice_of(connection, hooks.of_owner(found.owner), paging.number, paging.size)
-    return paging.answer([presented(services, row) for row in page.rows], page.total)
+    return paging.response([presented(services, row) for row in page.rows], page.total)
 
 
 @routes.get("/{hook_id}")

@@ -35,7 +35,7 @@ class NewHook(BaseModel):
 
 
 class IncomingHookResponse(TypedDict):
-    """A hook; its secret is there in the answers that show it, once."""
+    """A hook; its secret is there in the responses that show it, once."""
 
     id: int
     forge: str
@@ -49,7 +49,7 @@ class IncomingHookResponse(TypedDict):
 
 
 def shown(row: IncomingHookRow, url: str, *, secret: str = "") -> IncomingHookResponse:
-    """A hook; `secret` is there in the answers that show it, once."""
+    """A hook; `secret` is there in the responses that show it, once."""
     document: IncomingHookResponse = {
         "id": row.id,
         "forge": row.forge,
@@ -77,14 +77,14 @@ async def list_hooks(project: ProjectDep, services: ServicesDep, paging: PagingD
     project.require(Action.ADMINISTER)
     async with services.database.read() as connection:
         found = await slice_of(connection, incoming_hooks.of_project(project.row.id), paging.number, paging.size)
-    return paging.answer([shown(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([shown(row, services.settings.url) for row in found.rows], found.total)
 
 
 @router.post("", status_code=201)
 async def create_hook(
     new: Annotated[NewHook, Depends(given(NewHook))], project: ProjectDep, services: ServicesDep
 ) -> IncomingHookResponse:
-    """Set up a hook; its secret is shown only in this answer. What it starts will be the caller's."""
+    """Set up a hook; its secret is shown only in this response. What it starts will be the caller's."""
     project.require(Action.ADMINISTER)
     now = services.clock()
     plain, sealed = _new_secret(services, project)

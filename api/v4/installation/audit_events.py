@@ -53,7 +53,7 @@ def shown(row: AuditEventRow) -> AuditEventResponse:
 async def _page(services: Services, paging: Paging, kind: str | None = None, key: int | None = None) -> JSONResponse:
     async with services.database.read() as connection:
         found = await slice_of(connection, audit.events(kind, key), paging.number, paging.size)
-    return paging.answer([shown(row) for row in found.rows], found.total)
+    return paging.response([shown(row) for row in found.rows], found.total)
 
 
 @router.get("/audit_events", response_model=list[AuditEventResponse])

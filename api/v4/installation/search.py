@@ -48,7 +48,7 @@ from models.rows.labels import MilestoneRow
 router = APIRouter(route_class=EndsWithCaller)
 
 Listed: TypeAlias = ProjectResponse | PersonResponse | MergeRequestResponse | MilestoneResponse
-"""What is found; all items of an answer are of one kind, that of the scope."""
+"""What is found; all items of a response are of one kind, that of the scope."""
 FoundInProject: TypeAlias = Listed | NoteResponse | FoundFileResponse | FoundCommitResponse
 """The same in a project."""
 
@@ -99,7 +99,7 @@ async def _projects(asked: Asked, trail: str = "") -> JSONResponse:
 async def _people(asked: Asked, statement: Listing[UserRow]) -> JSONResponse:
     async with asked.services.database.read() as connection:
         found = await slice_of(connection, statement, asked.paging.number, asked.paging.size)
-    return asked.paging.answer([person(row, asked.services.settings.url) for row in found.rows], found.total)
+    return asked.paging.response([person(row, asked.services.settings.url) for row in found.rows], found.total)
 
 
 async def _requests(asked: Asked, projects: Any) -> JSONResponse:
@@ -120,7 +120,7 @@ async def _milestones(asked: Asked, projects: Any, groups: Sequence[int] = ()) -
         group = None if row.namespace_id is None else around.get(row.namespace_id)
         return web_url(url, "" if owner is None else owner.full_path, group)
 
-    return asked.paging.answer([shown_milestone(row, pages(row), today) for row in page.rows], page.total)
+    return asked.paging.response([shown_milestone(row, pages(row), today) for row in page.rows], page.total)
 
 
 _Find = Callable[[Asked], Awaitable[JSONResponse]]

@@ -43,7 +43,7 @@ def keys() -> Sequence[str]:
 def _listed(kind: str, paging: PagingDep) -> JSONResponse:
     known = keys() if kind == CONFIGURATIONS else []
     items: list[ListedTemplateResponse] = [{"key": key, "name": key} for key in paging.of(known)]
-    return paging.answer(items, len(known))
+    return paging.response(items, len(known))
 
 
 def _found(kind: str, key: str, what: str) -> TemplateResponse:

@@ -48,7 +48,7 @@ async def list_artifacts(
     archive = await Archive.open(services.store, row.object_key)
     items = tree(archive.entries, path, recursive=recursive)
     start = (paging.number - 1) * paging.size
-    return paging.answer(items[start : start + paging.size], len(items))
+    return paging.response(items[start : start + paging.size], len(items))
 
 
 @router.get("/{path:path}")

@@ -133,7 +133,7 @@ async def list_groups(project: AdministeredDep, services: ServicesDep, paging: P
     statement = job_token_access.groups_of(project.row.id)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([namespace(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([namespace(row, services.settings.url) for row in found.rows], found.total)
 
 
 @router.post("/groups_allowlist", status_code=201)

@@ -80,7 +80,7 @@ async def list_jobs(project: ProjectDep, services: ServicesDep, paging: PagingDe
     async with services.database.read() as connection:
         page = await slice_of(connection, jobs.of_project(project.row.id, statuses=scope), paging.number, paging.size)
         items = await shown_jobs(services, connection, page.rows, project.row.full_path)
-    return paging.answer(items, page.total)
+    return paging.response(items, page.total)
 
 
 @router.get("/{job_id}")
@@ -97,7 +97,7 @@ async def cancel_job(found: JobDep, services: ServicesDep) -> JSONResponse:
 
 @router.post("/{job_id}/retry", status_code=201, response_model=AskedJobResponse, responses=KEPT)
 async def retry_job(found: JobDep, services: ServicesDep) -> JSONResponse:
-    """Run a finished job again; the answer is the new attempt."""
+    """Run a finished job again; the response is the new attempt."""
     return await _ask(services, found, "retry_job")
 
 
@@ -133,8 +133,8 @@ async def _ask(
         found.project.require_operation(name, pipeline)
         await require_deploying_job(connection, found.project, found.row.id)
 
-    async def present(answer: Answer) -> JobResponse:
-        return await full(services, answer.jobs[0] if answer.jobs else found.row.id, found.project.row)
+    async def present(response: Answer) -> JobResponse:
+        return await full(services, response.jobs[0] if response.jobs else found.row.id, found.project.row)
 
     operation = Operation("", found.row.id, variables or {})
     caller_id = found.project.caller.user_id

@@ -93,7 +93,7 @@ RuleDep = Annotated[ProjectAccess, Depends(rule_of)]
 @router.get("/approval_rules", response_model=list[ProjectRuleResponse])
 async def list_rules(project: ProjectDep, paging: PagingDep) -> JSONResponse:
     """The rules of a project: one, which asks for no approval as long as its number is 0."""
-    return paging.answer(paging.of([_shown(project.row)]), 1)
+    return paging.response(paging.of([_shown(project.row)]), 1)
 
 
 @router.get("/approval_rules/{rule_id}")
@@ -154,7 +154,7 @@ def _shown(row: ProjectRow) -> ProjectRuleResponse:
 @router.get("/merge_requests/{iid}/approval_rules", response_model=list[RequestRuleResponse])
 async def list_rules_of_request(found: MergeRequestDep, paging: PagingDep) -> JSONResponse:
     """The rules of a merge request: those of its project."""
-    return paging.answer(paging.of([_of_request(found)]), 1)
+    return paging.response(paging.of([_of_request(found)]), 1)
 
 
 @router.get("/merge_requests/{iid}/approval_rules/{rule_id}")

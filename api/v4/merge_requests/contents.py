@@ -47,7 +47,7 @@ async def list_commits(found: MergeRequestDep, services: ServicesDep, paging: Pa
     if len(page) == paging.size:
         total = await count_commits(repository, row.head_sha) if not row.start_sha else await _count(found)
     url, path = services.settings.url, found.project.row.full_path
-    return paging.answer([shown_commit(one, path, url) for one in page], total)
+    return paging.response([shown_commit(one, path, url) for one in page], total)
 
 
 async def _count(found: MergeRequestDep) -> int:
@@ -67,7 +67,7 @@ async def list_diffs(found: MergeRequestDep, paging: PagingDep, unidiff: bool = 
     page = await with_patches(
         found.here.repository, row.base_sha, row.head_sha, files, first=paging.offset, count=paging.size
     )
-    return paging.answer([shown_diff(file, unidiff=unidiff) for file in page], len(files))
+    return paging.response([shown_diff(file, unidiff=unidiff) for file in page], len(files))
 
 
 @router.get("/changes")
@@ -87,7 +87,7 @@ async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: 
         page = await slice_of(connection, merge_requests.pipelines_of(found.row), paging.number, paging.size)
     seen = await visible_projects(services, page.rows, found)
     rows = [row for row in page.rows if row.project_id in seen]
-    return paging.answer(
+    return paging.response(
         [brief(row, seen[row.project_id].full_path, services.settings.url) for row in rows], page.total
     )
 

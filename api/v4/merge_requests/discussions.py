@@ -103,7 +103,7 @@ async def list_discussions(notes: NotesDep, services: ServicesDep, paging: Pagin
     async with services.database.read() as connection:
         page = await slice_of(connection, merge_request_notes.discussions(seen), paging.number, paging.size)
         found = await merge_request_notes.of_discussions(connection, seen, [row.discussion for row in page.rows])
-    return paging.answer(await shown_discussions(services, notes, found), page.total)
+    return paging.response(await shown_discussions(services, notes, found), page.total)
 
 
 @router.post("", status_code=201)
@@ -143,7 +143,7 @@ async def _again(services: ServicesDep, notes: NotesDep, discussion: str) -> Seq
 @router.get("/{discussion_id}/notes", response_model=list[NoteResponse])
 async def list_notes(rows: DiscussionDep, notes: NotesDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The notes of a thread, the oldest first."""
-    return paging.answer(await shown(services, notes, paging.of(rows)), len(rows))
+    return paging.response(await shown(services, notes, paging.of(rows)), len(rows))
 
 
 @router.post("/{discussion_id}/notes", status_code=201)

@@ -132,7 +132,7 @@ async def list_labels(
             number = await labels.open_requests(connection, planning.owner, document["name"])
             document["open_issues_count"] = document["closed_issues_count"] = 0
             document["open_merge_requests_count"] = number
-    return paging.answer(found, page.total)
+    return paging.response(found, page.total)
 
 
 @routes.post("", status_code=201)

@@ -204,7 +204,7 @@ async def request_page(services: Services, paging: Paging, statement: Listing[Me
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
     about = await surrounded(services, found.rows)
-    return paging.answer([shown_in_list(row, about) for row in found.rows], found.total)
+    return paging.response([shown_in_list(row, about) for row in found.rows], found.total)
 
 
 @router.get("/projects/{project}/merge_requests/{iid}")

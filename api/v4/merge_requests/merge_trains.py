@@ -96,7 +96,7 @@ async def _page(
     statement = trains.listed(project.row.id, branch=branch, scope=scope, ascending=ascending)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer(await _shown(services, project, found.rows), found.total)
+    return paging.response(await _shown(services, project, found.rows), found.total)
 
 
 async def _shown(services: Services, project: ProjectAccess, cars: Sequence[TrainCarRow]) -> list[TrainCarResponse]:
@@ -118,9 +118,9 @@ async def put_on_train(
 ) -> JSONResponse:
     """Put a merge request at the end of the train of its target branch; answers with the train.
 
-    With `auto_merge` it is put on when its pipeline has passed, and the answer is 202. Answers 401 to those who may not
-    merge, 405 while something stands in the way, 422 when the branches do not go together, 409 when `sha` is not the
-    head of the source branch or it is on the train already.
+    With `auto_merge` it is put on when its pipeline has passed, and the response is 202. Answers 401 to those who may
+    not merge, 405 while something stands in the way, 422 when the branches do not go together, 409 when `sha` is not
+    the head of the source branch or it is on the train already.
     """
     _require_trains(found.project)
     await require_merge(found.project, found.row.target_branch)

@@ -138,7 +138,7 @@ async def list_milestones(
     statement = milestones.listed(planning.owner, *narrowed, ancestors=asked.ancestors)
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer(await _shown(planning, services, page.rows), page.total)
+    return paging.response(await _shown(planning, services, page.rows), page.total)
 
 
 @routes.post("", status_code=201)
@@ -190,7 +190,7 @@ async def list_requests(
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
     about = await surrounded(services, page.rows)
-    return paging.answer([shown_request(row, about) for row in page.rows], page.total)
+    return paging.response([shown_request(row, about) for row in page.rows], page.total)
 
 
 router = APIRouter()

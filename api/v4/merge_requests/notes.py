@@ -48,7 +48,7 @@ async def list_notes(
     statement = merge_request_notes.listed(notes.seen(_SYSTEM[activity_filter]), order_by, ascending=sort == "asc")
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer(await shown(services, notes, page.rows), page.total)
+    return paging.response(await shown(services, notes, page.rows), page.total)
 
 
 @router.post("", status_code=201)

@@ -35,7 +35,7 @@ async def list_participants(notes: NotesDep, services: ServicesDep, paging: Pagi
         known |= {one.id: one for one in await merge_request_notes.authors(connection, notes.seen(system=False))}
     order = dict.fromkeys([row.author_id, *row.assignee_ids, *row.reviewer_ids, *known])
     people = [person(known[key], url) for key in order if key in known]
-    return paging.answer(paging.of(people), len(people))
+    return paging.response(paging.of(people), len(people))
 
 
 @router.get("/reviewers", response_model=list[ReviewerResponse])
@@ -54,11 +54,11 @@ async def list_reviewers(found: MergeRequestDep, services: ServicesDep, paging: 
         for key in row.reviewer_ids
         if key in known
     ]
-    return paging.answer(paging.of(reviewers), len(reviewers))
+    return paging.response(paging.of(reviewers), len(reviewers))
 
 
 @router.get("/closes_issues", response_model=list[dict[str, Any]])
 @router.get("/related_issues", response_model=list[dict[str, Any]])
 async def list_issues(_: MergeRequestDep, paging: PagingDep) -> JSONResponse:
     """No issues: Perdure keeps none."""
-    return paging.answer([], 0)
+    return paging.response([], 0)

@@ -51,7 +51,7 @@ async def list_versions(found: MergeRequestDep, services: ServicesDep, paging: P
     statement = merge_request_versions.of_merge_request(found.row.id)
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([shown_version(row) for row in page.rows], page.total)
+    return paging.response([shown_version(row) for row in page.rows], page.total)
 
 
 @router.get("/versions/{version_id}")

@@ -121,7 +121,7 @@ async def list_groups(
     wanted = NamespaceFilter(viewer_of(caller), search, top_level_only, least, kind="group")
     async with services.database.read() as connection:
         found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
-    return paging.answer([group(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([group(row, services.settings.url) for row in found.rows], found.total)
 
 
 @router.post("/organizations", status_code=201)
@@ -213,7 +213,7 @@ async def _within(
     wanted = NamespaceFilter(viewer, search, kind="group", within=found.row, directly_within=directly)
     async with services.database.read() as connection:
         rows = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
-    return paging.answer([group(row, services.settings.url) for row in rows.rows], rows.total)
+    return paging.response([group(row, services.settings.url) for row in rows.rows], rows.total)
 
 
 @router.get("/groups/{group}/projects", response_model=list[ProjectResponse])
@@ -246,7 +246,7 @@ async def list_namespaces(
     wanted = NamespaceFilter(viewer_of(caller), search, least_level=0 if caller.is_admin else GUEST)
     async with services.database.read() as connection:
         found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
-    return paging.answer([namespace(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([namespace(row, services.settings.url) for row in found.rows], found.total)
 
 
 @router.get("/namespaces/{group}")

@@ -53,7 +53,7 @@ class MemberChange(BaseModel):
 async def _page(services: Services, paging: Paging, statement: Listing[ListedMember]) -> JSONResponse:
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([shown(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([shown(row, services.settings.url) for row in found.rows], found.total)
 
 
 async def _one(

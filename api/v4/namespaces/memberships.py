@@ -67,7 +67,7 @@ async def memberships_of(
         }
         for row in found.rows
     ]
-    return paging.answer(items, found.total)
+    return paging.response(items, found.total)
 
 
 @router.get("/user/emails")

@@ -40,7 +40,7 @@ async def list_jobs_of_pipeline(
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
         items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
-    return paging.answer(items, page.total)
+    return paging.response(items, page.total)
 
 
 @router.get("/bridges", response_model=list[BridgeResponse])
@@ -54,7 +54,7 @@ async def list_bridges(found: PipelineDep, services: ServicesDep, paging: Paging
     shown = [
         bridge(item, downstream.get(row.id), services.settings.url) for item, row in zip(items, page.rows, strict=True)
     ]
-    return paging.answer(shown, page.total)
+    return paging.response(shown, page.total)
 
 
 @router.get("/test_report")

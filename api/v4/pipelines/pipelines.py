@@ -91,7 +91,7 @@ async def list_pipelines(
     async with services.database.read() as connection:
         found = await slice_of(connection, listed(project.row.id, wanted), paging.number, paging.size)
     items = [brief(row, project.row.full_path, services.settings.url) for row in found.rows]
-    return paging.answer(items, found.total)
+    return paging.response(items, found.total)
 
 
 @router.get("/pipelines/latest")

@@ -61,7 +61,7 @@ async def list_resource_groups(project: ProjectDep, services: ServicesDep, pagin
     async with services.database.read() as connection:
         statement = resource_groups.of_project(project.row.id)
         page = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([shown(row) for row in page.rows], page.total)
+    return paging.response([shown(row) for row in page.rows], page.total)
 
 
 @router.get("/{key}")
@@ -89,7 +89,7 @@ async def list_upcoming_jobs(found: GroupDep, services: ServicesDep, paging: Pag
     async with services.database.read() as connection:
         page = await slice_of(connection, resource_groups.upcoming(found.row), paging.number, paging.size)
         items = await shown_jobs(services, connection, page.rows, found.project.row.full_path)
-    return paging.answer(items, page.total)
+    return paging.response(items, page.total)
 
 
 @router.get("/{key}/current_job")

@@ -70,7 +70,7 @@ async def list_schedules(
         people = {row.id: row for row in await accounts.by_ids(connection, ids)}
     url, now = services.settings.url, services.clock()
     items = [shown(row, _owner(people, row), _next_run(row, now), url) for row in found.rows]
-    return paging.answer(items, found.total)
+    return paging.response(items, found.total)
 
 
 def _owner(people: Mapping[int, UserRow], row: PipelineScheduleRow) -> UserRow | None:
@@ -206,7 +206,7 @@ async def pipelines_of_schedule(
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
     path, url = found.project.row.full_path, services.settings.url
-    return paging.answer([brief(row, path, url) for row in page.rows], page.total)
+    return paging.response([brief(row, path, url) for row in page.rows], page.total)
 
 
 @router.get("/{schedule_id}/ticks", response_model=list[ScheduleTickResponse])
@@ -214,4 +214,4 @@ async def ticks_of_schedule(found: ScheduleDep, services: ServicesDep, paging: P
     """What became of each tick, the latest first; our own."""
     async with services.database.read() as connection:
         page = await slice_of(connection, schedule_ticks.of_schedule(found.row.id), paging.number, paging.size)
-    return paging.answer([shown_tick(row) for row in page.rows], page.total)
+    return paging.response([shown_tick(row) for row in page.rows], page.total)

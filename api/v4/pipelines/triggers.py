@@ -53,7 +53,7 @@ class TriggerChanges(BaseModel):
 
 
 class TriggerResponse(TypedDict):
-    """A trigger; `token` is the token itself only in the one answer that shows it."""
+    """A trigger; `token` is the token itself only in the one response that shows it."""
 
     id: int
     token: str
@@ -67,7 +67,7 @@ class TriggerResponse(TypedDict):
 
 
 def shown(row: PipelineTriggerRow, owner: Person, url: str, *, plain: str = "") -> TriggerResponse:
-    """A trigger as GitLab's JSON; `plain` is the token itself, in the one answer that shows it."""
+    """A trigger as GitLab's JSON; `plain` is the token itself, in the one response that shows it."""
     return {
         "id": row.id,
         "token": plain or row.short_token,
@@ -88,7 +88,7 @@ async def list_triggers(project: ProjectDep, services: ServicesDep, paging: Pagi
     async with services.database.read() as connection:
         found = await slice_of(connection, triggers.of_project(project.row.id), paging.number, paging.size)
         owners = await relations.users(connection, (row.owner_id for row in found.rows))
-    return paging.answer([shown(row, owners[row.owner_id], services.settings.url) for row in found.rows], found.total)
+    return paging.response([shown(row, owners[row.owner_id], services.settings.url) for row in found.rows], found.total)
 
 
 @router.get("/{trigger_id}")
@@ -102,7 +102,7 @@ async def get_trigger(trigger_id: Id, project: ProjectDep, services: ServicesDep
 async def create_trigger(
     new: Annotated[NewTrigger, Depends(given(NewTrigger))], project: ProjectDep, services: ServicesDep
 ) -> TriggerResponse:
-    """Make a trigger; its token is shown only in this answer. Its pipelines will be the caller's."""
+    """Make a trigger; its token is shown only in this response. Its pipelines will be the caller's."""
     project.require(Action.ADMINISTER)
     now, plain = services.clock(), plain_token(TRIGGER)
     if new.expires_at is not None and new.expires_at <= now:

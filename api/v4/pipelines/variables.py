@@ -119,7 +119,7 @@ async def list_variables(
     """The variables, by key; hidden ones without their values."""
     async with services.database.read() as connection:
         page = await slice_of(connection, ci_variables.of_owner(found.owner), paging.number, paging.size)
-    return paging.answer([_shown(services, row) for row in page.rows], page.total)
+    return paging.response([_shown(services, row) for row in page.rows], page.total)
 
 
 @routes.get("/{key}")

@@ -167,7 +167,7 @@ async def list_badges(
     async with services.database.read() as connection:
         statement = badges.listed(planning.owner, name)
         page = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer(await _shown(services, planning, page.rows), page.total)
+    return paging.response(await _shown(services, planning, page.rows), page.total)
 
 
 @routes.get("/render")

@@ -62,7 +62,7 @@ async def project_page(
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
         items = await documents(services, connection, caller, found.rows, statistics=statistics)
-    return paging.answer(items, found.total)
+    return paging.response(items, found.total)
 
 
 def _repository(services: Services, project_id: int) -> Repository | None:

@@ -241,9 +241,9 @@ async def change_project(
             await projects.change(connection, project.row.id, **values)
             happened = Happened("project_changed", values)
             await record(connection, project.caller, project.entity, happened, services.clock())
-        answer = await project_document(connection, services, project)
+        response = await project_document(connection, services, project)
     await services.notifications.tell(RUNNERS)
-    return answer
+    return response
 
 
 async def _set_default_branch(services: Services, project: ProjectAccess, branch: str) -> None:

@@ -75,7 +75,7 @@ async def list_secure_files(project: ProjectDep, services: ServicesDep, paging: 
     project.require(Action.READ_SECURE_FILES)
     async with services.database.read() as connection:
         found = await slice_of(connection, secure_files.of_project(project.row.id), paging.number, paging.size)
-    return paging.answer([_shown(row) for row in found.rows], found.total)
+    return paging.response([_shown(row) for row in found.rows], found.total)
 
 
 @router.get("/{file_id}")

@@ -92,7 +92,7 @@ async def groups_of_project(
     statement = shares.groups_of(groups, project.row, least, without=skip_groups)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([public_group(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([public_group(row, services.settings.url) for row in found.rows], found.total)
 
 
 @router.get("/users", response_model=list[PersonResponse])
@@ -103,4 +103,4 @@ async def users_of_project(
     statement = members.narrowed(members.all_of_project(project.row), search)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([person(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([person(row, services.settings.url) for row in found.rows], found.total)

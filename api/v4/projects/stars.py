@@ -57,7 +57,7 @@ async def starrers(project: ProjectDep, services: ServicesDep, paging: PagingDep
     statement = stars.people_of(project.row.id, search)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([_starrer(row, services.settings.url) for row in found.rows], found.total)
+    return paging.response([_starrer(row, services.settings.url) for row in found.rows], found.total)
 
 
 def _starrer(row: Stargazer, url: str) -> StarrerResponse:

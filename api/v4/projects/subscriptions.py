@@ -71,7 +71,7 @@ async def list_subscriptions(project: ProjectDep, services: ServicesDep, paging:
     async with services.database.read() as connection:
         found = await slice_of(connection, subscriptions.of_project(project.row.id), paging.number, paging.size)
         users = await relations.users(connection, (row.user_id for row in found.rows))
-    return paging.answer([shown(row, users[row.user_id], services.settings.url) for row in found.rows], found.total)
+    return paging.response([shown(row, users[row.user_id], services.settings.url) for row in found.rows], found.total)
 
 
 @router.post("", status_code=201)

@@ -62,7 +62,7 @@ async def list_links(tag: str, access: ProjectDep, services: ServicesDep, paging
     async with services.database.read() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
     links = links_of(row.assets)
-    return paging.answer([_shown(link, row, access, services) for link in paging.of(links)], len(links))
+    return paging.response([_shown(link, row, access, services) for link in paging.of(links)], len(links))
 
 
 @router.post("/{tag}/assets/links", status_code=201)
@@ -106,7 +106,7 @@ async def change_link(
 
 @router.delete("/{tag}/assets/links/{link_id}")
 async def remove_link(tag: str, link_id: Id, access: ProjectDep, services: ServicesDep) -> ReleaseLinkResponse:
-    """Take a link away; the answer is the link as it was."""
+    """Take a link away; the response is the link as it was."""
     access.require(Action.PUSH)
     async with services.database.write() as connection:
         row = await releases.hold(connection, access.row.id, decoded(tag))

@@ -138,7 +138,7 @@ async def list_releases(
     statement = releases.of_project(access.row.id, order_by=order_by, ascending=sort == "asc")
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer(await _shown(services, access.row, found.rows), found.total)
+    return paging.response(await _shown(services, access.row, found.rows), found.total)
 
 
 @router.get("/permalink/latest")
@@ -192,7 +192,7 @@ async def change_release(
 
 @router.delete("/{tag:path}")
 async def delete_release(tag: str, access: ProjectDep, services: ServicesDep) -> ReleaseResponse:
-    """Delete a release and keep its tag; the answer is the release as it was."""
+    """Delete a release and keep its tag; the response is the release as it was."""
     access.require(Action.PUSH)
     async with services.database.write() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))

@@ -65,7 +65,9 @@ async def list_comments(
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
         people = await relations.users(connection, (row.author_id for row in found.rows))
-    return paging.answer([shown(row, people[row.author_id], services.settings.url) for row in found.rows], found.total)
+    return paging.response(
+        [shown(row, people[row.author_id], services.settings.url) for row in found.rows], found.total
+    )
 
 
 @router.post("", status_code=201)

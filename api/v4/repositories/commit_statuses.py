@@ -118,7 +118,7 @@ async def list_statuses(
         statement = commit_statuses.of_commit(repository.row.id, commit, wanted)
         page = await slice_of(connection, statement, paging.number, paging.size)
         items = await _shown(services, connection, repository, [(row.kind, row.id) for row in page.rows])
-    return paging.answer(items, page.total)
+    return paging.response(items, page.total)
 
 
 async def _shown(

@@ -194,6 +194,6 @@ async def _pick(
             return JSONResponse(trial, 200)
         sha = await advance(services, repository.project, repository.git, asked.branch, build)
     except _CannotPickError as error:
-        answer = {"message": refusal, "error_code": error.code}
-        return JSONResponse({**answer, "dry_run": "error"} if asked.dry_run else answer, 400)
+        response = {"message": refusal, "error_code": error.code}
+        return JSONResponse({**response, "dry_run": "error"} if asked.dry_run else response, 400)
     return JSONResponse(await detailed(services, repository, sha), 201)

@@ -170,7 +170,7 @@ async def get_commit_diff(
     old = parent_of(found)
     files = await changed_files(repository.git, old, commit)
     page = await with_patches(repository.git, old, commit, files, first=paging.offset, count=paging.size)
-    return paging.answer([shown_diff(file, unidiff=unidiff) for file in page], len(files))
+    return paging.response([shown_diff(file, unidiff=unidiff) for file in page], len(files))
 
 
 @router.get("/commits/{sha}/refs", response_model=list[HoldingRefResponse])
@@ -187,7 +187,7 @@ async def get_commit_refs(
         if kind in {word, "all"}
         for name in await refs_with(repository.git, commit, folder)
     ]
-    return paging.answer(paging.of(found), len(found))
+    return paging.response(paging.of(found), len(found))
 
 
 @router.get("/commits/{sha}/sequence")

@@ -161,9 +161,9 @@ async def get_raw_file(file_path: str, repository: RepositoryDep, ref: str = "")
     file = await _found(repository, file_path, ref)
     headers = _headers(file.facts(await _sha256(repository, file)))
     stream = stream_blob(repository.git, file.entry.sha)
-    answer = await download(stream, file.entry.name, file.size, "text/plain; charset=utf-8")
-    answer.headers.update(headers)
-    return answer
+    response = await download(stream, file.entry.name, file.size, "text/plain; charset=utf-8")
+    response.headers.update(headers)
+    return response
 
 
 @router.get("/blame", response_model=list[BlamedLinesResponse])

@@ -42,11 +42,11 @@ async def found_files(services: Services, project: ProjectAccess, paging: Paging
     """Files of a commit that hold the text, each at the first place, in the order of their paths."""
     repository, sha = await _commit(services, project, ref)
     if repository is None:
-        return paging.answer([], 0)
+        return paging.response([], 0)
     paths = await files_with(repository.git, sha, text)
     found = await first_places(repository.git, sha, text, paging.of(paths))
     named = ref or project.row.default_branch
-    return paging.answer([_shown(file, named, project.row.id) for file in found], len(paths))
+    return paging.response([_shown(file, named, project.row.id) for file in found], len(paths))
 
 
 def _shown(file: FoundFile, ref: str, project_id: int) -> FoundFileResponse:
@@ -69,7 +69,7 @@ async def found_commits(
     """Commits that lead to one and whose message holds the text; nobody counts them."""
     repository, sha = await _commit(services, project, ref)
     if repository is None:
-        return paging.answer([], 0)
+        return paging.response([], 0)
     found = await commits_with(repository.git, sha, text, skip=paging.offset, limit=paging.size + 1)
     items = [shown_commit(one, repository.path, repository.url) for one in found[: paging.size]]
     shown: list[FoundCommitResponse] = [{**item, "project_id": project.row.id} for item in items]
@@ -98,4 +98,4 @@ async def found_notes(services: Services, project: ProjectAccess, paging: Paging
         requests = await relations.merge_requests(connection, {row.merge_request_id for row in page.rows})
     url = services.settings.url
     items = [shown_note(row, AroundNotes(requests[row.merge_request_id], url, people)) for row in page.rows]
-    return paging.answer(items, page.total)
+    return paging.response(items, page.total)

@@ -34,7 +34,7 @@ async def page(
 ) -> JSONResponse:
     """A page of what was found, by number, or (keyset pagination) from the name on that the last page ended with."""
     if not paging.keyset:
-        return paging.answer(await shown(paging.of(found)), len(found))
+        return paging.response(await shown(paging.of(found)), len(found))
     first = next((at + 1 for at, ref in enumerate(found) if ref.name == paging.token), 0)
     items = found[first : first + paging.size]
     following = items[-1].name if first + paging.size < len(found) else ""

@@ -128,7 +128,7 @@ async def list_protected_branches(
     statement = protected_refs.branches_of(project.row.id, search)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([branch(row) for row in found.rows], found.total)
+    return paging.response([branch(row) for row in found.rows], found.total)
 
 
 @router.get("/protected_branches/{name}")
@@ -192,7 +192,7 @@ async def list_protected_tags(project: ProjectDep, services: ServicesDep, paging
     async with services.database.read() as connection:
         statement = protected_refs.tags_of(project.row.id)
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.answer([tag(row) for row in found.rows], found.total)
+    return paging.response([tag(row) for row in found.rows], found.total)
 
 
 @router.get("/protected_tags/{name}")

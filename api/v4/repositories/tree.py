@@ -75,7 +75,7 @@ async def get_tree(
     if entries is None:
         raise NotFound("404 invalid revision or path Not Found")
     if not paging.keyset:
-        return paging.answer([_shown(entry) for entry in paging.of(entries)], len(entries))
+        return paging.response([_shown(entry) for entry in paging.of(entries)], len(entries))
     first = _after(entries, paging.token) if paging.token else 0
     page = entries[first : first + paging.size]
     more = first + paging.size < len(entries)
@@ -194,4 +194,4 @@ async def list_contributors(
         {"name": one.name, "email": one.email, "commits": one.commits, "additions": 0, "deletions": 0}
         for one in paging.of(ordered)
     ]
-    return paging.answer(items, len(people))
+    return paging.response(items, len(people))

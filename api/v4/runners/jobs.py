@@ -54,7 +54,7 @@ async def list_runner_jobs(
     )
     async with services.database.read() as connection:
         page = await slice_of(connection, jobs_of(found.row.id, wanted), paging.number, paging.size)
-        return paging.answer(await _shown(services, connection, page.rows), page.total)
+        return paging.response(await _shown(services, connection, page.rows), page.total)
 
 
 async def _shown(services: Services, connection: AsyncConnection, rows: Sequence[ListedJobRow]) -> list[JobResponse]:

@@ -79,4 +79,4 @@ async def listed(
     shown: list[ListedRunnerResponse] = [
         {**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows
     ]
-    return paging.answer(shown, found.total)
+    return paging.response(shown, found.total)

@@ -1,4 +1,4 @@
-"""Creating runners: the token of the answer is what `gitlab-runner register` wants."""
+"""Creating runners: the token of the response is what `gitlab-runner register` wants."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ class NewRunner(RunnerWishes):
 async def create_runner(
     new: Annotated[NewRunner, Depends(given(NewRunner))], caller: KnownCallerDep, services: ServicesDep
 ) -> NewRunnerResponse:
-    """Add a runner; its token is shown only in this answer.
+    """Add a runner; its token is shown only in this response.
 
     Whether its jobs run as the server's own user (`as_server`) is for administrators to say.
     """

@@ -28,9 +28,9 @@ def address(mirrored: Mirrored, rest: str = "") -> str:
 
 async def hook_of(mirrored: Mirrored, forge: str = "github", person: Person | None = None) -> dict[str, Any]:
     async with mirrored.site.client(person or mirrored.site.root) as client:
-        answer = await client.post(address(mirrored), json={"forge": forge})
-    assert answer.status_code == 201, answer.text
-    hook: dict[str, Any] = answer.json()
+        response = await client.post(address(mirrored), json={"forge": forge})
+    assert response.status_code == 201, response.text
+    hook: dict[str, Any] = response.json()
     return hook
 
 
@@ -96,8 +96,8 @@ async def test_a_push_elsewhere_is_fetched_and_gets_its_pipeline_once(
     hook = await hook_of(mirrored, forge, person)
     second = await new_commit(mirrored.tree, {"x": "1"}, "Second")
     await mirrored.push("main")
-    answer = await call(mirrored, hook, event)
-    assert (answer.status_code, answer.json()["message"]) == (202, "202 Accepted: The mirror is pulled.")
+    response = await call(mirrored, hook, event)
+    assert (response.status_code, response.json()["message"]) == (202, "202 Accepted: The mirror is pulled.")
     assert await mirrored.loop().carry_out_due() == 1
     again = await call(mirrored, hook, event)
     assert (again.status_code, "came before" in again.text) == (202, True)
@@ -169,8 +169,8 @@ async def arrived(mirrored: Mirrored, message: str = "Fix") -> tuple[dict[str, A
 async def test_a_pull_request_that_is_told_again_makes_nothing_twice(mirrored: Mirrored) -> None:
     hook, document, _ = await arrived(mirrored)
     for delivery in ("d-1", "another-name-that-nobody-signed"):
-        answer = await call(mirrored, hook, "pull_request", document, delivery=delivery)
-        assert "came before" in answer.text
+        response = await call(mirrored, hook, "pull_request", document, delivery=delivery)
+        assert "came before" in response.text
     await PullRequestLoop(mirrored.site.services).carry_out_due()
     (row,) = await deliveries(mirrored)
     async with mirrored.site.services.database.read() as connection:

@@ -69,20 +69,20 @@ def _of(short: str) -> str:
 
 
 async def example_of(story: Story, request: Request) -> dict[str, Any]:
-    """An example, with the answer that the call got."""
+    """An example, with the response that the call got."""
     path, body = story.parameters(request), story.body(request.body)
-    answer = await story.call(request, path, request.query, body)
-    assert answer.is_success, f"{request.name}: {answer.status_code} {answer.text}"
-    kind = answer.headers.get("content-type", "")
-    found = answer.json() if kind.startswith("application/json") else answer.text or None
+    response = await story.call(request, path, request.query, body)
+    assert response.is_success, f"{request.name}: {response.status_code} {response.text}"
+    kind = response.headers.get("content-type", "")
+    found = response.json() if kind.startswith("application/json") else response.text or None
     if isinstance(found, list):
         found = found[:2]  # enough to see what they are like
     values = {
-        "status": answer.status_code,
+        "status": response.status_code,
         "path": path,
         "query": dict(request.query),
         "body": tidy(body, story),
-        "answer": tidy(found, story),
+        "response": tidy(found, story),
     }
     return {name: value for name, value in values.items() if value not in (None, {})}
 

@@ -51,9 +51,9 @@ def test_errors_and_tokens_are_told(document: dict[str, Any]) -> None:
 def test_every_example_is_shown(document: dict[str, Any]) -> None:
     for (method, path), example in examples().items():
         operation = document["paths"][path][method.lower()]
-        answer = operation["responses"][str(example.status)]
-        shown = [content["example"] for content in answer.get("content", {}).values()]
-        assert shown == ([] if example.answer is None else [example.answer]), path
+        response = operation["responses"][str(example.status)]
+        shown = [content["example"] for content in response.get("content", {}).values()]
+        assert shown == ([] if example.response is None else [example.response]), path
         if example.body is not None:
             assert operation["requestBody"]["content"]["application/json"]["example"] == example.body
 
@@ -68,10 +68,10 @@ def test_where_a_route_has_a_type_that_is_shown(document: dict[str, Any]) -> Non
 
 def test_every_example_fits_the_schema_beside_it(document: dict[str, Any]) -> None:
     for (method, path), example in examples().items():
-        answer = document["paths"][path][method.lower()]["responses"][str(example.status)]
-        for content in answer.get("content", {}).values():
+        response = document["paths"][path][method.lower()]["responses"][str(example.status)]
+        for content in response.get("content", {}).values():
             schema = {**content["schema"], "components": document["components"]}
-            faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(example.answer)]
+            faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(example.response)]
             assert faults == [], f"{method} {path}"
 
 
@@ -120,10 +120,10 @@ def test_calls_stand_under_what_they_are_about(path: str, tag: str) -> None:
 
 async def test_the_page_shows_every_call_with_its_example(site: Site, document: dict[str, Any]) -> None:
     async with site.client() as nobody:
-        answer = await nobody.get("/-/api")
-    assert answer.status_code == 200
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-    text = html.unescape(answer.text)
+        response = await nobody.get("/-/api")
+    assert response.status_code == 200
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    text = html.unescape(response.text)
     calls = set(re.findall(r"<summary><code>(\w+ \S+)</code></summary>", text))
     told = {
         f"{method.upper()} {path}"

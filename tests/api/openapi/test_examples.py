@@ -35,13 +35,13 @@ async def test_a_call_answers_as_its_example_says(story: Story) -> None:
 
 
 async def wrong(story: Story, request: Request, example: Example) -> list[str]:
-    """Where the answer is another one than the example says."""
-    answer = await story.call(request, example.path, example.query, _real(story, example.body))
-    if answer.status_code != example.status:
-        return [f"{answer.status_code} is not {example.status}: {answer.text}"]
-    if isinstance(example.answer, str) or example.answer is None:
-        return [] if bool(answer.text) == bool(example.answer) else [answer.text]
-    return differences(_shaped(example.answer), _shaped(answer.json()))
+    """Where the response is another one than the example says."""
+    response = await story.call(request, example.path, example.query, _real(story, example.body))
+    if response.status_code != example.status:
+        return [f"{response.status_code} is not {example.status}: {response.text}"]
+    if isinstance(example.response, str) or example.response is None:
+        return [] if bool(response.text) == bool(example.response) else [response.text]
+    return differences(_shaped(example.response), _shaped(response.json()))
 
 
 def _real(story: Story, body: Any) -> Any:

@@ -60,10 +60,12 @@ async def test_what_is_wrong_is_said_beside_what_was_typed(site: Site) -> None:
             ({"expires_at": "2020-01-01"}, "must be a future date"),
             ({"expires_at": "soon"}, "expires_at is invalid"),
         ):
-            answer = await client.post(TOKENS, data={**form, **faulty})
-            assert (answer.status_code, said in answer.text, SHOWN.findall(answer.text)) == (400, True, []), answer.text
-        assert 'value="laptop"' in answer.text
-        assert re.search(r'value="read_api" checked', answer.text)
+            response = await client.post(TOKENS, data={**form, **faulty})
+            assert (response.status_code, said in response.text, SHOWN.findall(response.text)) == (400, True, []), (
+                response.text
+            )
+        assert 'value="laptop"' in response.text
+        assert re.search(r'value="read_api" checked', response.text)
 
 
 async def test_nobody_touches_tokens_of_others_or_from_other_sites(site: Site) -> None:

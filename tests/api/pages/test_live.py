@@ -100,9 +100,9 @@ async def test_a_real_browser_connection_sees_a_job_end(site: Site) -> None:
     headers = {"PRIVATE-TOKEN": site.root.token}
     async with serving(site) as url, httpx.AsyncClient(trust_env=False, headers=headers, timeout=20) as client:
         path = f"{url}/{await site.path()}/-/pipelines/{pipeline}/events"
-        async with client.stream("GET", path) as answer:
-            assert answer.headers["content-type"].startswith("text/event-stream")
-            lines = answer.aiter_lines()
+        async with client.stream("GET", path) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            lines = response.aiter_lines()
             seen = [line async for line in _until(lines, "Pending")]
             job = await site.world.job()
             seen += [line async for line in _until(lines, "Running")]

@@ -13,21 +13,21 @@ async def test_a_merge_request_says_what_it_brings_and_what_stands_in_its_way(si
     made = await merging.good("POST", "merge_requests", json=body)
     page = made["web_url"].removeprefix(site.services.settings.url)
     async with browser(site, site.root) as client:
-        answer = await client.get(page)
-    assert answer.status_code == 200
-    assert "<script>alert" not in answer.text
-    assert "<code>fix</code> into <code>main</code>" in answer.text
-    assert f'/-/pipelines/{made["head_pipeline"]["id"]}"' in answer.text
-    assert "1 file changed" in answer.text
-    assert "It can be merged." in answer.text
-    assert f"perdure mr merge {made['iid']}" in answer.text
+        response = await client.get(page)
+    assert response.status_code == 200
+    assert "<script>alert" not in response.text
+    assert "<code>fix</code> into <code>main</code>" in response.text
+    assert f'/-/pipelines/{made["head_pipeline"]["id"]}"' in response.text
+    assert "1 file changed" in response.text
+    assert "It can be merged." in response.text
+    assert f"perdure mr merge {made['iid']}" in response.text
 
     await merging.good("PUT", f"merge_requests/{made['iid']}", json={"title": "Draft: fix"})
     async with browser(site, site.root) as client:
-        answer = await client.get(page)
+        response = await client.get(page)
         missing = await client.get(f"{page}0000")
-    assert "It is a draft" in answer.text
-    assert "perdure mr merge" not in answer.text
+    assert "It is a draft" in response.text
+    assert "perdure mr merge" not in response.text
     assert missing.status_code == 404
 
 
@@ -38,11 +38,11 @@ async def test_a_group_shows_its_projects_to_those_who_may_see_them(site: Site) 
     page = group["web_url"].removeprefix(site.services.settings.url)
     passer = await site.person("passer")
     async with browser(site, site.root) as client:
-        answer = await client.get(page)
-    assert answer.status_code == 200
-    assert made.json()["path_with_namespace"] in answer.text
-    assert await site.path() not in answer.text
-    assert "<script>alert" not in answer.text
+        response = await client.get(page)
+    assert response.status_code == 200
+    assert made.json()["path_with_namespace"] in response.text
+    assert await site.path() not in response.text
+    assert "<script>alert" not in response.text
     for person in (passer, None):
         async with browser(site, person) as client:
             assert (await client.get(page)).status_code == 404

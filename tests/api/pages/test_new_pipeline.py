@@ -77,12 +77,12 @@ async def test_what_is_wrong_is_told_beside_the_form_as_it_was_filled_in(
     site: Site, fields: dict[str, Any], words: str
 ) -> None:
     await site.commit({".gitlab-ci.yml": CONFIG})
-    answer = await form(site, site.root, **fields)
-    assert answer.status_code == 400
-    assert words in answer.text
-    assert 'role="alert"' in answer.text
+    response = await form(site, site.root, **fields)
+    assert response.status_code == 400
+    assert words in response.text
+    assert 'role="alert"' in response.text
     if "inputs[zone]" in fields:
-        assert '<option value="west" selected>' in answer.text
+        assert '<option value="west" selected>' in response.text
     async with site.client(site.root) as client:
         assert (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")).json() == []
 

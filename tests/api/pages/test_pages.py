@@ -47,18 +47,18 @@ async def paths(site: Site) -> list[str]:
 async def test_foreign_text_never_becomes_markup(site: Site) -> None:
     for path in await paths(site):
         async with browser(site, site.root) as client:
-            answer = await client.get(path)
-        assert answer.status_code == 200, answer.text
-        assert "<script>alert" not in answer.text
-        assert path == "/" or "&lt;script&gt;alert" in answer.text, path
-        assert re.findall(r"<script[^>]*>", answer.text) == [
-            tag for tag in re.findall(r"<script[^>]*>", answer.text) if 'src="/-/assets/' in tag
+            response = await client.get(path)
+        assert response.status_code == 200, response.text
+        assert "<script>alert" not in response.text
+        assert path == "/" or "&lt;script&gt;alert" in response.text, path
+        assert re.findall(r"<script[^>]*>", response.text) == [
+            tag for tag in re.findall(r"<script[^>]*>", response.text) if 'src="/-/assets/' in tag
         ]
-        assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r"&[^;]+;", "", answer.text))
-        policy = answer.headers["content-security-policy"]
+        assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r"&[^;]+;", "", response.text))
+        policy = response.headers["content-security-policy"]
         assert "script-src 'self';" in policy
         assert "unsafe" not in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_private_pages_do_not_exist_for_strangers(site: Site) -> None:
@@ -67,10 +67,10 @@ async def test_private_pages_do_not_exist_for_strangers(site: Site) -> None:
     for path in pages[1:]:
         for person in (None, passer):
             async with browser(site, person) as client:
-                answer = await client.get(path)
+                response = await client.get(path)
                 events = await client.get(f"{path}/events")
-            assert answer.status_code == 404
-            assert "There is nothing here" in answer.text
+            assert response.status_code == 404
+            assert "There is nothing here" in response.text
             assert events.status_code == 404
     async with browser(site) as stranger:
         home = await stranger.get("/")
@@ -83,9 +83,9 @@ async def test_a_public_project_is_shown_to_everybody_without_buttons(site: Site
     await site.set_project(visibility="public")
     for path in pages:
         async with browser(site) as client:
-            answer = await client.get(path)
-        assert answer.status_code == 200
-        assert "<button" not in answer.text
+            response = await client.get(path)
+        assert response.status_code == 200
+        assert "<button" not in response.text
     async with browser(site, site.root) as client:
         assert "Retry" in (await client.get(pages[3])).text
 
@@ -152,18 +152,18 @@ async def test_buttons_need_the_level_and_our_own_origin(site: Site) -> None:
     assert kept.status_code == 303
     assert "will be carried out in a moment" in notice.text
     async with browser(site, reporter, Origin=origin) as client:
-        answer = await client.post(form)
-    assert answer.status_code == 403
-    assert "Not permitted" in answer.text
+        response = await client.post(form)
+    assert response.status_code == 403
+    assert "Not permitted" in response.text
 
 
 async def test_a_refused_button_says_why(site: Site) -> None:
     await site.world.pipeline()
     job = await site.world.job()
     async with browser(site, site.root, Origin=site.services.settings.url) as client:
-        answer = await client.post(f"/{await site.path()}/-/jobs/{job['id']}/retry")
-    assert answer.status_code == 409
-    assert "only a finished job can be retried" in answer.text
+        response = await client.post(f"/{await site.path()}/-/jobs/{job['id']}/retry")
+    assert response.status_code == 409
+    assert "only a finished job can be retried" in response.text
 
 
 async def test_a_button_for_which_nothing_is_left_to_do_leads_back(site: Site) -> None:
@@ -175,8 +175,8 @@ async def test_a_button_for_which_nothing_is_left_to_do_leads_back(site: Site) -
     project = "/" + await site.path()
     async with browser(site, site.root, Origin=site.services.settings.url) as client:
         for page in (f"{project}/-/pipelines/{pipeline}", f"{project}/-/jobs/{job['id']}"):
-            answer = await client.post(f"{page}/cancel")
-            assert (answer.status_code, answer.headers["location"]) == (303, page)
+            response = await client.post(f"{page}/cancel")
+            assert (response.status_code, response.headers["location"]) == (303, page)
 
 
 async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site: Site) -> None:
@@ -251,14 +251,14 @@ async def test_errors_keep_who_is_signed_in(site: Site, monkeypatch: pytest.Monk
         raise RuntimeError("a surprise")
 
     async with browser(site, reporter, Origin=site.services.settings.url) as client:
-        answers = [await client.get("/no/such"), await client.get(f"{project}/-/jobs/99999")]
-        answers.append(await client.post(f"{project}/-/pipelines/{pipeline}/cancel"))
+        responses = [await client.get("/no/such"), await client.get(f"{project}/-/jobs/99999")]
+        responses.append(await client.post(f"{project}/-/pipelines/{pipeline}/cancel"))
         monkeypatch.setattr("api.pages.pipelines.draw_list", broken)
-        answers.append(await client.get(project))
-    assert [answer.status_code for answer in answers] == [404, 404, 403, 500]
-    for answer in answers:
-        assert ">rita</a>" in answer.text, answer.status_code
-        assert "Sign out" in answer.text
+        responses.append(await client.get(project))
+    assert [response.status_code for response in responses] == [404, 404, 403, 500]
+    for response in responses:
+        assert ">rita</a>" in response.text, response.status_code
+        assert "Sign out" in response.text
 
 
 async def test_a_deep_link_leads_to_the_sign_in_and_back(site: Site) -> None:
@@ -290,9 +290,9 @@ async def test_a_deep_link_leads_to_the_sign_in_and_back(site: Site) -> None:
 async def test_the_api_answers_browsers_in_json_too(site: Site) -> None:
     async with browser(site) as client:
         for path in ("/api/v4/nothing", "/api/v4", "/api/v4/projects/1"):
-            answer = await client.get(path)
-            assert answer.status_code == 404
-            assert answer.headers["content-type"] == "application/json"
+            response = await client.get(path)
+            assert response.status_code == 404
+            assert response.headers["content-type"] == "application/json"
 
 
 async def test_assets_are_kept_for_long_and_the_icon_is_there(site: Site) -> None:
@@ -301,9 +301,9 @@ async def test_assets_are_kept_for_long_and_the_icon_is_there(site: Site) -> Non
         found = re.findall(r'(?:href|src)="(/-/assets/[^"]+)"', home)
         assert len(found) == 3
         for path in found:
-            answer = await client.get(path)
-            assert answer.status_code == 200
-            assert "immutable" in answer.headers["cache-control"]
+            response = await client.get(path)
+            assert response.status_code == 200
+            assert "immutable" in response.headers["cache-control"]
         old = await client.get(re.sub("assets/[0-9a-f]+", "assets/old", found[0]))
         icon = await client.get("/favicon.ico", follow_redirects=True)
     assert old.headers["cache-control"] == "no-cache"

@@ -73,9 +73,9 @@ async def test_every_refusal_is_the_same(site: Site) -> None:
     texts = set()
     for username, secret in pairs:
         async with browser(site) as client:
-            answer = await sign_in(client, username, secret)
-            assert (answer.status_code, COOKIE in client.cookies) == (401, False), username
-            texts.add(answer.text.replace(f'value="{username}"', 'value=""'))
+            response = await sign_in(client, username, secret)
+            assert (response.status_code, COOKIE in client.cookies) == (401, False), username
+            texts.add(response.text.replace(f'value="{username}"', 'value=""'))
     assert len(texts) == 1
 
 
@@ -113,8 +113,8 @@ async def test_changing_the_password_ends_all_other_sessions(site: Site) -> None
             ({"again": "x"}, 400),
             ({"new": "short", "again": "short"}, 400),
         ):
-            answer = await client.post(PAGE, data={**form, **faulty})
-            assert (answer.status_code, "Nothing was changed" in answer.text) == (status, True)
+            response = await client.post(PAGE, data={**form, **faulty})
+            assert (response.status_code, "Nothing was changed" in response.text) == (status, True)
         foreign = await client.post(PAGE, data=form, headers={"Origin": "https://evil.example"})
         assert foreign.status_code == 403
         assert await me(other) == 200

@@ -1,4 +1,4 @@
-"""A runner that is gone when its answer comes."""
+"""A runner that is gone when its response comes."""
 
 import orjson
 from starlette.types import Message
@@ -8,7 +8,7 @@ from tests.api.runner.world import RUNNER_TOKEN, World
 
 
 async def hang_up(world: World) -> list[Message]:
-    """Ask for a job, and be gone when the answer comes; what would have been sent."""
+    """Ask for a job, and be gone when the response comes; what would have been sent."""
     body = orjson.dumps({"token": RUNNER_TOKEN, "system_id": "s_tests"})
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     sent: list[Message] = []

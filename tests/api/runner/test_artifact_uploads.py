@@ -45,8 +45,8 @@ async def test_every_type_in_its_format_is_taken(world: World) -> None:
     job = await world.job()
     for kind, formats in FORMATS.items():
         content = gzip.compress(b"A=b") if kind == "dotenv" else b"PK"
-        answer = await world.upload(job, content, artifact_type=kind, artifact_format=min(formats))
-        assert answer.status_code == 201, f"{kind}: {answer.text}"
+        response = await world.upload(job, content, artifact_type=kind, artifact_format=min(formats))
+        assert response.status_code == 201, f"{kind}: {response.text}"
     assert {row.file_type: row.file_format for row in await rows(world)} == {
         kind: min(formats) for kind, formats in FORMATS.items()
     }
@@ -59,9 +59,9 @@ async def test_every_type_in_its_format_is_taken(world: World) -> None:
 async def test_types_and_formats_that_do_not_go_together_are_refused(world: World, kind: str, file_format: str) -> None:
     await world.pipeline()
     job = await world.job()
-    answer = await world.upload(job, b"PK", artifact_type=kind, artifact_format=file_format)
-    assert answer.status_code == 400
-    assert "artifact_type" in answer.json()["message"] or "Invalid file format" in answer.json()["message"]
+    response = await world.upload(job, b"PK", artifact_type=kind, artifact_format=file_format)
+    assert response.status_code == 400
+    assert "artifact_type" in response.json()["message"] or "Invalid file format" in response.json()["message"]
     assert await rows(world) == []
     assert files(world) == []
 
@@ -81,13 +81,13 @@ async def test_two_files_of_a_type_at_once_are_one(world: World) -> None:
     await world.pipeline()
     job = await world.job()
     contents = [archive(out=str(number)) for number in range(4)]
-    answers = await asyncio.gather(*(world.upload(job, content) for content in contents))
-    assert sorted(answer.status_code for answer in answers) == [201, 400, 400, 400]
+    responses = await asyncio.gather(*(world.upload(job, content) for content in contents))
+    assert sorted(response.status_code for response in responses) == [201, 400, 400, 400]
     (row,) = await rows(world)
     await clear(world)
     assert files(world) == ["archive"]
     kept = b"".join([part async for part in world.services.store.read(row.object_key)])
-    assert kept == contents[[answer.status_code for answer in answers].index(201)]
+    assert kept == contents[[response.status_code for response in responses].index(201)]
 
 
 @pytest.mark.parametrize("wrong_limit", ["installation", "project", "type", "announced"])
@@ -105,9 +105,9 @@ async def test_a_file_that_is_too_large_leaves_nothing_and_names_the_limit(world
     if wrong_limit == "announced":
         size = 200_000
         name = "the archive of artifacts has 19"
-    answer = await world.upload(job, b"x" * size, **query)
-    assert answer.status_code == 413
-    assert name in answer.json()["message"]
+    response = await world.upload(job, b"x" * size, **query)
+    assert response.status_code == 413
+    assert name in response.json()["message"]
     await clear(world)
     assert await rows(world) == []
     assert files(world) == []
@@ -132,9 +132,9 @@ async def test_a_body_without_a_file_is_a_clear_error(world: World) -> None:
     job = await world.job()
     address, headers = f"/api/v4/jobs/{job['id']}/artifacts", {"JOB-TOKEN": job["token"]}
     for content in (b"", b"PK"):
-        answer = await world.client.post(address, content=content, headers=headers)
-        assert answer.status_code == 400
-        assert "named file" in answer.json()["message"]
+        response = await world.client.post(address, content=content, headers=headers)
+        assert response.status_code == 400
+        assert "named file" in response.json()["message"]
     other = await world.client.post(address, files={"other": b"x"}, headers=headers)
     assert other.status_code == 400
 
@@ -162,9 +162,9 @@ async def send(world: World, job: dict[str, Any], body: AsyncIterator[bytes]) ->
 async def test_a_body_that_is_cut_leaves_nothing(world: World) -> None:
     await world.pipeline()
     job = await world.job()
-    answer = await send(world, job, multipart(sized(50_000), end=False))
-    assert answer.status_code == 400
-    assert "ended before" in answer.json()["message"]
+    response = await send(world, job, multipart(sized(50_000), end=False))
+    assert response.status_code == 400
+    assert "ended before" in response.json()["message"]
     assert files(world) == []
     assert await rows(world) == []
     assert (await send(world, job, multipart(sized(50_000)))).status_code == 201
@@ -192,8 +192,8 @@ async def test_a_job_that_ends_during_the_upload_has_handed_in_nothing(world: Wo
             await verdicts.end_jobs(connection, [job["id"]], Status.FAILED, world.services.clock())
         yield b"y"
 
-    answer = await send(world, job, multipart(ends()))
-    assert (answer.status_code, answer.headers.get("job-status")) == (403, "failed"), answer.text
+    response = await send(world, job, multipart(ends()))
+    assert (response.status_code, response.headers.get("job-status")) == (403, "failed"), response.text
     await clear(world)
     assert await rows(world) == []
     assert files(world) == []
@@ -203,8 +203,8 @@ async def test_an_ended_job_hands_in_nothing(world: World) -> None:
     await world.pipeline()
     job = await world.job()
     await world.put(job, "success", b"")
-    answer = await world.upload(job, archive(out="x"))
-    assert (answer.status_code, answer.headers["job-status"]) == (403, "success")
+    response = await world.upload(job, archive(out="x"))
+    assert (response.status_code, response.headers["job-status"]) == (403, "success")
 
 
 async def test_a_store_that_is_away_is_503_and_the_job_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,9 +215,9 @@ async def test_a_store_that_is_away_is_503_and_the_job_goes_on(world: World, mon
     job = await world.job()
     with monkeypatch.context() as patched:
         patched.setattr(ObjectStore, "put", away)
-        answer = await world.upload(job, archive(out="x"))
-        assert answer.status_code == 503
-        assert int(answer.headers["retry-after"]) > 0
+        response = await world.upload(job, archive(out="x"))
+        assert response.status_code == 503
+        assert int(response.headers["retry-after"]) > 0
     assert await rows(world) == []
     assert (await world.upload(job, archive(out="x"))).status_code == 201
 
@@ -247,8 +247,8 @@ async def test_a_front_that_stores_files_itself_may_ask_before(world: World) -> 
     job = await world.job()
     address = f"/api/v4/jobs/{job['id']}/artifacts/authorize"
     headers = {"JOB-TOKEN": job["token"]}
-    answer = await world.client.post(address, headers=headers)
-    assert (answer.status_code, answer.json()) == (200, {"MaximumSize": 100_000})
+    response = await world.client.post(address, headers=headers)
+    assert (response.status_code, response.json()) == (200, {"MaximumSize": 100_000})
     large = await world.client.post(address, headers=headers, params={"filesize": 100_001})
     assert large.status_code == 413
     assert (await world.client.post(address)).status_code == 403

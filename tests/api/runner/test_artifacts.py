@@ -40,8 +40,8 @@ async def test_an_archive_goes_from_one_job_to_the_next(world: World) -> None:
     (dependency,) = check["dependencies"]
     assert (dependency["id"], dependency["artifacts_file"]["size"]) == (build["id"], len(content))
     headers = {"JOB-TOKEN": dependency["token"]}
-    answer = await world.client.get(f"/api/v4/jobs/{dependency['id']}/artifacts", headers=headers)
-    assert (answer.status_code, answer.content) == (200, content)
+    response = await world.client.get(f"/api/v4/jobs/{dependency['id']}/artifacts", headers=headers)
+    assert (response.status_code, response.content) == (200, content)
 
 
 async def test_an_archive_is_for_jobs_that_depend_on_it(world: World) -> None:
@@ -77,9 +77,9 @@ async def test_an_archive_is_read_in_ranges(world: World) -> None:
         ("bytes=-7", f"bytes {size - 7}-{size - 1}/{size}", content[-7:]),
         ("bytes=3-999999", f"bytes 3-{size - 1}/{size}", content[3:]),
     ):
-        answer = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": asked})
-        assert (answer.status_code, answer.headers["content-range"], answer.content) == (206, said, part), asked
-        assert answer.headers["repr-digest"] == digest, "it is that of the whole file"
+        response = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": asked})
+        assert (response.status_code, response.headers["content-range"], response.content) == (206, said, part), asked
+        assert response.headers["repr-digest"] == digest, "it is that of the whole file"
     beyond = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
     several = await world.client.get(address, headers={"JOB-TOKEN": check["token"], "Range": "bytes=0-1,3-4"})
@@ -116,8 +116,8 @@ async def test_a_file_that_has_rotted_in_the_store_is_an_error(world: World, siz
     (file,) = (world.services.settings.home / "objects" / "projects").rglob("archive-*")
     file.write_bytes(b"y" * size)
     headers = {"JOB-TOKEN": check["token"]}
-    answer = await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)
-    assert answer.status_code == 503
+    response = await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)
+    assert response.status_code == 503
 
 
 async def test_a_file_that_is_missing_in_the_store_is_an_error(world: World) -> None:
@@ -125,8 +125,8 @@ async def test_a_file_that_is_missing_in_the_store_is_an_error(world: World) -> 
     (file,) = (world.services.settings.home / "objects" / "projects").rglob("archive-*")
     file.unlink()
     headers = {"JOB-TOKEN": check["token"]}
-    answer = await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)
-    assert answer.status_code == 404
+    response = await world.client.get(f"/api/v4/jobs/{build['id']}/artifacts", headers=headers)
+    assert response.status_code == 404
 
 
 async def test_a_large_file_that_has_rotted_never_comes_to_its_end(world: World) -> None:
@@ -136,16 +136,16 @@ async def test_a_large_file_that_has_rotted_never_comes_to_its_end(world: World)
     stored = await world.services.store.put(key, b"x" * size)
     (world.services.settings.home / "objects" / key).write_bytes(b"x" * (size - 1) + b"y")
     row = made(ArtifactRow, object_key=key, size=size, sha256=stored.sha256, filename="a.zip")
-    answer = await stored_file(world.services.store, row, "application/zip")
-    assert isinstance(answer, StreamingResponse)
+    response = await stored_file(world.services.store, row, "application/zip")
+    assert isinstance(response, StreamingResponse)
     got = bytearray()
 
     async def read() -> None:
-        async for part in answer.body_iterator:
+        async for part in response.body_iterator:
             assert isinstance(part, bytes)
             got.extend(part)
 
     with pytest.raises(Unavailable, match="damaged"):
         await read()
     assert 0 < len(got) < size
-    assert answer.headers["content-length"] == str(size)
+    assert response.headers["content-length"] == str(size)

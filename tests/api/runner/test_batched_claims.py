@@ -21,7 +21,7 @@ pytestmark = pytest.mark.both_databases
 async def side_by_side(
     world: World, monkeypatch: pytest.MonkeyPatch, work: Iterable[Awaitable[Any]]
 ) -> tuple[httpx.Response, list[Any], list[int]]:
-    """A first poll is held until all others wait; its answer, theirs, and how many each later transaction served."""
+    """A first poll is held until all others wait; its response, theirs, and how many each later transaction served."""
     sizes: list[int] = []
     take = claims.take
 
@@ -37,14 +37,14 @@ async def side_by_side(
             return len(world.services.claims._asked) == len(others)
 
         await eventually(wait, "all others wait for the first one")
-    answers = await asyncio.wait_for(asyncio.gather(*others), WITHIN)
+    responses = await asyncio.wait_for(asyncio.gather(*others), WITHIN)
     assert sizes.pop(0) == 1
-    return first.result(), answers, sizes
+    return first.result(), responses, sizes
 
 
-def ids(answers: Iterable[httpx.Response]) -> list[int]:
+def ids(responses: Iterable[httpx.Response]) -> list[int]:
     """The jobs that were handed out."""
-    return [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    return [response.json()["id"] for response in responses if response.status_code == 201]
 
 
 async def test_those_who_wait_are_one_transaction_and_who_came_first_gets_the_oldest_job(
@@ -53,7 +53,7 @@ async def test_those_who_wait_are_one_transaction_and_who_came_first_gets_the_ol
     await world.pipeline("many: {script: x, parallel: 4}\n")
     first, others, sizes = await side_by_side(world, monkeypatch, [world.request() for _ in range(4)])
     taken = ids([first, *others])
-    assert [answer.status_code for answer in others] == [201, 201, 201, 204]
+    assert [response.status_code for response in others] == [201, 201, 201, 204]
     assert (len(set(taken)), sizes) == (4, [4])
     assert taken == sorted(taken)
 
@@ -76,7 +76,7 @@ async def test_a_job_whose_payload_cannot_be_built_fails_alone(world: World, mon
         poison = update(job).where(job.c.name == "many 2/4").values(plan={"allow_failure": False}).returning(job.c.id)
         bad = (await connection.execute(poison)).scalar_one()
     first, others, sizes = await side_by_side(world, monkeypatch, [world.request() for _ in range(3)])
-    assert sorted(answer.status_code for answer in (first, *others)) == [201, 201, 201, 204]
+    assert sorted(response.status_code for response in (first, *others)) == [201, 201, 201, 204]
     assert sizes == [3, 1, 1, 1, 1]
     row = await world.row(bad)
     assert (row.status, row.failure_reason) == ("failed", "scheduler_failure")

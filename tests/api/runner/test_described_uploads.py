@@ -32,10 +32,10 @@ async def kept(world: World) -> list[Any]:
 async def test_what_stands_behind_a_file_describes_it(world: World) -> None:
     await world.pipeline(REPORTS)
     job = await world.job()
-    answer = await upload(
+    response = await upload(
         world, job, REPORT, artifact_type="junit", artifact_format="gzip", expire_in="1 day", surprise="x" * 10_000
     )
-    assert (answer.status_code, answer.json()["file_type"]) == (201, "junit")
+    assert (response.status_code, response.json()["file_type"]) == (201, "junit")
     (row,) = await kept(world)
     assert (row.file_type, row.file_format, row.size) == ("junit", "gzip", len(REPORT))
     assert row.expire_at is not None
@@ -45,18 +45,18 @@ async def test_the_query_wins_over_the_body(world: World) -> None:
     await world.pipeline(REPORTS)
     job = await world.job()
     said = {"artifact_type": "junit", "artifact_format": "gzip"}
-    answer = await upload(world, job, REPORT, said, artifact_type="archive", artifact_format="zip")
-    assert (answer.status_code, answer.json()["file_type"]) == (201, "junit")
+    response = await upload(world, job, REPORT, said, artifact_type="archive", artifact_format="zip")
+    assert (response.status_code, response.json()["file_type"]) == (201, "junit")
 
 
 async def test_an_unknown_type_behind_a_file_leaves_nothing(world: World) -> None:
     await world.pipeline(REPORTS)
-    answer = await upload(world, await world.job(), REPORT, artifact_type="odd")
-    assert (answer.status_code, await kept(world)) == (400, [])
+    response = await upload(world, await world.job(), REPORT, artifact_type="odd")
+    assert (response.status_code, await kept(world)) == (400, [])
 
 
 async def test_the_limit_of_a_type_holds_although_it_is_told_late(world: World) -> None:
     await world.pipeline(REPORTS)
     large = gzip.compress(bytes(70_000), compresslevel=0)
-    answer = await upload(world, await world.job(), large, artifact_type="dotenv", artifact_format="gzip")
-    assert (answer.status_code, await kept(world)) == (413, [])
+    response = await upload(world, await world.job(), large, artifact_type="dotenv", artifact_format="gzip")
+    assert (response.status_code, await kept(world)) == (413, [])

@@ -28,11 +28,11 @@ async def test_a_runner_that_asks_for_it_is_sent_to_the_store(world: World) -> N
     address, headers = f"/api/v4/jobs/{build['id']}/artifacts", {"JOB-TOKEN": check["token"]}
     plain = await world.client.get(address, headers=headers)
     assert (plain.status_code, plain.content) == (200, content)
-    answer = await world.client.get(address, headers=headers, params=DIRECT)
+    response = await world.client.get(address, headers=headers, params=DIRECT)
     if not world.services.settings.direct_download:
-        assert (answer.status_code, answer.content) == (200, content)
+        assert (response.status_code, response.content) == (200, content)
         return
-    assert answer.status_code == 302
+    assert response.status_code == 302
     async with httpx.AsyncClient() as store:
-        there = await store.get(answer.headers["location"], headers={**headers, "Range": "bytes=0-0"})
+        there = await store.get(response.headers["location"], headers={**headers, "Range": "bytes=0-0"})
     assert (there.status_code, there.content) == (206, content[:1])

@@ -29,8 +29,8 @@ async def after_build(world: World, config: str, text: str, **request: Any) -> d
     """The variables of the second job, after the first one reported `text`."""
     pipeline_id = await world.pipeline(BUILD + config, **request)
     build = await world.job()
-    answer = await hand_in(world, build, text)
-    assert answer.status_code == 201, answer.text
+    response = await hand_in(world, build, text)
+    assert response.status_code == 201, response.text
     await world.put(build, "success", b"")
     await world.settle(pipeline_id)
     return {item["key"]: item for item in (await world.job())["variables"]}
@@ -117,9 +117,9 @@ async def test_only_the_latest_attempt_counts(world: World) -> None:
 async def test_a_wrong_file_is_refused_and_leaves_nothing(world: World, text: str, message: str) -> None:
     await world.pipeline(BUILD)
     job = await world.job()
-    answer = await hand_in(world, job, text)
-    assert answer.status_code == 400
-    assert message in answer.json()["message"]
+    response = await hand_in(world, job, text)
+    assert response.status_code == 400
+    assert message in response.json()["message"]
     async with world.services.database.read() as connection:
         assert (await connection.execute(report.select())).all() == []
     assert (await hand_in(world, job, "A=1")).status_code == 201

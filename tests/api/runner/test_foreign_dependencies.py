@@ -98,8 +98,8 @@ async def test_a_child_gets_the_artifacts_of_its_parents_job_by_a_token_for_noth
     (dependency,) = job["dependencies"]
     assert (dependency["id"], dependency["name"]) == (build, "build")
     assert dependency["artifacts_file"] == {"filename": "artifacts.zip", "size": len(content)}
-    answer = await fetched(world, build, dependency["token"])
-    assert (answer.status_code, answer.content) == (200, content)
+    response = await fetched(world, build, dependency["token"])
+    assert (response.status_code, response.content) == (200, content)
     assert (await fetched(world, other, dependency["token"])).status_code == 403
     assert (await fetched(world, build, job["token"])).status_code == 403, "the job's own token is for its pipeline"
     assert (await world.put({**job, "token": dependency["token"]}, "success", b"")).status_code == 403

@@ -37,10 +37,10 @@ async def test_an_upload_is_refused_with_503_and_taken_when_there_is_room(world:
     filler = tmp_path / "objects" / "filler"
     filler.write_bytes(b"x" * 100_000)
     content = archive(out="y" * 60_000)
-    answer = await world.upload(job, content)
-    assert answer.status_code == 503
-    assert int(answer.headers["retry-after"]) > 0
-    assert "room" in answer.json()["message"]
+    response = await world.upload(job, content)
+    assert response.status_code == 503
+    assert int(response.headers["retry-after"]) > 0
+    assert "room" in response.json()["message"]
     assert (await world.row(job["id"])).status == "running"
     filler.unlink()
     assert (await world.upload(job, content)).status_code == 201

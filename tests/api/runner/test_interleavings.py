@@ -42,8 +42,8 @@ async def test_the_runner_hears_what_the_row_says(world: World, monkeypatch: pyt
     job = await taken(world)
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"the log")
-    async with swept_beside(monkeypatch, updates, "_log_is_right", put, sweeper) as answer:
-        assert (answer.result().status_code, await status(world, job)) == (200, "success")
+    async with swept_beside(monkeypatch, updates, "_log_is_right", put, sweeper) as response:
+        assert (response.result().status_code, await status(world, job)) == (200, "success")
 
 
 async def test_a_job_that_is_given_up_before_its_verdict_has_looked_refuses_it(
@@ -54,9 +54,9 @@ async def test_a_job_that_is_given_up_before_its_verdict_has_looked_refuses_it(
     job = await taken(world)
     sweeper = await let_pass(world, 190)
     async with held_at(monkeypatch, verdicts, "end_jobs", sweeper.sweep()):
-        answer = asyncio.create_task(world.put(job, "success", b"the log"))
-        assert await is_blocked(answer)
-    heard = await asyncio.wait_for(answer, WITHIN)
+        response = asyncio.create_task(world.put(job, "success", b"the log"))
+        assert await is_blocked(response)
+    heard = await asyncio.wait_for(response, WITHIN)
     assert (heard.status_code, heard.headers["job-status"]) == (403, "failed")
     assert await status(world, job) == "failed"
 
@@ -67,8 +67,8 @@ async def test_a_log_is_not_begun_anew_while_its_job_ends(world: World, monkeypa
     job = await taken(world)
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"THE LOG")
-    async with swept_beside(monkeypatch, updates, "_log_is_right", put, sweeper) as answer:
-        assert (answer.result().status_code, await status(world, job)) == (412, "running")
+    async with swept_beside(monkeypatch, updates, "_log_is_right", put, sweeper) as response:
+        assert (response.result().status_code, await status(world, job)) == (412, "running")
     assert (await world.patch(job, 0, b"THE LOG")).status_code == 202
     assert (await world.put(job, "success", b"THE LOG")).status_code == 200
 
@@ -83,8 +83,8 @@ async def test_a_log_that_stays_wrong_ends_its_job_while_a_sweep_would(
     assert (await world.patch(job, 0, b"no log")).status_code == 202
     sweeper = await let_pass(world, 190)
     put = world.put(job, "success", b"THE LOG")
-    async with swept_beside(monkeypatch, traces, "settle", put, sweeper, behind=True) as answer:
-        assert (answer.result().status_code, await status(world, job)) == (200, "success")
+    async with swept_beside(monkeypatch, traces, "settle", put, sweeper, behind=True) as response:
+        assert (response.result().status_code, await status(world, job)) == (200, "success")
     assert (await world.row(job["id"])).log_incomplete
 
 
@@ -97,9 +97,9 @@ async def test_a_verdict_as_the_first_call_meets_the_hand_out_being_put_back(
     job = await world.job()
     sweeper = await let_pass(world, 70)
     async with held_at(monkeypatch, leases, "set_status", sweeper.sweep()):
-        answer = asyncio.create_task(world.put(job, "success", b""))
-        assert await is_blocked(answer)
-    heard = await asyncio.wait_for(answer, WITHIN)
+        response = asyncio.create_task(world.put(job, "success", b""))
+        assert await is_blocked(response)
+    heard = await asyncio.wait_for(response, WITHIN)
     assert (heard.status_code, heard.headers["job-status"]) == (403, "pending")
     assert await status(world, job) == "pending"
     assert (await world.job())["id"] == job["id"]
@@ -141,10 +141,10 @@ async def test_a_piece_of_log_that_was_looked_at_before_the_sweep_and_not_writte
     job = await silent_job(world, is_first=is_first)
     sweeper = await let_pass(world, silence)
     piece = world.patch(job, 0 if is_first else 7, b"more")
-    async with held_at(monkeypatch, trace_chunks, "append", piece) as answer:
+    async with held_at(monkeypatch, trace_chunks, "append", piece) as response:
         await asyncio.wait_for(sweeper.sweep(), WITHIN)
     now = "pending" if is_first else "failed"
-    assert (answer.result().status_code, answer.result().headers["job-status"]) == (403, now)
+    assert (response.result().status_code, response.result().headers["job-status"]) == (403, now)
     assert await status(world, job) == now
     async with world.services.database.read() as connection:
         assert (await traces.head(connection, job["id"])).size == (0 if is_first else 7)
@@ -158,11 +158,11 @@ async def test_a_piece_of_log_meets_the_cancellation_of_what_is_redundant(
     pipeline_id = await world.pipeline(ONE)
     job = (await world.request(info={})).json()
     decision = Decision(pipeline_id, run=2**60, tick=1, redundant=(job["id"],))
-    async with held_at(monkeypatch, trace_chunks, "append", world.patch(job, 0, b"more")) as answer:
+    async with held_at(monkeypatch, trace_chunks, "append", world.patch(job, 0, b"more")) as response:
         await asyncio.wait_for(
             decisions.record_or_read(world.services.database, decision, world.services.clock()), WITHIN
         )
-    heard = answer.result()
+    heard = response.result()
     assert (heard.status_code, heard.headers["job-status"]) == (403, "canceled")
     assert (await world.row(job["id"])).status == "canceled"
     async with world.services.database.read() as connection:

@@ -246,8 +246,8 @@ async def test_while_the_disk_is_away_the_verdict_comes_again(
     job = await site.world.job()
     with monkeypatch.context() as broken:
         broken.setattr(module, place, away)
-        answer = await site.world.put(job, "success", b"")
-    assert (answer.status_code, answer.json()["message"]) == (503, "The disk is away.")
+        response = await site.world.put(job, "success", b"")
+    assert (response.status_code, response.json()["message"]) == (503, "The disk is away.")
     assert (await site.world.row(job["id"])).status == "running"
     assert (await site.world.put(job, "success", b"")).status_code == 200
     assert (await found(site)).job_id == job["id"]

@@ -11,15 +11,15 @@ from tests.api.runner.world import World
 
 
 async def test_a_wrong_token_is_forbidden_and_says_what_to_do(world: World) -> None:
-    answer = await world.request(token="glrt-nobody")
-    assert answer.status_code == 403
-    assert "register it again" in answer.json()["message"]
+    response = await world.request(token="glrt-nobody")
+    assert response.status_code == 403
+    assert "register it again" in response.json()["message"]
 
 
 async def test_without_a_job_a_runner_gets_204_and_a_queue_value(world: World) -> None:
-    answer = await world.request()
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert answer.headers["x-gitlab-last-update"]
+    response = await world.request()
+    assert (response.status_code, response.content) == (204, b"")
+    assert response.headers["x-gitlab-last-update"]
 
 
 async def test_a_job_comes_with_everything_a_strict_runner_decodes(world: World) -> None:
@@ -88,8 +88,8 @@ async def test_a_runner_needs_every_tag_of_a_job(
 
 async def test_twenty_runners_never_get_the_same_job(world: World) -> None:
     await world.pipeline("many: {script: a, parallel: 12}\n")
-    answers = await asyncio.gather(*(world.request() for _ in range(20)))
-    ids = [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    responses = await asyncio.gather(*(world.request() for _ in range(20)))
+    ids = [response.json()["id"] for response in responses if response.status_code == 201]
     assert len(ids) == len(set(ids)) == 12
 
 
@@ -104,14 +104,14 @@ async def test_a_payload_that_cannot_be_built_fails_its_job_alone(world: World) 
 
 
 async def test_a_body_that_is_no_json_is_a_clear_error(world: World) -> None:
-    answer = await world.client.post("/api/v4/jobs/request", content=b"{")
-    assert answer.status_code == 400
-    assert "not JSON" in answer.json()["message"]
+    response = await world.client.post("/api/v4/jobs/request", content=b"{")
+    assert response.status_code == 400
+    assert "not JSON" in response.json()["message"]
 
 
 async def test_a_request_that_is_too_large_names_its_own_limit(world: World) -> None:
-    answer = await world.request(padding="x" * 40_000)
-    assert answer.status_code == 413
-    said = answer.json()["message"]
+    response = await world.request(padding="x" * 40_000)
+    assert response.status_code == 413
+    said = response.json()["message"]
     assert "at most 32,768 bytes (32 KiB) are taken" in said
     assert "PERDURE_" not in said, "no setting raises it"

@@ -43,10 +43,10 @@ async def world(tmp_path: Path, database_url: str, time: Time) -> AsyncIterator[
 
 async def alive(world: World, jobs: list[dict[str, Any]], session: str) -> set[int]:
     """How the heartbeats of jobs, their logs and somebody's session are answered."""
-    answers = [await world.put(job, "running") for job in jobs]
-    answers += [await world.patch(job, 0, b"x") for job in jobs]
-    answers.append(await world.client.get("/api/v4/user", headers={"Cookie": f"{COOKIE}={session}"}))
-    return {answer.status_code for answer in answers}
+    responses = [await world.put(job, "running") for job in jobs]
+    responses += [await world.patch(job, 0, b"x") for job in jobs]
+    responses.append(await world.client.get("/api/v4/user", headers={"Cookie": f"{COOKIE}={session}"}))
+    return {response.status_code for response in responses}
 
 
 async def test_jobs_go_on_while_the_key_changes_and_the_old_key_dies_after_the_overlap(

@@ -78,8 +78,8 @@ async def test_any_call_with_the_job_token_renews_the_lease(world: World, name: 
     before = await the_lease(world)
     assert before is not None
     assert (before.contact, before.taken_up) == (0, False)
-    answer = await CALLS[name](world, job)
-    assert answer.status_code not in {401, 403}, answer.text
+    response = await CALLS[name](world, job)
+    assert response.status_code not in {401, 403}, response.text
     after = await the_lease(world)
     assert after is not None
     assert (after.contact, after.taken_up) == (LATER, True)

@@ -16,6 +16,6 @@ from tests.api.runner.world import World
     ],
 )
 async def test_a_slash_too_many_is_not_found_and_not_redirected(world: World, method: str, path: str) -> None:
-    answer = await world.client.request(method, path, json={})
-    assert answer.status_code == 404
-    assert "location" not in answer.headers
+    response = await world.client.request(method, path, json={})
+    assert response.status_code == 404
+    assert "location" not in response.headers

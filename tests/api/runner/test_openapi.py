@@ -61,9 +61,9 @@ class Tried:
         async with world.services.database.write() as connection:
             await runners.create(connection, digest(token), world.services.clock())
         while True:  # jobs of those before may still wait
-            answer = await world.request(token)
-            if answer.status_code == 201:
-                return Fresh(token, answer.json()["id"], answer.json()["token"])
+            response = await world.request(token)
+            if response.status_code == 201:
+                return Fresh(token, response.json()["id"], response.json()["token"])
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -132,10 +132,10 @@ def test_nothing_is_answered_but_what_the_document_says(tried: Tried, method: st
         if isinstance(case.body, dict):
             case.body["token"] = secret
         name = "JOB-TOKEN" if is_of_job else "RUNNER-TOKEN"
-        answer = case.call(base_url=tried.url, headers={name: secret.encode()}, timeout=30)
-        assert answer.status_code < 500 or path.endswith("/discovery"), answer.text
-        case.validate_response(answer, checks=[status_code_conformance, response_schema_conformance])
-        if token == "good" and answer.status_code in {200, 204, 403}:
+        response = case.call(base_url=tried.url, headers={name: secret.encode()}, timeout=30)
+        assert response.status_code < 500 or path.endswith("/discovery"), response.text
+        case.validate_response(response, checks=[status_code_conformance, response_schema_conformance])
+        if token == "good" and response.status_code in {200, 204, 403}:
             known.clear()  # the job may have ended, the runner may be gone
 
     call()

@@ -20,13 +20,13 @@ REQUEST_ID = "0123456789abcdef0123456789abcdef"
 async def test_every_answer_carries_the_id_of_its_request(world: World) -> None:
     await world.pipeline()
     headers = {"X-Request-Id": REQUEST_ID}
-    for answer in (
+    for response in (
         await world.request(headers=headers),
         await world.request(headers=headers, token="glrt-nobody"),
         await world.client.put("/api/v4/jobs/1", json={"state": "running"}, headers=headers),
         await world.client.get("/api/v4/nothing", headers=headers),
     ):
-        assert answer.headers["x-request-id"] == REQUEST_ID
+        assert response.headers["x-request-id"] == REQUEST_ID
     assert "x-request-id" not in (await world.request()).headers
     assert "x-request-id" not in (await world.request(headers={"X-Request-Id": "a" * 65})).headers
 
@@ -57,15 +57,15 @@ async def test_what_is_decoded_says_that_it_is_json(world: World) -> None:
     ],
 )
 async def test_errors_have_a_message_that_runners_show(world: World, method: str, path: str, status: int) -> None:
-    answer = await world.client.request(method, path, json={} if method != "GET" else None)
-    assert answer.status_code == status
-    assert answer.json().keys() == {"message"}
+    response = await world.client.request(method, path, json={} if method != "GET" else None)
+    assert response.status_code == status
+    assert response.json().keys() == {"message"}
 
 
 async def test_an_archive_can_be_asked_for_without_its_content(world: World) -> None:
-    """The same answer as to GET, as for every address (RFC 9110, 9.3.2)."""
-    answer = await world.client.head("/api/v4/jobs/1/artifacts")
-    assert (answer.status_code, answer.headers["content-type"]) == (403, "application/json")
+    """The same response as to GET, as for every address (RFC 9110, 9.3.2)."""
+    response = await world.client.head("/api/v4/jobs/1/artifacts")
+    assert (response.status_code, response.headers["content-type"]) == (403, "application/json")
 
 
 async def test_what_nobody_foresaw_is_our_fault(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,17 +75,19 @@ async def test_what_nobody_foresaw_is_our_fault(world: World, monkeypatch: pytes
     monkeypatch.setattr("api.runner.runner_access.digest", break_down)
     transport = httpx.ASGITransport(create_app(world.services), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-        answer = await client.post("/api/v4/jobs/request", json={"token": RUNNER_TOKEN}, headers={"X-Request-Id": "1"})
-    assert (answer.status_code, answer.json()) == (500, {"message": "500 Internal Server Error"})
-    assert answer.headers["x-request-id"] == "1"
+        response = await client.post(
+            "/api/v4/jobs/request", json={"token": RUNNER_TOKEN}, headers={"X-Request-Id": "1"}
+        )
+    assert (response.status_code, response.json()) == (500, {"message": "500 Internal Server Error"})
+    assert response.headers["x-request-id"] == "1"
 
 
 @pytest.mark.parametrize("place", ["body", "header"])
 async def test_the_token_of_a_runner_may_stand_in_either_place(world: World, place: str) -> None:
     body = {"token": RUNNER_TOKEN} if place == "body" else {}
     headers = {"RUNNER-TOKEN": RUNNER_TOKEN} if place == "header" else {}
-    answer = await world.client.post("/api/v4/jobs/request", json=body, headers=headers)
-    assert answer.status_code == 204
+    response = await world.client.post("/api/v4/jobs/request", json=body, headers=headers)
+    assert response.status_code == 204
 
 
 @pytest.mark.parametrize("place", ["body", "header", "query"])
@@ -95,8 +97,8 @@ async def test_the_token_of_a_job_may_stand_in_any_place(world: World, place: st
     body = {"state": "running"} | ({"token": job["token"]} if place == "body" else {})
     headers = {"JOB-TOKEN": job["token"]} if place == "header" else {}
     query = {"token": job["token"]} if place == "query" else {}
-    answer = await world.client.put(f"/api/v4/jobs/{job['id']}", json=body, headers=headers, params=query)
-    assert answer.status_code == 200
+    response = await world.client.put(f"/api/v4/jobs/{job['id']}", json=body, headers=headers, params=query)
+    assert response.status_code == 200
 
 
 async def test_a_process_without_a_system_id_is_known_as_legacy(world: World) -> None:
@@ -144,6 +146,6 @@ async def test_an_update_that_says_no_state_is_a_clear_error(world: World, body:
     await world.pipeline()
     job = await world.job()
     headers = {"JOB-TOKEN": job["token"], "Content-Type": "application/json"}
-    answer = await world.client.put(f"/api/v4/jobs/{job['id']}", content=body, headers=headers)
-    assert (answer.status_code, (await world.row(job["id"])).status) == (400, "running")
-    assert "is none of pending, running, success, failed" in answer.json()["message"]
+    response = await world.client.put(f"/api/v4/jobs/{job['id']}", content=body, headers=headers)
+    assert (response.status_code, (await world.row(job["id"])).status) == (400, "running")
+    assert "is none of pending, running, success, failed" in response.json()["message"]

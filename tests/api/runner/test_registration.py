@@ -40,12 +40,12 @@ async def register(world: World, **body: Any) -> Any:
 
 
 async def test_a_runner_registers_and_takes_a_job(world: World) -> None:
-    answer = await register(world, description="new", tag_list="a, b", run_untagged=True)
-    assert answer.status_code == 201
-    assert answer.json()["token_expires_at"] is None
-    assert await token_form(world, answer.json()["id"]) == RANDOM_FIRST
+    response = await register(world, description="new", tag_list="a, b", run_untagged=True)
+    assert response.status_code == 201
+    assert response.json()["token_expires_at"] is None
+    assert await token_form(world, response.json()["id"]) == RANDOM_FIRST
     await world.pipeline("one: {script: x, tags: [a, b]}\n")
-    assert (await world.request(token=answer.json()["token"])).status_code == 201
+    assert (await world.request(token=response.json()["token"])).status_code == 201
 
 
 async def organisation_of(world: World) -> int:
@@ -115,16 +115,16 @@ async def test_registration_tokens_can_be_switched_off(world: World) -> None:
     ],
 )
 async def test_runners_of_many_versions_register(world: World, given: dict[str, Any], column: str, kept: Any) -> None:
-    answer = await register(world, **given)
-    assert answer.status_code == 201, answer.text
+    response = await register(world, **given)
+    assert response.status_code == 201, response.text
     async with world.services.database.read() as connection:
-        row = await runners.get(connection, answer.json()["id"])
+        row = await runners.get(connection, response.json()["id"])
     assert getattr(row, column) == kept
 
 
 async def test_a_wrong_registration_token_is_forbidden(world: World) -> None:
-    answer = await world.client.post("/api/v4/runners", json={"token": "GR1348941nonsense"})
-    assert answer.status_code == 403
+    response = await world.client.post("/api/v4/runners", json={"token": "GR1348941nonsense"})
+    assert response.status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ async def test_a_wrong_registration_token_is_forbidden(world: World) -> None:
     ],
 )
 async def test_wrong_wishes_are_explained(world: World, body: dict[str, Any], words: str) -> None:
-    answer = await register(world, **body)
-    assert answer.status_code == 400
-    assert words in answer.json()["message"]
+    response = await register(world, **body)
+    assert response.status_code == 400
+    assert words in response.json()["message"]
 
 
 async def test_verify_names_the_runner_and_remembers_the_process(world: World) -> None:
     body = {"token": RUNNER_TOKEN, "system_id": "s_verify", "info": {"version": "19.4.0"}}
-    answer = await world.client.post("/api/v4/runners/verify", json=body)
-    assert answer.status_code == 200
-    assert answer.json() == {"id": world.runner_id, "token": RUNNER_TOKEN, "token_expires_at": None}
+    response = await world.client.post("/api/v4/runners/verify", json=body)
+    assert response.status_code == 200
+    assert response.json() == {"id": world.runner_id, "token": RUNNER_TOKEN, "token_expires_at": None}
     async with world.services.database.read() as connection:
         row = (await connection.execute(select(manager))).one()
         runner_row = await runners.get(connection, world.runner_id)
@@ -177,8 +177,8 @@ async def test_a_bad_token_is_forbidden_wherever_it_is_shown(world: World) -> No
     ]
     for method, path in calls:
         for shown in ({"json": {"token": "glrt-no"}}, {"headers": {"RUNNER-TOKEN": "glrt-no"}}, {"json": {"token": 7}}):
-            answer = await world.client.request(method, f"/api/v4{path}", **shown)
-            assert (answer.status_code, list(answer.json())) == (403, ["message"]), (method, path)
+            response = await world.client.request(method, f"/api/v4{path}", **shown)
+            assert (response.status_code, list(response.json())) == (403, ["message"]), (method, path)
 
 
 RESET = "/api/v4/runners/reset_authentication_token"
@@ -215,9 +215,9 @@ async def test_a_token_of_the_old_form_is_good_until_it_is_reset(world: World) -
 
 
 async def test_a_reset_token_replaces_the_old_one_when_it_is_used(world: World) -> None:
-    answer = await world.client.post(RESET, json={"token": RUNNER_TOKEN})
-    assert answer.status_code == 201
-    new = answer.json()["token"]
+    response = await world.client.post(RESET, json={"token": RUNNER_TOKEN})
+    assert response.status_code == 201
+    new = response.json()["token"]
     assert new.startswith("glrt-")
     assert await taken(world, RUNNER_TOKEN, 204)
     assert await taken(world, new, 204)
@@ -236,9 +236,11 @@ async def test_a_reset_whose_answer_is_lost_can_be_asked_again(world: World) -> 
 
 
 async def test_of_two_resets_at_once_the_later_one_counts(world: World) -> None:
-    answers = await asyncio.gather(*(world.client.post(RESET, json={"token": RUNNER_TOKEN}) for _ in range(4)))
-    assert {answer.status_code for answer in answers} == {201}
-    good = [token for token in (answer.json()["token"] for answer in answers) if await verified(world, token) == 200]
+    responses = await asyncio.gather(*(world.client.post(RESET, json={"token": RUNNER_TOKEN}) for _ in range(4)))
+    assert {response.status_code for response in responses} == {201}
+    good = [
+        token for token in (response.json()["token"] for response in responses) if await verified(world, token) == 200
+    ]
     assert len(good) == 1
 
 
@@ -248,8 +250,8 @@ async def test_an_expired_token_is_refused(world: World) -> None:
     services = replace(world.services, settings=settings)
     transport = httpx.ASGITransport(create_app(services))
     async with httpx.AsyncClient(transport=transport, base_url="http://perdure.test") as client:
-        answer = (await client.post(RESET, json={"token": RUNNER_TOKEN})).json()
-    token, end = answer["token"], datetime.fromisoformat(answer["token_expires_at"])
+        response = (await client.post(RESET, json={"token": RUNNER_TOKEN})).json()
+    token, end = response["token"], datetime.fromisoformat(response["token_expires_at"])
     assert abs(end - services.clock() - timedelta(hours=1)) < timedelta(minutes=1)
     known = await world.client.post("/api/v4/runners/verify", json={"token": token})
     assert datetime.fromisoformat(known.json()["token_expires_at"]) == end
@@ -281,11 +283,11 @@ async def test_a_runner_that_is_removed_in_the_middle_of_its_claim_gets_no_job(
         removal = asyncio.create_task(gone)
         await eventually(lambda: somebody_waits_for_a_lock(world.services.database), "the removal waits for the claim")
     assert (await removal).status_code == 204
-    answer = await poll
-    assert answer.status_code in {201, 204}
+    response = await poll
+    assert response.status_code in {201, 204}
     async with world.services.database.read() as connection:
         held = (await connection.execute(select(job.c.id).where(job.c.status == "running"))).scalars().all()
-    assert len(held) == (answer.status_code == 201)
+    assert len(held) == (response.status_code == 201)
 
 
 async def test_one_process_of_a_runner_can_leave(world: World) -> None:
@@ -299,5 +301,5 @@ async def test_one_process_of_a_runner_can_leave(world: World) -> None:
 
 
 async def test_there_is_no_job_router(world: World) -> None:
-    answer = await world.client.get("/api/v4/runners/router/discovery", headers={"RUNNER-TOKEN": RUNNER_TOKEN})
-    assert answer.status_code == 501
+    response = await world.client.get("/api/v4/runners/router/discovery", headers={"RUNNER-TOKEN": RUNNER_TOKEN})
+    assert response.status_code == 501

@@ -25,9 +25,9 @@ async def log_of(world: World, job_id: int) -> str:
 
 async def test_a_job_that_needs_what_its_runner_lacks_fails_and_the_next_one_is_handed_out(world: World) -> None:
     await world.pipeline(REPORTS)
-    answer = await world.request(info={"features": {"upload_multiple_artifacts": False}})
-    assert (answer.status_code, answer.json()["job_info"]["name"]) == (201, "two")
-    first = await world.row(answer.json()["id"] - 1)
+    response = await world.request(info={"features": {"upload_multiple_artifacts": False}})
+    assert (response.status_code, response.json()["job_info"]["name"]) == (201, "two")
+    first = await world.row(response.json()["id"] - 1)
     assert (first.status, first.failure_reason) == ("failed", "runner_unsupported")
     assert "lacks upload_multiple_artifacts (for artifacts:reports)" in await log_of(world, first.id)
 
@@ -44,8 +44,8 @@ async def test_it_is_tried_again_only_if_its_retry_says_so(world: World) -> None
 @pytest.mark.parametrize("info", [None, {}, {"features": {"upload_multiple_artifacts": True}}])
 async def test_a_runner_that_has_it_or_says_nothing_gets_the_job(world: World, info: object) -> None:
     await world.pipeline(REPORTS)
-    answer = await world.request(info=info)
-    assert (answer.status_code, answer.json()["job_info"]["name"]) == (201, "one")
+    response = await world.request(info=info)
+    assert (response.status_code, response.json()["job_info"]["name"]) == (201, "one")
 
 
 @pytest.mark.parametrize("info", [None, {"features": {"job_inputs": True}}])
@@ -53,11 +53,11 @@ async def test_work_that_a_runner_would_leave_out_is_only_given_to_one_that_says
     world: World, info: object
 ) -> None:
     await world.pipeline(STEPS)
-    answer = await world.request(info=info)
-    assert (answer.status_code, answer.json()["job_info"]["name"]) == (201, "three")
+    response = await world.request(info=info)
+    assert (response.status_code, response.json()["job_info"]["name"]) == (201, "three")
     for job_id, feature in (
-        (answer.json()["id"] - 2, "native_steps_integration (for run)"),
-        (answer.json()["id"] - 1, "vault_secrets (for secrets)"),
+        (response.json()["id"] - 2, "native_steps_integration (for run)"),
+        (response.json()["id"] - 1, "vault_secrets (for secrets)"),
     ):
         assert (await world.row(job_id)).failure_reason == "runner_unsupported"
         assert f"lacks {feature}" in await log_of(world, job_id)

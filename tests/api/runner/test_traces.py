@@ -31,8 +31,8 @@ async def test_a_chunk_out_of_order_is_refused_with_the_true_size(world: World, 
     await world.pipeline()
     job = await world.job()
     await world.patch(job, 0, b"hello ")
-    answer = await world.patch(job, start, b"again")
-    assert (answer.status_code, answer.headers["range"]) == (416, "0-6")
+    response = await world.patch(job, start, b"again")
+    assert (response.status_code, response.headers["range"]) == (416, "0-6")
     async with world.services.database.read() as connection:
         assert await traces.read(connection, job["id"], 0, 0, 100) == b"hello "
 
@@ -42,17 +42,17 @@ async def test_a_chunk_without_a_place_is_a_clear_error(world: World, header: st
     await world.pipeline()
     job = await world.job()
     headers = {"JOB-TOKEN": job["token"], "Content-Range": header}
-    answer = await world.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=b"x", headers=headers)
-    assert answer.status_code == 400
-    assert "Content-Range" in answer.json()["message"]
+    response = await world.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=b"x", headers=headers)
+    assert response.status_code == 400
+    assert "Content-Range" in response.json()["message"]
 
 
 async def test_a_chunk_that_is_too_large_is_refused_and_names_the_setting(world: World) -> None:
     await world.pipeline()
     job = await world.job()
-    answer = await world.patch(job, 0, b"x" * 20_001)
-    assert answer.status_code == 413
-    said = answer.json()["message"]
+    response = await world.patch(job, 0, b"x" * 20_001)
+    assert response.status_code == 413
+    said = response.json()["message"]
     assert "a piece of log has 20,001 bytes (19.53 KiB), and at most 20,000 bytes" in said
     assert "The limit is PERDURE_TRACE_PATCH_BYTES of this installation. Whoever runs it can raise that" in said
 
@@ -62,8 +62,8 @@ async def test_a_chunk_of_nothing_changes_nothing(world: World) -> None:
     await world.pipeline()
     job = await world.job()
     headers = {"JOB-TOKEN": job["token"], "Content-Range": "0-0"}
-    answer = await world.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=b"", headers=headers)
-    assert (answer.status_code, answer.headers["range"]) == (202, "0-0")
+    response = await world.client.patch(f"/api/v4/jobs/{job['id']}/trace", content=b"", headers=headers)
+    assert (response.status_code, response.headers["range"]) == (202, "0-0")
     assert (await world.patch(job, 0, b"text")).headers["range"] == "0-4"
 
 
@@ -72,11 +72,11 @@ async def test_a_log_beyond_the_limit_ends_its_job(world: World) -> None:
     job = await world.job()
     for start in (0, 20_000):
         assert (await world.patch(job, start, b"x" * 20_000)).status_code == 202
-    answer = await world.patch(job, 40_000, b"x" * 20_000)
-    assert (answer.status_code, answer.headers["job-status"]) == (403, "failed")
+    response = await world.patch(job, 40_000, b"x" * 20_000)
+    assert (response.status_code, response.headers["job-status"]) == (403, "failed")
     assert (await world.row(job["id"])).failure_reason == "trace_size_exceeded"
     words = "at most 50,000 bytes (48.83 KiB) are taken. The limit is PERDURE_TRACE_BYTES of this installation."
-    assert words in answer.json()["message"]
+    assert words in response.json()["message"]
     async with world.services.database.read() as connection:
         pieces = (
             (await connection.execute(select(traces.chunk.c.content).order_by(traces.chunk.c.start))).scalars().all()
@@ -104,10 +104,10 @@ async def test_whatever_arrives_the_stored_log_is_a_prefix_of_the_sent_one(
     size = 0
     for start, length in cuts:
         piece = log[start : start + length]
-        answer = await world.patch(job, start, piece)
-        assert answer.status_code == (202 if start == size else 416)
+        response = await world.patch(job, start, piece)
+        assert response.status_code == (202 if start == size else 416)
         size += len(piece) if start == size else 0
-        assert answer.headers["range"] == f"0-{size}"
+        assert response.headers["range"] == f"0-{size}"
     async with world.services.database.read() as connection:
         head = await traces.head(connection, job["id"])
         stored = await traces.read(connection, job["id"], head.generation, 0, 1000)
@@ -121,16 +121,20 @@ async def test_a_runner_hears_of_a_cancel_by_a_refused_chunk_too(world: World) -
     await world.patch(job, 0, b"hello ")
     async with world.services.database.write() as connection:
         await cancel_jobs(connection, pipeline_id, [job["id"]], world.services.clock())
-    answer = await world.patch(job, 0, b"hello ")
-    assert (answer.status_code, answer.headers["range"], answer.headers["job-status"]) == (416, "0-6", "canceling")
+    response = await world.patch(job, 0, b"hello ")
+    assert (response.status_code, response.headers["range"], response.headers["job-status"]) == (
+        416,
+        "0-6",
+        "canceling",
+    )
 
 
 async def test_a_chunk_that_came_once_is_kept_once_however_often_it_was_sent(world: World) -> None:
     await world.pipeline()
     job = await world.job()
-    answers = await asyncio.gather(*(world.patch(job, 0, b"hello ") for _ in range(20)))
-    assert sorted(answer.status_code for answer in answers) == [202] + [416] * 19
-    assert {answer.headers["range"] for answer in answers} == {"0-6"}
+    responses = await asyncio.gather(*(world.patch(job, 0, b"hello ") for _ in range(20)))
+    assert sorted(response.status_code for response in responses) == [202] + [416] * 19
+    assert {response.headers["range"] for response in responses} == {"0-6"}
     assert (await world.patch(job, 6, b"world")).headers["range"] == "0-11"
 
 
@@ -143,11 +147,11 @@ async def test_chunks_in_any_order_become_one_log(world: World) -> None:
     size = 0
     while size < len(log):
         generator.shuffle(chunks)
-        answers = await asyncio.gather(*(world.patch(job, start, chunk) for start, chunk in chunks))
-        sizes = [int(answer.headers["range"].removeprefix("0-")) for answer in answers]
+        responses = await asyncio.gather(*(world.patch(job, start, chunk) for start, chunk in chunks))
+        sizes = [int(response.headers["range"].removeprefix("0-")) for response in responses]
         assert all(
-            answer.status_code in {202, 416} and size <= told <= len(log)
-            for answer, told in zip(answers, sizes, strict=True)
+            response.status_code in {202, 416} and size <= told <= len(log)
+            for response, told in zip(responses, sizes, strict=True)
         )
         size = max(sizes)
     assert (await world.put(job, "success", log)).status_code == 200
@@ -159,8 +163,8 @@ async def test_the_same_verdict_a_hundred_times_at_once_is_one(world: World, sta
     await world.pipeline()
     job = await world.job()
     await world.patch(job, 0, b"all\n")
-    answers = await asyncio.gather(*(world.put(job, state, b"all\n") for _ in range(100)))
-    assert {answer.status_code for answer in answers} == {200}
+    responses = await asyncio.gather(*(world.put(job, state, b"all\n") for _ in range(100)))
+    assert {response.status_code for response in responses} == {200}
     async with world.services.database.read() as connection:
         rows = await connection.execute(select(outbox.outbox.c.id).where(outbox.outbox.c.kind == outbox.OUTCOME))
         assert len(rows.all()) == 1
@@ -170,8 +174,8 @@ async def test_the_same_verdict_a_hundred_times_at_once_is_one(world: World, sta
 async def test_of_two_verdicts_at_once_one_stands(world: World) -> None:
     await world.pipeline()
     job = await world.job()
-    answers = await asyncio.gather(*(world.put(job, state, b"") for state in ("success", "failed") * 10))
+    responses = await asyncio.gather(*(world.put(job, state, b"") for state in ("success", "failed") * 10))
     status = (await world.row(job["id"])).status
-    for state, answer in zip(("success", "failed") * 10, answers, strict=True):
-        assert answer.status_code == (200 if state == status else 403)
-        assert answer.headers.get("job-status", status) == status
+    for state, response in zip(("success", "failed") * 10, responses, strict=True):
+        assert response.status_code == (200 if state == status else 403)
+        assert response.headers.get("job-status", status) == status

@@ -39,9 +39,9 @@ async def test_the_verdict_and_its_outbox_row_come_together(world: World) -> Non
     job = await world.job()
     assert (await world.put(job, "running")).status_code == 200
     assert await outcomes(world) == []
-    answer = await world.put(job, "success", b"")
-    assert answer.status_code == 200
-    assert "job-status" not in answer.headers
+    response = await world.put(job, "success", b"")
+    assert response.status_code == 200
+    assert "job-status" not in response.headers
     assert (await world.row(job["id"])).status == "success"
     assert await outcomes(world) == [job["id"]]
 
@@ -59,8 +59,8 @@ async def test_the_first_verdict_stands(world: World) -> None:
     await world.pipeline()
     job = await world.job()
     assert (await world.put(job, "success", b"")).status_code == 200
-    answer = await world.put(job, "failed", b"")
-    assert (answer.status_code, answer.headers["job-status"]) == (403, "success")
+    response = await world.put(job, "failed", b"")
+    assert (response.status_code, response.headers["job-status"]) == (403, "success")
     assert (await world.row(job["id"])).status == "success"
 
 
@@ -90,9 +90,9 @@ async def test_an_exit_code_may_turn_a_failure_into_a_warning(world: World) -> N
 async def test_an_unknown_state_is_refused(world: World) -> None:
     await world.pipeline()
     job = await world.job()
-    answer = await world.put(job, "exploded")
-    assert answer.status_code == 400
-    assert "exploded" in answer.json()["message"]
+    response = await world.put(job, "exploded")
+    assert response.status_code == 400
+    assert "exploded" in response.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ async def test_only_an_integer_is_an_exit_code(world: World, sent: object, kept:
 @pytest.mark.parametrize("state", ["running", "pending"])
 async def test_whoever_is_alive_hears_the_status_and_when_to_send_its_log(world: World, state: str) -> None:
     await world.pipeline()
-    answer = await world.put(await world.job(), state)
-    assert (answer.status_code, answer.headers["job-status"]) == (200, "running")
-    assert int(answer.headers["x-gitlab-trace-update-interval"]) > 0
-    assert answer.headers["content-type"] == "application/json"
+    response = await world.put(await world.job(), state)
+    assert (response.status_code, response.headers["job-status"]) == (200, "running")
+    assert int(response.headers["x-gitlab-trace-update-interval"]) > 0
+    assert response.headers["content-type"] == "application/json"
 
 
 async def test_a_hand_out_that_is_still_pending_at_its_runner_waits_on(world: World) -> None:
@@ -131,8 +131,8 @@ async def test_a_job_that_was_taken_up_is_pending_at_nobody(world: World) -> Non
     await world.pipeline()
     job = await world.job()
     await world.put(job, "running")
-    answer = await world.put(job, "pending")
-    assert (answer.status_code, answer.json()["message"].split(":")[0]) == (409, "409 Conflict")
+    response = await world.put(job, "pending")
+    assert (response.status_code, response.json()["message"].split(":")[0]) == (409, "409 Conflict")
     await world.put(job, "success", b"")
     late = await world.put(job, "pending")
     assert (late.status_code, late.headers["job-status"]) == (403, "success")
@@ -164,8 +164,8 @@ async def test_a_412_whose_answer_was_lost_is_said_again_but_not_for_ever(world:
     await world.pipeline()
     job = await world.job()
     await world.patch(job, 0, b"the holy log\n")
-    answers = [(await world.put(job, "success", b"the whole log\n")).status_code for _ in range(4)]
-    assert answers == [412, 412, 412, 200]
+    responses = [(await world.put(job, "success", b"the whole log\n")).status_code for _ in range(4)]
+    assert responses == [412, 412, 412, 200]
     row = await world.row(job["id"])
     assert (row.status, row.log_incomplete) == ("success", True)
 
@@ -214,8 +214,8 @@ async def test_a_job_that_is_canceling_ends_canceled_whatever_its_runner_says(wo
 
 async def test_a_job_that_was_canceled_tells_its_runner_to_stop(world: World) -> None:
     pipeline_id = await world.pipeline()
-    answer = await world.request(info={"features": {}})
-    job = answer.json()
+    response = await world.request(info={"features": {}})
+    job = response.json()
     async with world.services.database.write() as connection:
         await cancel_jobs(connection, pipeline_id, [job["id"]], world.services.clock())
     for stopped in (await world.put(job, "running"), await world.patch(job, 0, b"x")):
@@ -232,16 +232,16 @@ async def test_a_verdict_may_be_repeated_for_a_minute_and_nothing_else_may(world
         ended = update(job_table).where(job_table.c.id == job["id"]).values(finished_at=now - timedelta(seconds=late))
         async with world.services.database.write() as connection:
             await connection.execute(ended)
-        answers = {
+        responses = {
             "repeated": await world.put(job, "success", b"all\n"),
             "another": await world.put(job, "failed", b"all\n"),
             "alive": await world.put(job, "running"),
             "log": await world.patch(job, 4, b"more\n"),
             "artifact": await world.upload(job, b"PK"),
         }
-        codes = {name: answer.status_code for name, answer in answers.items()}
+        codes = {name: response.status_code for name, response in responses.items()}
         assert codes == {"repeated": again, "another": 403, "alive": 403, "log": 403, "artifact": 403}
-        refused = [answer for answer in answers.values() if answer.status_code == 403]
-        assert {answer.headers["job-status"] for answer in refused} == {"success"}
+        refused = [response for response in responses.values() if response.status_code == 403]
+        assert {response.headers["job-status"] for response in refused} == {"success"}
     async with world.services.database.read() as connection:
         assert (await head(connection, job["id"])).size == len(b"all\n")

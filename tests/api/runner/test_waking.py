@@ -67,8 +67,8 @@ async def test_a_job_that_is_offered_between_the_look_and_the_wait_is_not_missed
 ) -> None:
     await offered_after_the_look(world, monkeypatch)
     ticket = await world.old_ticket()
-    answer = await asyncio.wait_for(world.request(last_update=ticket), SOON)
-    assert answer.status_code == 201
+    response = await asyncio.wait_for(world.request(last_update=ticket), SOON)
+    assert response.status_code == 201
 
 
 async def test_an_offer_of_two_jobs_serves_two_of_three_that_wait(world: World) -> None:
@@ -86,7 +86,7 @@ async def test_an_offer_of_two_jobs_serves_two_of_three_that_wait(world: World) 
 
 
 async def test_a_job_is_not_given_to_a_client_that_is_gone(world: World) -> None:
-    """Nobody would read the answer: the job stays in the queue, and the next runner gets it in its first hand-out."""
+    """Nobody would read the response: the job stays in the queue, and the next runner gets it in its first hand-out."""
     await world.pipeline(ONE)
     sent = await hang_up(world)
     assert sent[0]["status"] == 499
@@ -99,8 +99,8 @@ async def test_a_process_that_is_about_to_stop_lets_held_polls_go(world: World) 
     asking = await world.held(2)
     world.services.drain.begun = True
     world.services.polls.let_go()
-    for answer in await asyncio.wait_for(asyncio.gather(*asking), SOON):
-        assert answer.status_code == 204
+    for response in await asyncio.wait_for(asyncio.gather(*asking), SOON):
+        assert response.status_code == 204
     late = await asyncio.wait_for(world.request(last_update="waiting"), SOON)
     assert late.status_code == 204
 
@@ -225,9 +225,9 @@ async def test_a_change_of_which_nobody_told_is_seen_by_the_next_look(hasty: Wor
 
 async def ticket_of(world: World) -> str:
     """What a runner is given that has found nothing."""
-    answer = await world.request()
-    assert answer.status_code == 204
-    return answer.headers["X-GitLab-Last-Update"]
+    response = await world.request()
+    assert response.status_code == 204
+    return response.headers["X-GitLab-Last-Update"]
 
 
 async def test_a_runner_whose_ticket_is_up_to_date_is_held_without_a_look(

@@ -121,9 +121,9 @@ class World:
 
     async def job(self) -> dict[str, Any]:
         """Ask for a job and get one."""
-        answer = await self.request()
-        assert answer.status_code == 201, answer.text
-        document: dict[str, Any] = answer.json()
+        response = await self.request()
+        assert response.status_code == 201, response.text
+        document: dict[str, Any] = response.json()
         return document
 
     async def patch(self, job: dict[str, Any], start: int, content: bytes) -> httpx.Response:

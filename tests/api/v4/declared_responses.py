@@ -66,7 +66,7 @@ class DeclaredResponses:
 
 
 class WatchedTransport(httpx.ASGITransport):
-    """Calls an application, and raises `AssertionError` at once for an answer that is unlike its declared type."""
+    """Calls an application, and raises `AssertionError` at once for a response that is unlike its declared type."""
 
     def __init__(self, app: ASGIApp, watch: DeclaredResponses, **options: Any) -> None:
         """`watch` is somewhere in `app`."""
@@ -86,7 +86,7 @@ def _is_json(start: Message) -> bool:
 
 
 def _faults_of(method: str, context: Any, status: int, body: bytes, returned: list[Any]) -> Iterator[str]:
-    """What is wrong with an answer; nothing for one of no route of FastAPI's, as one that is given again."""
+    """What is wrong with a response; nothing for one of no route of FastAPI's, as one that is given again."""
     if context is None or not body:
         return
     model = context.responses.get(status, {}).get("model", context.response_model)

@@ -63,10 +63,10 @@ class Clockwork(Pipelines):
         decision = replace(turn.decision, run=int(now.timestamp() * 1e6), tick=next(_ticks))
         async with self._services.database.write() as connection:
             written = await decisions.record(connection, decision, now)
-        (answer,) = written.recorded.answers
-        if answer.refused:
-            raise WorkflowUpdateFailedError(ApplicationError(answer.refused, type="Refused"))
-        return answer
+        (response,) = written.recorded.answers
+        if response.refused:
+            raise WorkflowUpdateFailedError(ApplicationError(response.refused, type="Refused"))
+        return response
 
 
 @dataclass

@@ -76,8 +76,8 @@ async def test_who_asks_becomes_the_user(site: Site, door: str, theirs: set[str]
     if not is_away:
         site.connect_temporal()
     async with client_of(site, bob, door) as client:
-        answer = await client.post(way)
-    assert answer.status_code in {200, 201, 202, 303}, answer.text
+        response = await client.post(way)
+    assert response.status_code in {200, 201, 202, 303}, response.text
     if is_away:
         assert [row.user_id for row in await rows(site, operation_caller)] == [bob.id], "it waits with the command"
         return

@@ -29,26 +29,26 @@ class AcceptedResponse(TypedDict):
     key: str
 
 
-def client_of(answer: Any, **told: Any) -> Any:
-    """A client of an application with two calls: one returns the answer, one makes a response of it."""
+def client_of(response: Any, **told: Any) -> Any:
+    """A client of an application with two calls: one returns the response, one makes a response of it."""
     router, app = APIRouter(prefix="/things"), FastAPI()
 
     @router.get("/returned")
     async def returned() -> ThingResponse:
-        found: ThingResponse = answer
+        found: ThingResponse = response
         return found
 
     @router.get("/made", response_model=ThingResponse, responses={202: {"model": AcceptedResponse}})
     async def made() -> JSONResponse:
-        return JSONResponse(answer, **told)
+        return JSONResponse(response, **told)
 
     app.include_router(router)
     watch = DeclaredResponses(app)
     return WatchedTransport(watch, watch, raise_app_exceptions=False)
 
 
-async def call(answer: Any, path: str, **told: Any) -> None:
-    async with httpx.AsyncClient(transport=client_of(answer, **told), base_url="http://perdure.test") as client:
+async def call(response: Any, path: str, **told: Any) -> None:
+    async with httpx.AsyncClient(transport=client_of(response, **told), base_url="http://perdure.test") as client:
         await client.get(f"/things/{path}")
 
 
@@ -59,7 +59,7 @@ async def test_what_is_as_declared_is_good(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["returned", "made"])
 @pytest.mark.parametrize(
-    ("answer", "fault"),
+    ("response", "fault"),
     [
         ({**GOOD, "more": 1}, ".more"),
         ({**GOOD, "inner": [{"ratio": 1, "more": None}]}, ".inner[].more"),
@@ -69,17 +69,17 @@ async def test_what_is_as_declared_is_good(path: str) -> None:
         ({**GOOD, "inner": [{"ratio": 1, "on": "maybe"}]}, "on"),
     ],
 )
-async def test_what_is_unlike_its_type_is_told(path: str, answer: Any, fault: str) -> None:
+async def test_what_is_unlike_its_type_is_told(path: str, response: Any, fault: str) -> None:
     with pytest.raises(AssertionError, match="things") as told:
-        await call(answer, path)
+        await call(response, path)
     assert fault in str(told.value)
 
 
-@pytest.mark.parametrize("answer", [{**GOOD, "id": "1"}, {**GOOD, "id": True}])
+@pytest.mark.parametrize("response", [{**GOOD, "id": "1"}, {**GOOD, "id": True}])
 @pytest.mark.parametrize("path", ["returned", "made"])
-async def test_no_kind_is_turned_into_another_one_unseen(path: str, answer: Any) -> None:
+async def test_no_kind_is_turned_into_another_one_unseen(path: str, response: Any) -> None:
     with pytest.raises(AssertionError, match="/things"):
-        await call(answer, path)
+        await call(response, path)
 
 
 async def test_another_status_may_have_a_type_of_its_own() -> None:

@@ -36,5 +36,5 @@ async def test_id_and_encoded_path_lead_to_the_same_project(site: Site) -> None:
 async def test_what_is_no_project_is_not_found(site: Site) -> None:
     async with site.client(site.root) as client:
         for reference in ("no%2Fsuch", "9" * 30, "%C2%B2", "%2E%2E", "a%252Fb", "0"):
-            answer = await client.get(f"/api/v4/projects/{reference}")
-            assert (answer.status_code, answer.json()) == (404, {"message": "404 Project Not Found"}), reference
+            response = await client.get(f"/api/v4/projects/{reference}")
+            assert (response.status_code, response.json()) == (404, {"message": "404 Project Not Found"}), reference

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the same call again gets the same answer, and is carried out once."""
+"""`Idempotency-Key`: the same call again gets the same response, and is carried out once."""
 
 import asyncio
 from datetime import timedelta
@@ -59,8 +59,8 @@ async def test_two_people_may_use_the_same_key(site: Site) -> None:
 
 
 async def test_calls_at_the_same_moment_are_carried_out_once(site: Site) -> None:
-    answers: list[httpx.Response] = await asyncio.gather(*(post(site, "k1") for _ in range(5)))
-    codes = sorted(answer.status_code for answer in answers)
+    responses: list[httpx.Response] = await asyncio.gather(*(post(site, "k1") for _ in range(5)))
+    codes = sorted(response.status_code for response in responses)
     assert set(codes) <= {201, 409}
     assert 201 in codes
     assert await groups(site) == ["once"]
@@ -100,8 +100,8 @@ async def test_answers_with_secrets_are_kept_sealed(site: Site) -> None:
 
 @pytest.mark.parametrize("key", ["", " ", "x" * 256])
 async def test_what_is_no_key_is_refused(site: Site, key: str) -> None:
-    answer = await post(site, key)
-    assert (answer.status_code, "Idempotency-Key" in answer.json()["message"]) == (400, True)
+    response = await post(site, key)
+    assert (response.status_code, "Idempotency-Key" in response.json()["message"]) == (400, True)
     assert await groups(site) == []
 
 

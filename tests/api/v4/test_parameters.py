@@ -45,9 +45,9 @@ async def test_every_way_to_send_parameters_means_the_same(site: Site) -> None:
             fields = {"username": f"ada{number}", "name": "Ada", "email": f"ada{number}@example.com"}
             sent = {key: (None, value) for key, value in fields.items()} if way == "files" else fields
             options: dict[str, Any] = {way: sent}
-            answer = await client.post("/api/v4/users", **options)
-            assert answer.status_code == 201, answer.text
-            assert answer.json()["username"] == f"ada{number}"
+            response = await client.post("/api/v4/users", **options)
+            assert response.status_code == 201, response.text
+            assert response.json()["username"] == f"ada{number}"
 
 
 BAD_BODIES = [
@@ -63,6 +63,6 @@ BAD_BODIES = [
 async def test_bad_bodies_get_a_clear_error(site: Site) -> None:
     async with site.client(site.root) as client:
         for body, kind, status, words in BAD_BODIES:
-            answer = await client.post("/api/v4/users", content=body, headers={"Content-Type": kind})
-            assert answer.status_code == status
-            assert words in answer.json()["message"]
+            response = await client.post("/api/v4/users", content=body, headers={"Content-Type": kind})
+            assert response.status_code == status
+            assert words in response.json()["message"]

@@ -38,18 +38,18 @@ async def test_each_call_needs_its_level(site: Site) -> None:
         pipeline = await site.world.pipeline()
         job = await site.world.job()
         if path.endswith("/live"):
-            await site.world.put(job, "success", b"")  # else the answer has no end
+            await site.world.put(job, "success", b"")  # else the response has no end
         address = f"/api/v4/projects/{site.world.project_id}{path.format(pipeline=pipeline, job=job['id'])}"
         for each, person in people.items():
             async with site.client(person) as client:
-                answer = await client.request(method, address, json=body)
-            what = f"{method} {path} by level {each}: {answer.text}"
+                response = await client.request(method, address, json=body)
+            what = f"{method} {path} by level {each}: {response.text}"
             if each >= level:
-                assert answer.status_code not in {401, 403, 404}, what
+                assert response.status_code not in {401, 403, 404}, what
             elif each < GUEST:
-                assert (answer.status_code, answer.json()) == (404, {"message": "404 Project Not Found"}), what
+                assert (response.status_code, response.json()) == (404, {"message": "404 Project Not Found"}), what
             else:
-                assert (answer.status_code, answer.json()["message"][:13]) == (403, "403 Forbidden"), what
+                assert (response.status_code, response.json()["message"][:13]) == (403, "403 Forbidden"), what
         async with site.client() as stranger:
             assert (await stranger.request(method, address, json=body)).status_code == 404
 
@@ -68,16 +68,16 @@ async def test_a_public_project_is_read_by_everybody_and_run_by_members(site: Si
 async def test_a_wrong_token_is_refused_everywhere(site: Site) -> None:
     async with site.client(headers={"PRIVATE-TOKEN": "glpat-wrong"}) as client:
         for path in ("/version", "/projects", f"/projects/{site.world.project_id}", "/runners"):
-            answer = await client.get(f"/api/v4{path}")
-            assert (answer.status_code, answer.json()) == (401, {"message": "401 Unauthorized"})
+            response = await client.get(f"/api/v4{path}")
+            assert (response.status_code, response.json()) == (401, {"message": "401 Unauthorized"})
 
 
 async def test_a_pipeline_of_another_project_is_not_found(site: Site) -> None:
     pipeline = await site.world.pipeline()
     async with site.client(site.root) as client:
         other = (await client.post("/api/v4/projects", json={"name": "other"})).json()
-        answer = await client.get(f"/api/v4/projects/{other['id']}/pipelines/{pipeline}")
-    assert answer.status_code == 404
+        response = await client.get(f"/api/v4/projects/{other['id']}/pipelines/{pipeline}")
+    assert response.status_code == 404
 
 
 async def test_nobody_gives_more_than_he_has(site: Site) -> None:
@@ -107,8 +107,8 @@ async def test_a_member_is_named_by_number_or_by_user_name(site: Site) -> None:
                 ({"username": "friend"}, 201, None),
                 ({"username": "friend"}, 409, "Member already exists"),
             ):
-                answer = await client.post(path, json={**body, "access_level": 30})
-                assert (answer.status_code, answer.json().get("message")) == (status, said), body
+                response = await client.post(path, json={**body, "access_level": 30})
+                assert (response.status_code, response.json().get("message")) == (status, said), body
 
 
 async def test_a_session_cannot_be_used_by_another_site(site: Site) -> None:

@@ -53,9 +53,9 @@ class Running:
     async def post(self, path: str) -> dict[str, Any]:
         """Call the REST API of the first project as its owner, who is told that it worked."""
         async with self.here.site.client(self.here.site.root) as client:
-            answer = await client.post(f"/api/v4/projects/{self.here.world.project_id}/{path}")
-        assert answer.status_code in {httpx.codes.OK, httpx.codes.CREATED, httpx.codes.ACCEPTED}, answer.text
-        document: dict[str, Any] = answer.json()
+            response = await client.post(f"/api/v4/projects/{self.here.world.project_id}/{path}")
+        assert response.status_code in {httpx.codes.OK, httpx.codes.CREATED, httpx.codes.ACCEPTED}, response.text
+        document: dict[str, Any] = response.json()
         return document
 
 

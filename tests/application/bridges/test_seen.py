@@ -104,8 +104,8 @@ async def test_a_child_whose_configuration_a_job_has_made(here: Installation) ->
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("made.yml", "inner: {script: make}\n")
-    answer = await here.site.world.upload(build, packed.getvalue(), artifact_type="archive", artifact_format="zip")
-    assert answer.status_code == 201
+    response = await here.site.world.upload(build, packed.getvalue(), artifact_type="archive", artifact_format="zip")
+    assert response.status_code == 201
     await here.world.end(build["id"])
     await here.carry_out()
     assert await here.world.statuses((await here.downstream(parent, "go")).id) == {"inner": "pending"}

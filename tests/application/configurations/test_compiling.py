@@ -88,8 +88,8 @@ async def test_what_is_handed_to_the_processes_again_and_again_has_an_end(
     monkeypatch.setattr(compiling, "HANDED_OVER", 200)
     await site.commit({".gitlab-ci.yml": "include: a.yml\n", "a.yml": f"one: {{script: {'x' * 300}}}\n"})
     async with site.client(site.root) as client:
-        answer = (await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint")).json()
-    assert (answer["valid"], "too large" in answer["errors"][0]) == (False, True)
+        response = (await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint")).json()
+    assert (response["valid"], "too large" in response["errors"][0]) == (False, True)
 
 
 async def test_a_configuration_that_takes_too_much_computing_is_invalid(
@@ -98,6 +98,6 @@ async def test_a_configuration_that_takes_too_much_computing_is_invalid(
     monkeypatch.setattr(compiling, "COMPUTING", 0.0)
     await site.commit({".gitlab-ci.yml": "one: {script: x}\n"})
     async with site.client(site.root) as client:
-        answer = (await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint")).json()
-    assert answer["valid"] is False
-    assert "have fewer or smaller includes" in answer["errors"][0]
+        response = (await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint")).json()
+    assert response["valid"] is False
+    assert "have fewer or smaller includes" in response["errors"][0]

@@ -237,17 +237,17 @@ async def test_who_may_read_gets_the_file(site: Site) -> None:
     private, public = await other_place(site, "private"), await other_place(site, "public", "public")
     reporter = await member(site, private, "reporter", 20)
     for place, caller in ((private, reporter), (public, NOBODY), (public, reporter)):
-        answer = await (await sources(site, caller)).answer(ProjectFile(place.path, "ci/lib.yml"))
-        assert isinstance(answer, Fetched)
-        assert answer.text == "lib: {}"
+        response = await (await sources(site, caller)).answer(ProjectFile(place.path, "ci/lib.yml"))
+        assert isinstance(response, Fetched)
+        assert response.text == "lib: {}"
 
 
 async def test_paths_of_projects_do_not_differ_by_case(site: Site) -> None:
     other = await other_place(site, "Shared-Lib")
     asked = await sources(site)
-    answer = await asked.answer(ProjectFile(other.path.lower(), "ci/lib.yml"))
-    assert isinstance(answer, Fetched)
-    assert answer.origin.project == other.path
+    response = await asked.answer(ProjectFile(other.path.lower(), "ci/lib.yml"))
+    assert isinstance(response, Fetched)
+    assert response.origin.project == other.path
 
 
 async def test_branch_that_moves_between_two_rounds_stays_the_same_commit(site: Site) -> None:
@@ -283,9 +283,9 @@ async def test_versions_of_a_component(site: Site) -> None:
         (shas["1.0.0"], "1.0.0", ""),
         (shas["1.0.0"][:12], "1.0.0", ""),
     ):
-        answer = await asked.answer(ComponentFile(f"{host}/{other.path}/scan@{version}"))
+        response = await asked.answer(ComponentFile(f"{host}/{other.path}/scan@{version}"))
         sha = shas[text]
-        assert answer == Fetched(text, Origin(other.path, sha), sha, release, "scan", version), version
+        assert response == Fetched(text, Origin(other.path, sha), sha, release, "scan", version), version
 
 
 async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: Site) -> None:
@@ -300,8 +300,8 @@ async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: S
         return await asked.answer(ComponentFile(address))
 
     for name, text in (("scan", "short"), ("deep", "long"), ("both", "y")):
-        answer = await ask(f"{host}/{other.path}/{name}@main")
-        assert (answer.text, answer.name) == (text, name)
+        response = await ask(f"{host}/{other.path}/{name}@main")
+        assert (response.text, response.name) == (text, name)
     for address, told in (
         (f"{host}/{other.path}/none@main", "content not found; there is neither templates/none.yml nor"),
         (f"{host}/{other.path}/scan@9", "content not found; the project has no version `9`"),
@@ -309,9 +309,9 @@ async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: S
         (f"elsewhere.example/{other.path}/scan@main", "unsupported path; only components of this server"),
         (f"{host}/{other.path}/scan", "unsupported path; write it as"),
     ):
-        answer = await ask(address)
-        assert isinstance(answer, Absent)
-        assert answer.message.startswith(f"component '{address}' - {told}")
+        response = await ask(address)
+        assert isinstance(response, Absent)
+        assert response.message.startswith(f"component '{address}' - {told}")
 
 
 async def test_a_tag_is_stronger_than_a_branch_of_the_same_name(site: Site) -> None:
@@ -320,9 +320,9 @@ async def test_a_tag_is_stronger_than_a_branch_of_the_same_name(site: Site) -> N
     await other.push("refs/tags/stable")
     await other.commit({"templates/scan.yml": "branch"}, "HEAD:refs/heads/stable")
     address = f"{site.services.settings.url_host}/{other.path}/scan@stable"
-    answer = await (await sources(site)).answer(ComponentFile(address))
-    assert isinstance(answer, Fetched)
-    assert answer.text == "short"
+    response = await (await sources(site)).answer(ComponentFile(address))
+    assert isinstance(response, Fetched)
+    assert response.text == "short"
 
 
 async def test_changed_paths_of_events(site: Site) -> None:

@@ -90,8 +90,8 @@ async def test_a_check_ends_with_its_caller(
         await leave(waiting)
         await eventually(nobody_compiles, "what nobody waits for has ended", 20.0)
         compiler.gate.set()
-        answer = await client.request(method, address, **call)
-        assert (answer.status_code, answer.json()["valid"]) == (200, True)
+        response = await client.request(method, address, **call)
+        assert (response.status_code, response.json()["valid"]) == (200, True)
 
 
 async def test_a_pipeline_that_somebody_asked_for_is_made_though_they_have_gone(

@@ -76,18 +76,18 @@ def test_the_defaults_are_gitlabs() -> None:
 
 
 async def made(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, Any]:
-    answer = await client.post(path, json=body)
-    assert answer.status_code == 201, answer.text
-    found: dict[str, Any] = answer.json()
+    response = await client.post(path, json=body)
+    assert response.status_code == 201, response.text
+    found: dict[str, Any] = response.json()
     return found
 
 
-def refused(answer: httpx.Response, name: str) -> bool:
-    """Whether an answer says in GitLab's way that it was too often."""
+def refused(response: httpx.Response, name: str) -> bool:
+    """Whether a response says in GitLab's way that it was too often."""
     text = {"message": {"error": "This endpoint has been requested too many times. Try again later."}}
-    headers = answer.headers.get_list("ratelimit-name")
-    return (answer.status_code, answer.json(), headers) == (429, text, [name]) and (
-        0 < int(answer.headers["retry-after"]) <= WINDOW
+    headers = response.headers.get_list("ratelimit-name")
+    return (response.status_code, response.json(), headers) == (429, text, [name]) and (
+        0 < int(response.headers["retry-after"]) <= WINDOW
     )
 
 

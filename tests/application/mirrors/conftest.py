@@ -45,9 +45,9 @@ class Mirrored:
     async def set_up(self, **values: Any) -> httpx.Response:
         """Set the mirror up."""
         given = {"url": self.url, "auth_user": "root", "auth_password": self.site.root.token, **values}
-        answer = await self.call("PUT", **given)
-        assert answer.status_code == 200, answer.text
-        return answer
+        response = await self.call("PUT", **given)
+        assert response.status_code == 200, response.text
+        return response
 
     async def refs(self) -> dict[str, str]:
         """Branches and tags of the mirror."""

@@ -25,9 +25,9 @@ from tests.waiting import eventually
 
 
 async def test_a_mirror_follows_what_moves_comes_and_goes_and_each_gets_its_pipeline(mirrored: Mirrored) -> None:
-    answer = (await mirrored.set_up()).json()
-    assert (answer["url"], answer["update_status"], answer["last_error"]) == (mirrored.url, "none", None)
-    assert mirrored.site.root.token not in str(answer)
+    response = (await mirrored.set_up()).json()
+    assert (response["url"], response["update_status"], response["last_error"]) == (mirrored.url, "none", None)
+    assert mirrored.site.root.token not in str(response)
     assert await mirrored.loop().carry_out_due() == 1
     first = await git("rev-parse", "HEAD", cwd=mirrored.tree)
     assert await mirrored.refs() == {"refs/heads/main": first}

@@ -70,9 +70,9 @@ class Planned:
     async def schedule(self, cron: str = "* * * * *", person: Person | None = None, **fields: Any) -> dict[str, Any]:
         """Make a schedule of `main`."""
         body = {"description": "nightly", "ref": "main", "cron": cron, **fields}
-        answer = await self.call("POST", person=person, **body)
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        made: dict[str, Any] = answer.json()
+        response = await self.call("POST", person=person, **body)
+        assert response.status_code == httpx.codes.CREATED, response.text
+        made: dict[str, Any] = response.json()
         return made
 
     async def pass_to(self, minutes: float, *, carry_out: bool = True) -> None:

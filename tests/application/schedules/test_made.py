@@ -206,8 +206,8 @@ async def test_a_fault_of_ours_fails_the_tick_in_the_end(here: Planned, monkeypa
 async def test_to_play_runs_now_and_as_the_caller(here: Planned) -> None:
     ada = await here.site.person("ada", 30)
     made = await here.schedule("0 0 1 1 *", active=False, ref=SIDE)
-    answer = await here.call("POST", f"/{made['id']}/play", person=ada)
-    assert (answer.status_code, answer.json()) == (201, {"message": "201 Created"})
+    response = await here.call("POST", f"/{made['id']}/play", person=ada)
+    assert (response.status_code, response.json()) == (201, {"message": "201 Created"})
     await here.loop.carry_out_due()
     (tick,) = await here.rows(tick_table)
     (pipeline,) = await here.rows(pipeline_table)

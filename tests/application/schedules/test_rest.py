@@ -37,8 +37,8 @@ async def test_a_schedule_is_shown_as_gitlab_shows_it(here: Planned) -> None:
 async def test_active_and_inactive_ones_are_told_apart(here: Planned) -> None:
     on, off = await here.schedule(), await here.schedule(active=False)
     for scope, expected in (("", [on, off]), ("?scope=active", [on]), ("?scope=inactive", [off])):
-        answer = await here.call("GET", scope)
-        assert [item["id"] for item in answer.json()] == [each["id"] for each in expected]
+        response = await here.call("GET", scope)
+        assert [item["id"] for item in response.json()] == [each["id"] for each in expected]
     assert (await here.call("GET", "?scope=other")).status_code == 400
 
 
@@ -73,17 +73,17 @@ FAULTS: list[tuple[dict[str, Any], Any]] = [
 @pytest.mark.parametrize(("fields", "message"), FAULTS, ids=[str(fields)[:40] for fields, _ in FAULTS])
 async def test_faults_are_told_in_gitlabs_words(here: Planned, fields: dict[str, Any], message: Any) -> None:
     good = {"description": "d", "ref": "main", "cron": "* * * * *"}
-    answer = await here.call("POST", **{**good, **fields})
-    assert (answer.status_code, answer.json()) == (400, {"message": message})
+    response = await here.call("POST", **{**good, **fields})
+    assert (response.status_code, response.json()) == (400, {"message": message})
     made = await here.schedule()
-    answer = await here.call("PUT", f"/{made['id']}", **fields)
-    assert (answer.status_code, answer.json()) == (400, {"message": message})
+    response = await here.call("PUT", f"/{made['id']}", **fields)
+    assert (response.status_code, response.json()) == (400, {"message": message})
     assert (await here.call("GET", f"/{made['id']}")).json() == made
 
 
 async def test_what_is_missing_is_named(here: Planned) -> None:
-    answer = await here.call("POST", cron="* * * * *")
-    assert answer.json() == {"message": "description is missing, ref is missing"}
+    response = await here.call("POST", cron="* * * * *")
+    assert response.json() == {"message": "description is missing, ref is missing"}
 
 
 async def test_a_name_of_both_a_branch_and_a_tag_is_ambiguous(here: Planned) -> None:
@@ -97,8 +97,8 @@ async def test_a_name_of_both_a_branch_and_a_tag_is_ambiguous(here: Planned) -> 
 async def test_inputs_are_changed_one_by_one(here: Planned) -> None:
     made = await here.schedule(inputs=[{"name": "a", "value": 1}, {"name": "b", "value": 2}])
     changes = [{"name": "a", "destroy": True}, {"name": "b", "value": "x"}, {"name": "c", "value": None}]
-    answer = await here.call("PUT", f"/{made['id']}", inputs=changes)
-    assert answer.json()["inputs"] == [{"name": "b", "value": "x"}, {"name": "c", "value": None}]
+    response = await here.call("PUT", f"/{made['id']}", inputs=changes)
+    assert response.json()["inputs"] == [{"name": "b", "value": "x"}, {"name": "c", "value": None}]
 
 
 async def test_variables_are_added_changed_and_removed(here: Planned) -> None:
@@ -179,8 +179,8 @@ async def test_rights_are_those_of_gitlab(here: Planned) -> None:
 async def test_variables_and_inputs_are_for_those_who_may_see_them(here: Planned) -> None:
     base = f"/{(await here.schedule())['id']}"
     for level, sees in ((DEVELOPER, False), (MAINTAINER, True)):
-        answer = await here.call("GET", base, await here.site.person(f"level{level}", level))
-        assert ("variables" in answer.json(), "inputs" in answer.json()) == (sees, sees)
+        response = await here.call("GET", base, await here.site.person(f"level{level}", level))
+        assert ("variables" in response.json(), "inputs" in response.json()) == (sees, sees)
 
 
 async def test_who_takes_over_owns_and_may_change(here: Planned) -> None:
@@ -198,8 +198,8 @@ async def test_schedules_of_a_public_project_are_public_but_not_what_they_hold(h
     base = f"/{(await here.schedule())['id']}"
     await here.site.set_project(visibility="public")
     async with here.site.client() as nobody:
-        answer = await nobody.get(here.path(base))
-        assert "variables" not in answer.json()
+        response = await nobody.get(here.path(base))
+        assert "variables" not in response.json()
         assert (await nobody.post(here.path(f"{base}/play"))).status_code == 401
 
 
@@ -244,9 +244,9 @@ async def test_who_changed_what_is_written_down(here: Planned) -> None:
     await here.call("DELETE", f"{base}/variables/A")
     await here.call("DELETE", base)
     async with here.site.client(here.site.root) as client:
-        answer = await client.get(f"/api/v4/projects/{here.site.world.project_id}/audit_events")
-    found = [item["event_name"] for item in answer.json() if item["event_name"].startswith("schedule")]
+        response = await client.get(f"/api/v4/projects/{here.site.world.project_id}/audit_events")
+    found = [item["event_name"] for item in response.json() if item["event_name"].startswith("schedule")]
     variables = [f"schedule_variable_{what}" for what in ("added", "changed", "removed")]
     wanted = ["schedule_created", "schedule_changed", "schedule_taken_over", *variables, "schedule_removed"]
     assert list(reversed(found)) == wanted
-    assert "s3cret" not in answer.text
+    assert "s3cret" not in response.text

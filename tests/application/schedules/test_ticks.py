@@ -132,8 +132,8 @@ async def test_pipelines_of_other_schedules_are_no_overlap(here: Planned) -> Non
 async def test_what_was_due_before_a_change_is_a_tick_of_the_old_schedule(here: Planned) -> None:
     made = await here.schedule(catch_up="all")
     here.time.now = BEGIN + timedelta(minutes=2)
-    answer = await here.call("PUT", f"/{made['id']}", cron="0 5 * * *", cron_timezone="Europe/Berlin")
-    assert answer.json()["next_run_at"] == "2026-03-03T04:00:00.000Z"
+    response = await here.call("PUT", f"/{made['id']}", cron="0 5 * * *", cron_timezone="Europe/Berlin")
+    assert response.json()["next_run_at"] == "2026-03-03T04:00:00.000Z"
     assert await here.ticks(made["id"]) == [(1, "due"), (2, "due")]
     row = (await here.rows(schedule_table))[0]
     assert (row.revision, row.next_tick_at) == (2, datetime(2026, 3, 3, 4, tzinfo=UTC))

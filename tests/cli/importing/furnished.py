@@ -72,9 +72,9 @@ def _calls() -> list[tuple[str, str, dict[str, Any]]]:
 
 async def good(client: httpx.AsyncClient, method: str, route: str, body: dict[str, Any] | None = None) -> Any:
     """What a call that must succeed answers."""
-    answer = await client.request(method, route, json=body)
-    assert answer.is_success, f"{method} {route}: {answer.status_code} {answer.text}"
-    return answer.json() if answer.content else None
+    response = await client.request(method, route, json=body)
+    assert response.is_success, f"{method} {route}: {response.status_code} {response.text}"
+    return response.json() if response.content else None
 
 
 async def contents(site: Site, path: str) -> dict[str, Any]:

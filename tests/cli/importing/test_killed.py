@@ -39,7 +39,7 @@ SOMEWHERE = (
 
 @dataclass
 class Door:
-    """Stands before the target: kills the importer at a write, or loses the answers of writes over the API."""
+    """Stands before the target: kills the importer at a write, or loses the responses of writes over the API."""
 
     app: ASGIApp
     importer: asyncio.subprocess.Process | None = None
@@ -72,7 +72,7 @@ class Door:
 
 
 async def _nowhere(_message: Message) -> None:
-    """An answer that nobody gets."""
+    """A response that nobody gets."""
 
 
 async def _away(scope: Scope, receive: Receive, send: Send) -> None:

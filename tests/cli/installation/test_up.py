@@ -38,8 +38,8 @@ def test_up_status_kill_up_down(perdure: Perdure) -> None:
         "temporal_pipelines": None,
         "logs": logs,
     }
-    with urllib.request.urlopen(f"{perdure.url}/-/front/api") as answer:
-        assert answer.status == 200
+    with urllib.request.urlopen(f"{perdure.url}/-/front/api") as response:
+        assert response.status == 200
 
     status = perdure("status", "--json")
     found = json.loads(status.stdout)

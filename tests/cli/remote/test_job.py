@@ -202,8 +202,8 @@ async def job_with_artifacts(site: Site, content: bytes) -> int:
     """A job that has handed in this archive."""
     await site.world.pipeline("build: {script: x, artifacts: {paths: [out]}}\n")
     job = await site.world.job()
-    answer = await site.world.upload(job, content, artifact_format="zip", artifact_type="archive")
-    assert answer.status_code == 201, answer.text
+    response = await site.world.upload(job, content, artifact_format="zip", artifact_type="archive")
+    assert response.status_code == 201, response.text
     return int(job["id"])
 
 

@@ -65,17 +65,17 @@ class Runner:
         """The next piece."""
         place = f"{len(self.sent)}-{len(self.sent) + len(content) - 1}"
         headers = {"JOB-TOKEN": self._token, "Content-Range": place}
-        answer = await self._client.patch(f"{self._address}/trace", content=content, headers=headers)
-        assert answer.status_code == 202, answer.text
+        response = await self._client.patch(f"{self._address}/trace", content=content, headers=headers)
+        assert response.status_code == 202, response.text
         self.sent += content
 
     async def end(self) -> None:
         """The job has succeeded."""
         output = {"checksum": f"crc32:{zlib.crc32(self.sent):08x}", "bytesize": len(self.sent)}
-        answer = await self._client.put(
+        response = await self._client.put(
             self._address, json={"token": self._token, "state": "success", "output": output}
         )
-        assert answer.status_code == 200, answer.text
+        assert response.status_code == 200, response.text
 
     async def close(self) -> None:
         """Give the connections back."""

@@ -16,9 +16,9 @@ NIGHTLY = ("nightly", "--cron", "0 4 * * 1-5", "--timezone", "Europe/Berlin", "-
 async def stored(site: Site, number: int) -> dict[str, Any]:
     """What the server has of a schedule."""
     async with site.client(site.root) as client:
-        answer = await client.get(f"/api/v4/projects/{site.world.project_id}/pipeline_schedules/{number}")
-        answer.raise_for_status()
-        found: dict[str, Any] = answer.json()
+        response = await client.get(f"/api/v4/projects/{site.world.project_id}/pipeline_schedules/{number}")
+        response.raise_for_status()
+        found: dict[str, Any] = response.json()
         return found
 
 

@@ -14,8 +14,8 @@ async def opens_pages(site: Site, username: str, password: str) -> bool:
     """Whether somebody can sign in with a password."""
     url = site.services.settings.url
     async with httpx.AsyncClient(base_url=url, headers={"Origin": url}) as browser:
-        answer = await browser.post("/users/sign_in", data={"username": username, "password": password})
-    return answer.status_code == 303
+        response = await browser.post("/users/sign_in", data={"username": username, "password": password})
+    return response.status_code == 303
 
 
 async def test_a_password_is_made_up_and_printed_or_read(site: Site, shell: Shell) -> None:

@@ -1,4 +1,4 @@
-"""The head of a push and the answer to it, as bytes."""
+"""The head of a push and the response to it, as bytes."""
 
 from collections.abc import AsyncIterator
 
@@ -107,43 +107,43 @@ REPORT = packet(b"unpack ok\n") + packet(b"ok refs/heads/a\n") + packet(b"ng ref
 BANDED = packet(b"\x02Resolving\n") + packet(b"\x01" + REPORT[:9]) + packet(b"\x01" + REPORT[9:]) + FLUSH
 
 
-@pytest.mark.parametrize("answer", [REPORT, BANDED])
-def test_report_of_git(answer: bytes) -> None:
-    assert reported(answer) == {"refs/heads/a": "", "refs/heads/b": "non fast forward"}
+@pytest.mark.parametrize("response", [REPORT, BANDED])
+def test_report_of_git(response: bytes) -> None:
+    assert reported(response) == {"refs/heads/a": "", "refs/heads/b": "non fast forward"}
 
 
-@pytest.mark.parametrize("answer", [b"", FLUSH, BANDED[:-6], b"nonsense"])
-def test_no_report(answer: bytes) -> None:
-    assert reported(answer) is None
+@pytest.mark.parametrize("response", [b"", FLUSH, BANDED[:-6], b"nonsense"])
+def test_no_report(response: bytes) -> None:
+    assert reported(response) is None
 
 
 def test_message_goes_on_band_two_before_the_end() -> None:
-    answer = with_message(BANDED, "see\nhttp://x")
-    assert list(packets(answer)) == [*list(packets(BANDED))[:-1], b"\x02see\nhttp://x\n", None]
-    assert reported(answer) == reported(BANDED)
+    response = with_message(BANDED, "see\nhttp://x")
+    assert list(packets(response)) == [*list(packets(BANDED))[:-1], b"\x02see\nhttp://x\n", None]
+    assert reported(response) == reported(BANDED)
 
 
 @given(text=st.text(max_size=300), times=st.sampled_from([1, 400]))
 def test_long_messages_are_cut_into_packets(text: str, times: int) -> None:
-    answer = with_message(BANDED, text * times)
-    added = list(packets(answer))[3:-1]
+    response = with_message(BANDED, text * times)
+    added = list(packets(response))[3:-1]
     assert all(line is not None and line[0] == 2 and len(line) <= 65516 for line in added)
     assert b"\x1b" not in b"".join(line[1:] for line in added if line)
 
 
-@pytest.mark.parametrize("answer", [REPORT, b"", FLUSH, b"nonsense", BANDED[:-4]])
-def test_answer_without_side_band_stays_as_it_is(answer: bytes) -> None:
-    assert with_message(answer, "hello") == answer
+@pytest.mark.parametrize("response", [REPORT, b"", FLUSH, b"nonsense", BANDED[:-4]])
+def test_answer_without_side_band_stays_as_it_is(response: bytes) -> None:
+    assert with_message(response, "hello") == response
 
 
 async def test_a_refusal_names_every_ref_and_fits_into_packets() -> None:
     push = await read_push(body_of(HEAD))
-    answer = refused(push, "no\nway \x1b[31m")
-    assert reported(answer) == dict.fromkeys(("refs/heads/a/b", "refs/tags/v1", "refs/notes/x"), "no way [31m")
+    response = refused(push, "no\nway \x1b[31m")
+    assert reported(response) == dict.fromkeys(("refs/heads/a/b", "refs/tags/v1", "refs/notes/x"), "no way [31m")
     many = packet(f"{ZERO} {ONE} refs/heads/0\0 report-status side-band".encode())
     many += b"".join(packet(f"{ZERO} {ONE} refs/heads/{n}".encode()) for n in range(1, 300)) + FLUSH
-    answer = refused(await read_push(body_of(many, 4096)), "no")
-    assert len(reported(answer) or {}) == 300
-    assert all(line is None or len(line) <= 995 for line in packets(answer))
+    response = refused(await read_push(body_of(many, 4096)), "no")
+    assert len(reported(response) or {}) == 300
+    assert all(line is None or len(line) <= 995 for line in packets(response))
     silent = packet(f"{ZERO} {ONE} refs/heads/0\0 ofs-delta".encode()) + FLUSH
     assert refused(await read_push(body_of(silent)), "no") == b""

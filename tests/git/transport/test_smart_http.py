@@ -193,10 +193,10 @@ async def test_git_is_ended_when_the_answer_is_not_read_to_its_end(work: Path, s
     await git("push", "-q", "origin", "main", cwd=work)
     repository = server.repositories.get(7)
     wish = f"0032want {sha}\n00000009done\n".encode()
-    answer = serve(repository, Service.UPLOAD_PACK, chunks(wish))
-    assert await anext(answer)
+    response = serve(repository, Service.UPLOAD_PACK, chunks(wish))
+    assert await anext(response)
     assert git_processes(repository)
-    await answer.aclose()
+    await response.aclose()
     assert git_processes(repository) == []
 
 

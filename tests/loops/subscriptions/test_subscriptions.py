@@ -220,7 +220,7 @@ async def test_subscriptions_are_listed_limited_and_removed(site: Site, upstream
         assert (third.status_code, "upstream subscriptions (2)" in third.text) == (400, True)
         mine = {"upstream_project": upstream.project_id}
         followers = [await client.post(f"/api/v4/projects/{one}/subscriptions", json=mine) for one in others]
-        assert [answer.status_code for answer in followers] == [201, 400]
+        assert [response.status_code for response in followers] == [201, 400]
         assert "downstream subscriptions (2)" in followers[1].text
         listed = (await client.get(path)).json()
         assert [one["upstream_project"]["id"] for one in listed] == [upstream.project_id, others[0]]

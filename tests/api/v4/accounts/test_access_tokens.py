@@ -45,8 +45,8 @@ async def test_a_scope_permits_what_it_says(
 
 
 async def test_a_refusal_says_which_scope_would_do(site: Site) -> None:
-    answer = await call(site, "POST", "/groups", {"name": "g", "path": "g"}, await token(site, "read_api"))
-    assert answer.json()["message"].startswith("insufficient_scope: this token may not write to the API")
+    response = await call(site, "POST", "/groups", {"name": "g", "path": "g"}, await token(site, "read_api"))
+    assert response.json()["message"].startswith("insufficient_scope: this token may not write to the API")
 
 
 async def test_a_token_makes_none_that_may_do_more(site: Site) -> None:
@@ -101,8 +101,8 @@ async def test_people_see_their_own_tokens_only(site: Site) -> None:
     assert {item["user_id"] for item in everybody} == {person.id, site.root.id}
     other = next(item["id"] for item in everybody if item["user_id"] == site.root.id)
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/rotate")):
-        answer = await call(site, method, f"/personal_access_tokens/{other}{path}", {}, person)
-        assert answer.status_code == 404
+        response = await call(site, method, f"/personal_access_tokens/{other}{path}", {}, person)
+        assert response.status_code == 404
 
 
 @pytest.mark.parametrize("kind", ["projects", "groups"])

@@ -15,9 +15,11 @@ DEVELOPER, MAINTAINER = 30, 40
 async def made(site: Site, place: str = "", **more: Any) -> dict[str, Any]:
     place = place or f"/projects/{site.world.project_id}"
     async with site.client(site.root) as client:
-        answer = await client.post(f"/api/v4{place}/deploy_tokens", json={"name": "deployer", "scopes": READS, **more})
-    assert answer.status_code == 201, answer.text
-    document: dict[str, Any] = answer.json()
+        response = await client.post(
+            f"/api/v4{place}/deploy_tokens", json={"name": "deployer", "scopes": READS, **more}
+        )
+    assert response.status_code == 201, response.text
+    document: dict[str, Any] = response.json()
     return document
 
 
@@ -103,8 +105,8 @@ async def test_a_token_pulls_and_pushes_images_as_its_scopes_say(tmp_path: Path,
             token = await made(site, scopes=scopes)
             query = {"service": SERVICE, "scope": f"repository:{path}/tools:pull,push"}
             async with site.client() as client:
-                answer = await client.get("/jwt/auth", params=query, auth=(token["username"], token["token"]))
-                assert granted(site, answer) == {f"{path}/tools": actions}
+                response = await client.get("/jwt/auth", params=query, auth=(token["username"], token["token"]))
+                assert granted(site, response) == {f"{path}/tools": actions}
                 form = {"service": SERVICE, "scope": query["scope"], "username": token["username"]}
                 asked = await client.post("/jwt/auth", data={**form, "password": token["token"]})
                 assert granted(site, asked) == {f"{path}/tools": actions}

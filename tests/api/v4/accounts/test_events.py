@@ -29,9 +29,9 @@ async def here(site: Site) -> Merging:
 async def events(site: Site, path: str, who: Person | None = None, **query: Any) -> list[dict[str, Any]]:
     """A list of events, the newest first."""
     async with site.client(who or site.root) as client:
-        answer = await client.get(f"/api/v4{path}", params=query)
-    assert answer.status_code == 200, answer.text
-    found: list[dict[str, Any]] = answer.json()
+        response = await client.get(f"/api/v4{path}", params=query)
+    assert response.status_code == 200, response.text
+    found: list[dict[str, Any]] = response.json()
     return found
 
 

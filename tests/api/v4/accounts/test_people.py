@@ -11,9 +11,9 @@ DEVELOPER = 30
 
 async def names(site: Site, query: str, person: Person | None = None) -> list[str]:
     async with site.client(person or site.root) as client:
-        answer = await client.get(f"/api/v4/users?{query}")
-        assert answer.status_code == 200, answer.text
-        return [each["username"] for each in answer.json()]
+        response = await client.get(f"/api/v4/users?{query}")
+        assert response.status_code == 200, response.text
+        return [each["username"] for each in response.json()]
 
 
 async def test_people_are_found_by_state_kind_and_time(site: Site) -> None:

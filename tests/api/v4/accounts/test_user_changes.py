@@ -21,9 +21,9 @@ async def row_of(site: Site, user_id: int) -> UserRow:
 @pytest.mark.parametrize(("password", "fault"), [("x" * 7, "is too short"), ("x" * 129, "is too long")])
 async def test_a_password_has_8_to_128_characters(site: Site, password: str, fault: str) -> None:
     async with site.client(site.root) as client:
-        answer = await client.post("/api/v4/users", json={**NEW, "password": password})
-        assert answer.status_code == 400
-        assert fault in answer.json()["message"]["password"][0]
+        response = await client.post("/api/v4/users", json={**NEW, "password": password})
+        assert response.status_code == 400
+        assert fault in response.json()["message"]["password"][0]
         assert (await client.get("/api/v4/users", params={"username": "ada"})).json() == []
         made = await client.post("/api/v4/users", json={**NEW, "password": "x" * 128})
         assert made.status_code == 201

@@ -90,10 +90,10 @@ async def test_lists_of_projects_show_what_the_caller_may_see(site: Site) -> Non
 
 async def test_a_refused_project_leaves_nothing_behind(site: Site) -> None:
     async with site.client(site.root) as client:
-        answer = await client.post("/api/v4/projects", json={"name": "x", "default_branch": "a..b"})
+        response = await client.post("/api/v4/projects", json={"name": "x", "default_branch": "a..b"})
         nameless = await client.post("/api/v4/projects", json={"name": "!!!"})
         listed = (await client.get("/api/v4/projects")).json()
-    assert (answer.status_code, nameless.status_code) == (400, 400)
+    assert (response.status_code, nameless.status_code) == (400, 400)
     assert [item["id"] for item in listed] == [site.world.project_id]
 
 

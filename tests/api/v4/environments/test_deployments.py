@@ -73,8 +73,8 @@ async def test_a_reported_deployment_is_seen_as_those_of_jobs_are(site: Site) ->
 async def test_bad_reports_are_explained_and_make_no_environment(site: Site, body: dict[str, Any], said: str) -> None:
     await site.commit({"a": "a"})
     async with site.client(site.root) as client:
-        answer = await reported(site, client, **body)
-        assert (answer.status_code, said in answer.text) == (400, True), answer.text
+        response = await reported(site, client, **body)
+        assert (response.status_code, said in response.text) == (400, True), response.text
         assert (await client.get(address(site, "/environments"))).json() == []
 
 
@@ -104,11 +104,11 @@ async def test_maintainers_remove_what_neither_runs_nor_is_current(site: Site) -
         ]
         assert (await client.delete(address(site, f"/deployments/{failed}"))).status_code == 403
     async with site.client(people[40]) as client:
-        answers = [await client.delete(address(site, f"/deployments/{key}")) for key in (failed, current, running)]
+        responses = [await client.delete(address(site, f"/deployments/{key}")) for key in (failed, current, running)]
         assert [item["id"] for item in (await client.get(address(site, "/deployments"))).json()] == [current, running]
-    assert [answer.status_code for answer in answers] == [204, 400, 400]
-    assert "Deployment currently deployed to environment" in answers[1].text
-    assert "Cannot destroy running deployment" in answers[2].text
+    assert [response.status_code for response in responses] == [204, 400, 400]
+    assert "Deployment currently deployed to environment" in responses[1].text
+    assert "Cannot destroy running deployment" in responses[2].text
 
 
 async def test_a_hook_is_tried_out_with_the_newest_deployment_of_either_kind(site: Site) -> None:

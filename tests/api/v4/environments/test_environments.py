@@ -131,9 +131,9 @@ async def test_environments_are_made_changed_and_found(site: Site) -> None:
         await client.post(address(site, "/environments"), json={"name": "review/a", "tier": "testing"})
 
         async def names(**query: str) -> list[str]:
-            answer = await client.get(address(site, "/environments"), params=query)
-            assert answer.status_code == 200, answer.text
-            return [item["name"] for item in answer.json()]
+            response = await client.get(address(site, "/environments"), params=query)
+            assert response.status_code == 200, response.text
+            return [item["name"] for item in response.json()]
 
         assert await names() == ["live", "review/a"]
         assert await names(name="live") == await names(search="LIV") == ["live"]
@@ -165,8 +165,8 @@ async def test_bad_input_is_explained_and_changes_nothing(
     site: Site, method: str, path: str, body: dict[str, str] | None
 ) -> None:
     async with site.client(site.root) as client:
-        answer = await client.request(method, address(site, path), json=body)
-        assert answer.status_code in {400, 422}, answer.text
+        response = await client.request(method, address(site, path), json=body)
+        assert response.status_code in {400, 422}, response.text
         assert (await client.get(address(site, "/environments"))).json() == []
 
 
@@ -187,11 +187,11 @@ async def test_who_may_do_what(site: Site) -> None:
     for method, path, body, needed in calls:
         for level, person in people.items():
             async with site.client(person) as client:
-                answer = await client.request(method, address(site, path), json=body)
+                response = await client.request(method, address(site, path), json=body)
             if level < needed:
-                assert answer.status_code == 403, (method, path, level)
+                assert response.status_code == 403, (method, path, level)
             else:
-                assert answer.status_code not in {401, 403}, (method, path, level, answer.text)
+                assert response.status_code not in {401, 403}, (method, path, level, response.text)
 
 
 async def test_another_projects_environment_is_not_found(site: Site) -> None:
@@ -199,8 +199,8 @@ async def test_another_projects_environment_is_not_found(site: Site) -> None:
         key = (await client.post(address(site, "/environments"), json={"name": "live"})).json()["id"]
         other = (await client.post("/api/v4/projects", json={"name": "other"})).json()["id"]
         for method, rest in (("GET", ""), ("PUT", ""), ("POST", "/stop"), ("DELETE", "")):
-            answer = await client.request(method, f"/api/v4/projects/{other}/environments/{key}{rest}")
-            assert answer.status_code == 404
+            response = await client.request(method, f"/api/v4/projects/{other}/environments/{key}{rest}")
+            assert response.status_code == 404
         assert (await client.get(address(site, f"/environments/{key}"))).json()["state"] == "available"
 
 

@@ -91,8 +91,8 @@ async def test_environments_are_protected_changed_and_unprotected(site: Site) ->
 async def test_what_cannot_be_is_refused_by_name(site: Site, body: dict[str, Any], said: str) -> None:
     async with site.client(site.root) as client:
         way = address(site, "/protected_environments")
-        answer = await client.post(way, json={"name": "live", **body})
-        assert (answer.status_code, said in answer.text) == (400, True), answer.text
+        response = await client.post(way, json={"name": "live", **body})
+        assert (response.status_code, said in response.text) == (400, True), response.text
         assert (await client.get(way)).json() == []
 
 
@@ -110,12 +110,12 @@ async def test_groups_protect_tiers_and_their_owners_say_who_deploys(site: Site)
         assert (level["group_id"], level["group_inheritance_type"]) == (inner["id"], 1)
         assert level["access_level_description"] == "i"
         assert (await client.get(f"{way}/production")).json() == made.json()
-        for level, answer in ((40, 403), (50, 200)):
+        for level, response in ((40, 403), (50, 200)):
             person = await site.person(f"level{level}")
             given = {"user_id": person.id, "access_level": level}
             assert (await client.post(f"/api/v4/groups/{top['id']}/members", json=given)).status_code == 201
             async with site.client(person) as theirs:
-                assert (await theirs.get(way)).status_code == answer
+                assert (await theirs.get(way)).status_code == response
         assert (await client.delete(f"/api/v4/groups/{inner['id']}")).status_code == 202
         assert (await client.delete(f"/api/v4/groups/{top['id']}")).status_code == 202
 
@@ -151,9 +151,9 @@ async def test_every_door_is_shut_for_who_may_not_deploy(site: Site) -> None:
     ]
     async with site.client(developer) as client:
         for method, way, body in doors:
-            answer = await client.request(method, way, json=body)
-            assert answer.status_code == 403, (method, way, answer.text)
-            assert "environment live is protected" in answer.json()["message"], (method, way)
+            response = await client.request(method, way, json=body)
+            assert response.status_code == 403, (method, way, response.text)
+            assert "environment live is protected" in response.json()["message"], (method, way)
         page = await client.post(
             f"/{await site.path()}/-/jobs/{jobs['live']}/play", headers={"origin": site.services.settings.url}
         )
@@ -183,7 +183,7 @@ async def test_whoever_starts_a_pipeline_is_told_why_its_job_failed(site: Site) 
     assert "protected environment failure" in page
     assert "Its environment is protected" in page
     assert (deployment["status"], deployment["deployable"]["id"]) == ("failed", job["id"])
-    assert [("live is protected" in answer.text, answer.status_code) for answer in again] == [(True, 403)] * 2
+    assert [("live is protected" in response.text, response.status_code) for response in again] == [(True, 403)] * 2
 
 
 async def test_who_leaves_is_let_in_no_more_when_he_comes_back(site: Site) -> None:

@@ -181,7 +181,7 @@ async def test_a_push_test_takes_the_newest_commit(site: Site) -> None:
         way = address(site, f"/hooks/{made.json()['id']}")
         assert (await client.post(f"{way}/test/push_events")).status_code == 201
         none = [await client.post(f"{way}/test/{flag}_events") for flag in ("tag_push", "merge_requests", "releases")]
-    assert [answer.status_code for answer in none] == [400, 400, 400]
+    assert [response.status_code for response in none] == [400, 400, 400]
     (got,) = receiver.got
     assert (got.body["after"], [one["id"] for one in got.body["commits"]]) == (sha, [sha])
 
@@ -198,8 +198,8 @@ async def test_a_test_for_a_project_that_goes_meanwhile_finds_nothing(
     async with site.client(site.root) as client:
         made = await client.post(address(site, "/hooks"), json={"url": "https://h.example/"})
         monkeypatch.setattr(projects, "find", found_once)
-        answer = await client.post(address(site, f"/hooks/{made.json()['id']}/test/push_events"))
-    assert answer.status_code == 400, answer.text
+        response = await client.post(address(site, f"/hooks/{made.json()['id']}/test/push_events"))
+    assert response.status_code == 400, response.text
 
 
 async def test_what_is_still_on_its_way_is_said_to_be(tmp_path: Path, database_url: str) -> None:
@@ -211,9 +211,9 @@ async def test_what_is_still_on_its_way_is_said_to_be(tmp_path: Path, database_u
         await site.world.pipeline()
         made = await client.post(address(site, "/hooks"), json={"url": "https://h.example/"})
         way = address(site, f"/hooks/{made.json()['id']}")
-        answer = await client.post(f"{way}/test/pipeline_events")
+        response = await client.post(f"{way}/test/pipeline_events")
         log = (await client.get(f"{way}/events")).json()
-    assert (answer.status_code, "on its way" in answer.json()["message"]) == (202, True)
+    assert (response.status_code, "on its way" in response.json()["message"]) == (202, True)
     assert [(one["state"], one["response_status"], one["request_data"]) for one in log] == [("open", None, None)]
 
 
@@ -260,8 +260,8 @@ async def test_headers_and_variables_one_by_one(site: Site) -> None:
 )
 async def test_bad_input_is_explained_and_changes_nothing(site: Site, body: dict[str, Any]) -> None:
     async with site.client(site.root) as client:
-        answer = await client.post(address(site, "/hooks"), json=body)
-    assert answer.status_code == 400, answer.text
+        response = await client.post(address(site, "/hooks"), json=body)
+    assert response.status_code == 400, response.text
     assert await rows(site, Hook) == []
 
 
@@ -291,8 +291,8 @@ async def test_only_maintainers_see_hooks_and_integrations(site: Site) -> None:
     for who, expected in ((developer, 403), (stranger, 404)):
         async with site.client(who) as client:
             for method, path, body in calls:
-                answer = await client.request(method, address(site, path), json=body)
-                assert answer.status_code == expected, (who.username, method, path, answer.text)
+                response = await client.request(method, address(site, path), json=body)
+                assert response.status_code == expected, (who.username, method, path, response.text)
     assert len(await rows(site, Hook)) == 1
     assert await rows(site, ForgeLink) == []
 
@@ -354,8 +354,8 @@ async def test_links_to_forges(site: Site) -> None:
 )
 async def test_a_wrong_link_is_explained(site: Site, slug: str, body: dict[str, Any], status: int) -> None:
     async with site.client(site.root) as client:
-        answer = await client.put(address(site, f"/integrations/{slug}"), json=body)
-    assert answer.status_code == status, answer.text
+        response = await client.put(address(site, f"/integrations/{slug}"), json=body)
+    assert response.status_code == status, response.text
     assert await rows(site, ForgeLink) == []
 
 

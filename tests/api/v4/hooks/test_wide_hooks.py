@@ -35,9 +35,9 @@ async def site(tmp_path: Path, database_url: str) -> AsyncIterator[Site]:
 async def made(site: Site, path: str, who: Person | None = None, /, **body: Any) -> dict[str, Any]:
     """A thing that is made over the API."""
     async with site.client(who or site.root) as client:
-        answer = await client.post(f"/api/v4{path}", json=body)
-    assert answer.status_code in {200, 201}, f"{path}: {answer.text}"
-    found: dict[str, Any] = answer.json()
+        response = await client.post(f"/api/v4{path}", json=body)
+    assert response.status_code in {200, 201}, f"{path}: {response.text}"
+    found: dict[str, Any] = response.json()
     return found
 
 

@@ -24,8 +24,8 @@ async def test_a_setting_is_told_and_cannot_be_changed_here(site: Site) -> None:
             ({"sign_in_text": "hi"}, "no such setting"),
             ({}, "at least one parameter must be provided"),
         ):
-            answer = await client.put(path, json=body)
-            assert (answer.status_code, why in answer.text) == (400, True), answer.text
+            response = await client.put(path, json=body)
+            assert (response.status_code, why in response.text) == (400, True), response.text
 
 
 async def test_what_there_is_is_counted_and_what_there_is_not_is_said(site: Site) -> None:
@@ -34,8 +34,8 @@ async def test_what_there_is_is_counted_and_what_there_is_not_is_said(site: Site
         found = (await client.get("/api/v4/application/statistics")).json()
         assert (found["projects"], found["users"], found["active_users"], found["issues"]) == (1, 2, 2, 0)
         assert (await client.get("/api/v4/features")).json() == []
-        answer = await client.get("/api/v4/license")
-        assert (answer.status_code, "has no licence" in answer.text) == (404, True)
+        response = await client.get("/api/v4/license")
+        assert (response.status_code, "has no licence" in response.text) == (404, True)
 
 
 async def test_markdown_becomes_html_in_which_nothing_runs(site: Site) -> None:

@@ -24,8 +24,8 @@ async def search(here: Merging, place: str, scope: str, who: Person | None = Non
     """What a search for needles finds; the status where it is refused."""
     async with here.site.client(who or here.site.root) as client:
         params = {"scope": scope, "search": "needle", **more}
-        answer = await client.get(f"/api/v4{place}search", params=params)
-    return answer.json() if answer.is_success else answer.status_code
+        response = await client.get(f"/api/v4{place}search", params=params)
+    return response.json() if response.is_success else response.status_code
 
 
 async def test_a_project_is_searched_in_every_scope(here: Merging) -> None:
@@ -66,9 +66,9 @@ async def test_pages_of_files_are_counted(here: Merging) -> None:
     await here.commit("many", {f"{number}.txt": "a needle\n" for number in range(3)})
     async with here.site.client(here.site.root) as client:
         wanted: dict[str, str | int] = {"scope": "blobs", "search": "needle", "ref": "many", "per_page": 2, "page": 2}
-        answer = await client.get(f"/api/v4/projects/{here.id}/search", params=wanted)
-    assert [one["path"] for one in answer.json()] == ["2.txt", "src/app.min.js"]
-    assert (answer.headers["x-total"], answer.headers["x-next-page"]) == ("4", "")
+        response = await client.get(f"/api/v4/projects/{here.id}/search", params=wanted)
+    assert [one["path"] for one in response.json()] == ["2.txt", "src/app.min.js"]
+    assert (response.headers["x-total"], response.headers["x-next-page"]) == ("4", "")
 
 
 async def test_the_installation_and_a_group_are_searched_for_what_the_caller_may_list(here: Merging) -> None:

@@ -31,8 +31,8 @@ async def test_artifacts_come_whole_or_file_by_file_and_never_as_a_page(site: Si
     await site.world.pipeline()
     job = await site.world.job()
     content = archive({"out/page.html": "<script>alert(1)</script>", "a b": "1"})
-    answer = await site.world.upload(job, content, artifact_format="zip", artifact_type="archive")
-    assert answer.status_code == 201, answer.text
+    response = await site.world.upload(job, content, artifact_format="zip", artifact_type="archive")
+    assert response.status_code == 201, response.text
     async with site.client(site.root) as client:
         whole = await client.get(address(site, f"/{job['id']}/artifacts"))
         page = await client.get(address(site, f"/{job['id']}/artifacts/out/page.html"))
@@ -99,8 +99,8 @@ async def test_the_list_of_an_archive_folder_by_folder(site: Site) -> None:
     async with site.client(site.root) as client:
 
         async def listed(**query: Any) -> list[tuple[str, str, object]]:
-            answer = await client.get(address(site, f"/{job_id}/artifacts/tree"), params=query)
-            return [(item["path"], item["type"], item["size"]) for item in answer.json()]
+            response = await client.get(address(site, f"/{job_id}/artifacts/tree"), params=query)
+            return [(item["path"], item["type"], item["size"]) for item in response.json()]
 
         assert await listed() == [("a.txt", "file", 1), ("out", "directory", None)]
         assert await listed(path="out/") == [("out/b.txt", "file", 2), ("out/deep", "directory", None)]
@@ -120,8 +120,8 @@ async def test_by_ref_and_name_of_the_job(site: Site) -> None:
     async with site.client(site.root) as client:
 
         async def get(rest: str, job: str = "build") -> object:
-            answer = await client.get(address(site, f"/artifacts/{rest}"), params={"job": job})
-            return answer.text if answer.status_code == 200 else answer.status_code
+            response = await client.get(address(site, f"/artifacts/{rest}"), params={"job": job})
+            return response.text if response.status_code == 200 else response.status_code
 
         whole = await client.get(address(site, "/artifacts/feature%2Fone/download"), params={"job": "build"})
         by_id = await client.get(address(site, f"/{job_id}/artifacts"))
@@ -171,12 +171,12 @@ async def test_kept_for_ever_by_developers(site: Site) -> None:
         assert (await client.post(address(site, f"/{job_id}/artifacts/keep"))).status_code == 403
     async with site.client(await site.person("developer", DEVELOPER)) as client:
         before = (await client.get(address(site, f"/{job_id}"))).json()["artifacts_expire_at"]
-        answer = await client.post(address(site, f"/{job_id}/artifacts/keep"))
+        response = await client.post(address(site, f"/{job_id}/artifacts/keep"))
         await site.world.pipeline()
         bare = (await site.world.job())["id"]
         empty = await client.post(address(site, f"/{bare}/artifacts/keep"))
     assert before.endswith("Z")
-    assert (answer.status_code, answer.json()["artifacts_expire_at"]) == (200, None)
+    assert (response.status_code, response.json()["artifacts_expire_at"]) == (200, None)
     assert empty.status_code == 404
 
 

@@ -117,9 +117,9 @@ async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site:
     async with site.client(site.root) as client:
         jobs = (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}/jobs")).json()
         (gate,) = [job for job in jobs if job["name"] == "go"]
-        answer = await client.post(address(site, f"/{gate['id']}/play"))
-    assert (answer.status_code, answer.json()["message"]) == (400, "400 Bad request - Unplayable Job")
-    assert "It waits for stage build: build (pending or running)." in answer.json()["reason"]
+        response = await client.post(address(site, f"/{gate['id']}/play"))
+    assert (response.status_code, response.json()["message"]) == (400, "400 Bad request - Unplayable Job")
+    assert "It waits for stage build: build (pending or running)." in response.json()["reason"]
 
 
 async def test_a_job_that_has_ended_is_canceled_without_effect(site: Site) -> None:
@@ -129,8 +129,8 @@ async def test_a_job_that_has_ended_is_canceled_without_effect(site: Site) -> No
     job = await site.world.job()
     await site.world.put(job, "success", b"")
     async with site.client(site.root) as client:
-        answer = await client.post(address(site, f"/{job['id']}/cancel"))
-    assert (answer.status_code, answer.json()["status"]) == (201, "success")
+        response = await client.post(address(site, f"/{job['id']}/cancel"))
+    assert (response.status_code, response.json()["status"]) == (201, "success")
 
 
 async def test_a_running_job_is_canceled(site: Site) -> None:

@@ -24,8 +24,8 @@ ALONE = {"as_server": True}
 async def alone(site: Site) -> Site:
     """The one account is an administrator's, the one runner is the server's user."""
     async with site.client(site.root) as client:
-        answer = await client.put(f"/api/v4/runners/{site.world.runner_id}", json=ALONE)
-    assert (answer.status_code, answer.json()["as_server"]) == (200, True)
+        response = await client.put(f"/api/v4/runners/{site.world.runner_id}", json=ALONE)
+    assert (response.status_code, response.json()["as_server"]) == (200, True)
     return site
 
 
@@ -38,9 +38,9 @@ async def made(site: Site) -> int:
     """Somebody is given an account, as an administrator does it."""
     body = {"username": "bob", "name": "Bob", "email": "bob@example.com"}
     async with site.client(site.root) as client:
-        answer = await client.post("/api/v4/users", json=body)
-    assert answer.status_code == 201, answer.text
-    return int(answer.json()["id"])
+        response = await client.post("/api/v4/users", json=body)
+    assert response.status_code == 201, response.text
+    return int(response.json()["id"])
 
 
 async def offered_in_vain(site: Site) -> None:
@@ -57,9 +57,9 @@ async def offered_in_vain(site: Site) -> None:
 async def page(site: Site, path: str, person: Person | None) -> str:
     """A page as somebody sees it, without the tags of HTML."""
     async with browser(site, person) as client:
-        answer = await client.get(path)
-    assert answer.status_code == 200
-    return html.unescape(re.sub(r"<[^>]+>", "", answer.text))
+        response = await client.get(path)
+    assert response.status_code == 200
+    return html.unescape(re.sub(r"<[^>]+>", "", response.text))
 
 
 async def test_only_administrators_say_that_a_runner_is_the_servers_user(site: Site) -> None:
@@ -73,8 +73,8 @@ async def test_only_administrators_say_that_a_runner_is_the_servers_user(site: S
         told = (await client.post("/api/v4/user/runners", json={**wish, "as_server": True})).json()["id"]
         both = [(await client.get(f"/api/v4/runners/{one}")).json()["as_server"] for one in (own, told)]
         left = (await client.put(f"/api/v4/runners/{told}", json={"description": "ours"})).json()["as_server"]
-    for answer in (refused, changed):
-        assert (answer.status_code, "only an administrator" in answer.text) == (403, True)
+    for response in (refused, changed):
+        assert (response.status_code, "only an administrator" in response.text) == (403, True)
     assert (kept["description"], "as_server" in kept) == ("", False)
     assert (both, left) == ([False, True], True)
 
@@ -170,9 +170,9 @@ async def test_an_administrator_allows_the_project_with_one_click(alone: Site) -
     ):
         assert (await alone.world.request()).status_code == 204
         async with browser(alone, person, **headers) as client:
-            answer = await client.post(f"{path}/allow")
-        assert answer.status_code == status, (person, headers)
-    assert answer.headers["location"] == path
+            response = await client.post(f"{path}/allow")
+        assert response.status_code == status, (person, headers)
+    assert response.headers["location"] == path
     assert BUTTON not in await page(alone, path, alone.root)
     assert (await alone.world.request()).status_code == 201
 

@@ -178,9 +178,9 @@ async def test_by_a_real_connection(site: Site) -> None:
     headers = {"PRIVATE-TOKEN": site.root.token}
     path = f"/api/v4/projects/{site.world.project_id}/jobs/{job['id']}/trace/live"
     async with serving(site) as url, httpx.AsyncClient(trust_env=False, headers=headers, timeout=WITHIN) as client:
-        async with client.stream("GET", f"{url}{path}") as answer:
-            assert answer.headers["content-type"].startswith("text/event-stream")
-            lines = answer.aiter_lines()
+        async with client.stream("GET", f"{url}{path}") as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            lines = response.aiter_lines()
             await site.world.patch(job, 0, b"one\n")
             seen = [line async for line in _until(lines, "id: 0-4")]
             await site.world.put(job, "success", b"one\n")

@@ -83,16 +83,16 @@ async def test_a_range_is_given_alone(site: Site, span: str, part: bytes, place:
 @pytest.mark.parametrize("span", ["bytes=10-", "bytes=11-20", "bytes=-0"])
 async def test_a_range_behind_the_end_is_refused_with_the_size(site: Site, span: str) -> None:
     job = await running_job(site, LOG)
-    answer = await get(site, address(site, job), span)
-    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */10")
-    assert "10 bytes" in answer.json()["message"]
+    response = await get(site, address(site, job), span)
+    assert (response.status_code, response.headers["content-range"]) == (416, "bytes */10")
+    assert "10 bytes" in response.json()["message"]
 
 
 @pytest.mark.parametrize("span", ["", "lines=0-3", "bytes=3-1", "bytes=-", "bytes=0-1,4-5", "bytes=a-b", "bytes = 0-1"])
 async def test_what_is_no_single_range_gets_all(site: Site, span: str) -> None:
     job = await running_job(site, LOG)
-    answer = await get(site, address(site, job), span)
-    assert (answer.status_code, answer.content, answer.headers["accept-ranges"]) == (200, LOG, "bytes")
+    response = await get(site, address(site, job), span)
+    assert (response.status_code, response.content, response.headers["accept-ranges"]) == (200, LOG, "bytes")
 
 
 async def test_a_log_can_be_read_from_an_offset(site: Site) -> None:

@@ -49,9 +49,9 @@ class Merging:
 
     async def good(self, method: str, path: str, who: Person | None = None, **options: Any) -> Any:
         """The same, which must succeed; its document."""
-        answer = await self.call(method, path, who, **options)
-        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
-        return answer.json() if answer.content else None
+        response = await self.call(method, path, who, **options)
+        assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
+        return response.json() if response.content else None
 
     async def commit(
         self,

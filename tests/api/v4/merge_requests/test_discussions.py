@@ -31,22 +31,22 @@ async def test_a_thread_is_begun_answered_and_resolved(here: Merging) -> None:
     (first,) = thread["notes"]
     assert (thread["individual_note"], first["type"], first["resolvable"]) == (False, "DiscussionNote", True)
     assert (first["resolved"], first["resolved_by"], len(thread["id"])) == (False, None, 40)
-    answer = await here.good("POST", f"{one}/notes", ada, json={"body": "Because"})
-    assert (answer["type"], answer["body"]) == ("DiscussionNote", "Because")
-    assert [note["id"] for note in (await here.good("GET", one))["notes"]] == [first["id"], answer["id"]]
+    response = await here.good("POST", f"{one}/notes", ada, json={"body": "Because"})
+    assert (response["type"], response["body"]) == ("DiscussionNote", "Because")
+    assert [note["id"] for note in (await here.good("GET", one))["notes"]] == [first["id"], response["id"]]
     assert (await here.get(1))["blocking_discussions_resolved"] is False
     assert (await here.good("GET", "merge_requests"))[0]["blocking_discussions_resolved"] is False
     assert (await here.call("PUT", one, bob, json={"resolved": True})).status_code == 403
     done = await here.good("PUT", f"{one}?resolved=true", ada)
     assert [(note["resolved"], note["resolved_by"]["username"]) for note in done["notes"]] == [(True, "ada")] * 2
     assert (await here.get(1))["blocking_discussions_resolved"] is True
-    note = await here.good("PUT", f"{one}/notes/{answer['id']}", ada, json={"resolved": False})
+    note = await here.good("PUT", f"{one}/notes/{response['id']}", ada, json={"resolved": False})
     assert (note["resolved"], note["resolved_at"]) == (False, None)
-    changed = await here.good("PUT", f"{one}/notes/{answer['id']}", ada, json={"body": "Since"})
+    changed = await here.good("PUT", f"{one}/notes/{response['id']}", ada, json={"body": "Since"})
     assert changed["body"] == "Since"
-    both = await here.call("PUT", f"{one}/notes/{answer['id']}", ada, json={"body": "x", "resolved": True})
+    both = await here.call("PUT", f"{one}/notes/{response['id']}", ada, json={"body": "x", "resolved": True})
     assert both.status_code == 400
-    for key in (answer["id"], first["id"]):
+    for key in (response["id"], first["id"]):
         assert (await here.call("DELETE", f"{one}/notes/{key}")).status_code == 204
     assert (await here.call("GET", one)).json() == {"message": "404 Discussion Not Found"}
     assert (await here.get(1))["blocking_discussions_resolved"] is True
@@ -73,8 +73,8 @@ async def test_a_diff_note_keeps_its_position(here: Merging) -> None:
     (first,) = thread["notes"]
     assert first["type"] == "DiffNote"
     assert first["position"] == {**where, "old_path": None, "old_line": None, "line_range": None}
-    answer = await here.good("POST", f"{THREADS}/{thread['id']}/notes", json={"body": "There"})
-    assert (answer["type"], answer["position"]) == ("DiffNote", first["position"])
+    response = await here.good("POST", f"{THREADS}/{thread['id']}/notes", json={"body": "There"})
+    assert (response["type"], response["position"]) == ("DiffNote", first["position"])
     form = {f"position[{name}]": str(value) for name, value in where.items()}
     assert (await here.call("POST", THREADS, data={"body": "By form", **form})).status_code == 201
 
@@ -92,8 +92,8 @@ async def test_a_diff_note_keeps_its_position(here: Merging) -> None:
 )
 async def test_a_position_that_is_none_is_refused(here: Merging, wrong: dict[str, Any], message: str) -> None:
     where = place(await here.get(1), **wrong)
-    answer = await here.call("POST", THREADS, json={"body": "Here", "position": where})
-    assert (answer.status_code, message in answer.json()["message"]) == (400, True), answer.text
+    response = await here.call("POST", THREADS, json={"body": "Here", "position": where})
+    assert (response.status_code, message in response.json()["message"]) == (400, True), response.text
 
 
 async def test_a_merge_waits_until_all_threads_are_resolved(here: Merging) -> None:

@@ -111,8 +111,8 @@ async def test_only_one_may_be_open_for_the_same_branches(here: Merging) -> None
 
     async def refused(source: str, **more: str) -> tuple[int, str]:
         body = {"source_branch": source, "target_branch": "main", "title": "x", **more}
-        answer = await here.call("POST", "merge_requests", json=body)
-        return answer.status_code, answer.json()["message"]
+        response = await here.call("POST", "merge_requests", json=body)
+        return response.status_code, response.json()["message"]
 
     assert await refused("feature") == (
         409,

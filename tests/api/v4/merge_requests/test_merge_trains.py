@@ -23,8 +23,8 @@ async def here(site: Site) -> Merging:
 async def board(here: Merging, *iids: int) -> None:
     """Put merge requests on the train."""
     for iid in iids:
-        answer = await here.call("POST", f"merge_trains/merge_requests/{iid}")
-        assert answer.status_code == 201, answer.text
+        response = await here.call("POST", f"merge_trains/merge_requests/{iid}")
+        assert response.status_code == 201, response.text
     await here.loop.step()
 
 

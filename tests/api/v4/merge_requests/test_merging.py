@@ -211,9 +211,9 @@ async def test_commits_that_come_another_way_merge_it(here: Merging) -> None:
 async def test_two_merges_at_the_same_time_are_two_commits(here: Merging) -> None:
     await here.feature("one")
     await here.feature("two")
-    answers = await asyncio.gather(here.merge(1), here.merge(2))
-    for iid, answer in enumerate(answers, 1):
-        if answer.status_code == 422:
+    responses = await asyncio.gather(here.merge(1), here.merge(2))
+    for iid, response in enumerate(responses, 1):
+        if response.status_code == 422:
             assert (await here.merge(iid)).status_code == 200
     states = [(await here.get(iid))["state"] for iid in (1, 2)]
     assert states == ["merged", "merged"]

@@ -49,9 +49,9 @@ async def test_a_note_is_written_read_changed_and_deleted(here: Merging) -> None
 async def test_notes_come_in_pages_and_are_checked(here: Merging) -> None:
     for number in range(3):
         await here.good("POST", NOTES, json={"body": f"note {number}"})
-    answer = await here.call("GET", f"{NOTES}?per_page=2")
-    assert [note["body"] for note in answer.json()] == ["note 2", "note 1"]
-    assert (answer.headers["x-total"], answer.headers["x-next-page"]) == ("3", "2")
+    response = await here.call("GET", f"{NOTES}?per_page=2")
+    assert [note["body"] for note in response.json()] == ["note 2", "note 1"]
+    assert (response.headers["x-total"], response.headers["x-next-page"]) == ("3", "2")
     assert await bodies(here, "sort=asc&page=2&per_page=2") == ["note 2"]
     assert await bodies(here) == []
     assert (await here.call("POST", NOTES, json={})).json() == {"message": "body is missing"}
@@ -78,8 +78,8 @@ async def test_internal_ones_are_for_members(here: Merging) -> None:
     assert refused.status_code == 403
     assert (await here.call("PUT", f"{NOTES}/{plain['id']}", bob, json={"body": "x"})).status_code == 403
     async with here.site.client(None) as client:
-        answer = await client.post(f"/api/v4/projects/{here.id}/{NOTES}", json={"body": "x"})
-    assert answer.status_code == 401
+        response = await client.post(f"/api/v4/projects/{here.id}/{NOTES}", json={"body": "x"})
+    assert response.status_code == 401
 
 
 async def test_what_happens_is_noted(here: Merging) -> None:

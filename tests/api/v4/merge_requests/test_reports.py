@@ -58,8 +58,8 @@ async def report(here: Merging, pipeline_id: int, **files: bytes) -> None:
     job = await here.job_of(pipeline_id)
     for kind, content in files.items():
         packing = "raw" if kind in {"codequality", "sast"} else "gzip"
-        answer = await here.site.world.upload(job, content, artifact_type=kind, artifact_format=packing)
-        assert answer.status_code == 201, answer.text
+        response = await here.site.world.upload(job, content, artifact_type=kind, artifact_format=packing)
+        assert response.status_code == 201, response.text
     assert (await here.site.world.put(job, "success", b"")).status_code == 200
     await here.site.world.settle(pipeline_id)
     services = here.site.services

@@ -48,10 +48,10 @@ async def test_one_of_before_versions_were_kept_has_its_present_state(here: Merg
 
 
 async def test_its_changes_are_shown_as_git_writes_them(here: Merging) -> None:
-    answer = await here.call("GET", "merge_requests/1/raw_diffs")
-    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-    assert answer.text.startswith("diff --git a/feature.txt b/feature.txt\nnew file mode 100644\n")
-    assert answer.text.endswith("@@ -0,0 +1 @@\n+feature\n")
+    response = await here.call("GET", "merge_requests/1/raw_diffs")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.text.startswith("diff --git a/feature.txt b/feature.txt\nnew file mode 100644\n")
+    assert response.text.endswith("@@ -0,0 +1 @@\n+feature\n")
 
 
 async def test_who_takes_part(here: Merging) -> None:

@@ -48,10 +48,10 @@ async def test_a_path_is_taken_once_whoever_has_it(site: Site) -> None:
         {"name": "x", "path": "Team", "parent_id": (await call(site, "GET", "/groups/top")).json()["id"]},
         {"name": "x", "path": "app", "parent_id": team},
     ):
-        answer = await call(site, "POST", "/groups", body)
-        assert (answer.status_code, "has already been taken" in answer.text) == (400, True)
-    answer = await call(site, "POST", "/projects", {"name": "APP", "path": "APP", "namespace_id": team})
-    assert answer.status_code == 400
+        response = await call(site, "POST", "/groups", body)
+        assert (response.status_code, "has already been taken" in response.text) == (400, True)
+    response = await call(site, "POST", "/projects", {"name": "APP", "path": "APP", "namespace_id": team})
+    assert response.status_code == 400
 
 
 async def test_a_level_in_a_group_counts_in_all_that_is_below(site: Site) -> None:
@@ -150,10 +150,10 @@ async def test_people_and_groups_share_their_names(site: Site) -> None:
     await site.person("ada")
     async with site.client(site.root) as client:
         for path in ("ada", "ADA"):
-            answer = await client.post("/api/v4/groups", json={"name": "x", "path": path})
-            assert (answer.status_code, "has already been taken" in answer.text) == (400, True)
+            response = await client.post("/api/v4/groups", json={"name": "x", "path": path})
+            assert (response.status_code, "has already been taken" in response.text) == (400, True)
         assert (await client.post("/api/v4/groups", json={"name": "x", "path": "bea"})).status_code == 201
         for username in ("bea", "Bea", "Ada"):
             new = {"username": username, "name": "x", "email": "x@example.com", "password": "long enough 1"}
-            answer = await client.post("/api/v4/users", json=new)
-            assert (answer.status_code, "has already been taken" in answer.text) == (400, True)
+            response = await client.post("/api/v4/users", json=new)
+            assert (response.status_code, "has already been taken" in response.text) == (400, True)

@@ -19,10 +19,10 @@ def address(site: Site, rest: str = "") -> str:
 
 async def started(site: Site, **body: Any) -> Any:
     async with site.client(site.root) as client:
-        answer = await client.post(address(site, "/pipeline"), json={"ref": "main", **body})
-        if answer.status_code != 201:
-            return answer.json()["message"]
-        pipeline = answer.json()
+        response = await client.post(address(site, "/pipeline"), json={"ref": "main", **body})
+        if response.status_code != 201:
+            return response.json()["message"]
+        pipeline = response.json()
         jobs = (await client.get(address(site, f"/pipelines/{pipeline['id']}/jobs"))).json()
     return pipeline["config_source"], sorted(job["name"] for job in jobs)
 
@@ -79,8 +79,8 @@ async def test_somebody_who_may_not_read_the_other_project_gets_no_pipeline_from
     await change(site, ci_config_path=f"ci/main.yml@{await other_project(site)}")
     person = await site.person("ada", 40)
     async with site.client(person) as client:
-        answer = await client.post(address(site, "/pipeline"), json={"ref": "main"})
-    assert (answer.status_code, "access denied" in answer.text) == (400, True)
+        response = await client.post(address(site, "/pipeline"), json={"ref": "main"})
+    assert (response.status_code, "access denied" in response.text) == (400, True)
 
 
 JOBS_OF = [

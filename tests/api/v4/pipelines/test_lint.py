@@ -58,8 +58,8 @@ async def test_python_gitlab_lints_a_text_and_a_commit(site: Site, path: str) ->
 
 async def test_a_text_that_is_no_yaml_is_shown_with_a_caret(site: Site, path: str) -> None:
     async with site.client(site.root) as client:
-        answer = await client.post(path, json={"content": "a:\n  script: [make\n  stage: b\n"})
-    assert answer.json()["errors"] == [
+        response = await client.post(path, json={"content": "a:\n  script: [make\n  stage: b\n"})
+    assert response.json()["errors"] == [
         (
             ".gitlab-ci.yml:2:11: Invalid configuration format: "
             "expected a closing `]` for this `[`, or a comma, before line 3\n"
@@ -86,8 +86,8 @@ async def test_a_dry_run_says_why_jobs_are_out_and_why_nothing_is_left(site: Sit
 
 async def test_warnings_are_apart(site: Site, path: str) -> None:
     async with site.client(site.root) as client:
-        answer = await client.post(path, json={"content": "image: x\na: {script: x, rules: [{when: always}]}"})
-    document = answer.json()
+        response = await client.post(path, json={"content": "image: x\na: {script: x, rules: [{when: always}]}"})
+    document = response.json()
     assert (document["valid"], document["errors"]) == (True, [])
     assert any("image at the top is deprecated" in warning for warning in document["warnings"])
     assert any("may allow multiple pipelines to run" in warning for warning in document["warnings"])
@@ -104,9 +104,9 @@ async def test_warnings_are_apart(site: Site, path: str) -> None:
 )
 async def test_refs_of_a_committed_text(site: Site, path: str, query: dict[str, Any], status: int, said: str) -> None:
     async with site.client(site.root) as client:
-        answer = await client.get(path, params=query)
-    assert answer.status_code == status
-    assert said in answer.text
+        response = await client.get(path, params=query)
+    assert response.status_code == status
+    assert said in response.text
 
 
 async def test_who_may_lint(site: Site, path: str) -> None:
@@ -120,13 +120,15 @@ async def test_who_may_lint(site: Site, path: str) -> None:
 async def test_a_private_project_cannot_be_included_through_lint(site: Site, path: str) -> None:
     developer = await site.person("developer", 30)
     async with site.client(developer) as client:
-        answer = await client.post(path, json={"content": "include: {project: some/secret, file: /a.yml}"})
-    assert "`some/secret` not found or access denied" in answer.json()["errors"][0]
+        response = await client.post(path, json={"content": "include: {project: some/secret, file: /a.yml}"})
+    assert "`some/secret` not found or access denied" in response.json()["errors"][0]
 
 
 async def test_as_many_files_as_permitted_are_counted_once(site: Site) -> None:
     files = {f"ci/{number}.yml": f"job-{number}: {{script: x}}\n" for number in range(150)}
     await site.commit({".gitlab-ci.yml": "include: /ci/*.yml\n", **files})
     async with site.client(site.root) as client:
-        answer = await client.get(f"/api/v4/projects/{site.world.project_id}/ci/lint", params={"include_jobs": "true"})
-    assert (answer.json()["errors"], len(answer.json()["jobs"])) == ([], 150)
+        response = await client.get(
+            f"/api/v4/projects/{site.world.project_id}/ci/lint", params={"include_jobs": "true"}
+        )
+    assert (response.json()["errors"], len(response.json()["jobs"])) == ([], 150)

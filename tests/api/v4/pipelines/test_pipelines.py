@@ -47,18 +47,18 @@ async def test_a_pipeline_is_made_for_a_branch(site: Site) -> None:
 async def test_what_cannot_become_a_pipeline_is_explained(site: Site, config: str | None, ref: str, words: str) -> None:
     await site.commit({"README": "x"} if config is None else {".gitlab-ci.yml": config})
     async with site.client(site.root) as client:
-        answer = await client.post(address(site, "/pipeline"), json={"ref": ref})
+        response = await client.post(address(site, "/pipeline"), json={"ref": ref})
         pipelines = (await client.get(address(site, "/pipelines"))).json()
-    assert answer.status_code == 400
-    assert words in str(answer.json()["message"])
+    assert response.status_code == 400
+    assert words in str(response.json()["message"])
     assert pipelines == []
 
 
 async def test_every_fault_of_a_configuration_is_named(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "a: {stage: nowhere, script: x}\nb: {stage: neither, script: x}\n"})
     async with site.client(site.root) as client:
-        answer = await client.post(address(site, "/pipeline"), json={"ref": "main"})
-    assert len(answer.json()["message"]["base"]) >= 2
+        response = await client.post(address(site, "/pipeline"), json={"ref": "main"})
+    assert len(response.json()["message"]["base"]) >= 2
 
 
 async def test_lists_are_filtered(site: Site) -> None:
@@ -67,9 +67,9 @@ async def test_lists_are_filtered(site: Site) -> None:
     async with site.client(site.root) as client:
 
         async def ids(**query: str) -> list[int]:
-            answer = await client.get(address(site, "/pipelines"), params=query)
-            assert answer.status_code == 200, answer.text
-            return [item["id"] for item in answer.json()]
+            response = await client.get(address(site, "/pipelines"), params=query)
+            assert response.status_code == 200, response.text
+            return [item["id"] for item in response.json()]
 
         assert await ids() == [second, first]
         assert await ids(sort="asc") == [first, second]
@@ -122,16 +122,16 @@ async def test_a_finished_pipeline_is_canceled_and_retried_without_effect(site: 
 async def test_without_temporal_a_command_is_kept_and_its_key_told(site: Site) -> None:
     pipeline = await site.world.pipeline()
     async with site.client(site.root) as client:
-        answer = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
-    assert answer.status_code == 202
-    assert set(answer.json()) == {"key", "message"}
+        response = await client.post(address(site, f"/pipelines/{pipeline}/cancel"))
+    assert response.status_code == 202
+    assert set(response.json()) == {"key", "message"}
     from sqlalchemy import select
 
     from models.repositories.pipelines.outbox import COMMAND, outbox
 
     async with site.services.database.read() as connection:
         (row,) = (await connection.execute(select(outbox).where(outbox.c.kind == COMMAND))).all()
-    assert row.payload["key"] == answer.json()["key"]
+    assert row.payload["key"] == response.json()["key"]
 
 
 async def test_a_test_report_has_one_suite_for_each_job(site: Site) -> None:
@@ -179,8 +179,8 @@ async def test_reports_of_all_kinds_are_counted_by_kind(site: Site) -> None:
         await reports.put(connection, **of_job, kind="sast", total=2, summary={"high": 2}, entries=[{}, {}])
         await reports.put(connection, **of_job, kind="dast", error="The security report is not JSON.")
     async with site.client(site.root) as client:
-        answer = await client.get(address(site, f"/pipelines/{pipeline}/reports"))
-    shown = answer.json()
+        response = await client.get(address(site, f"/pipelines/{pipeline}/reports"))
+    shown = response.json()
     assert [(item["kind"], item["total"], item["summary"]) for item in shown] == [
         ("junit", 3, {"failed": 1, "errored": 0, "skipped": 0, "success": 2}),
         ("dast", 0, {}),
@@ -189,4 +189,4 @@ async def test_reports_of_all_kinds_are_counted_by_kind(site: Site) -> None:
     ]
     assert shown[1]["jobs"][0]["error"] == "The security report is not JSON."
     assert [job["name"] for item in shown for job in item["jobs"]] == ["build"] * 4
-    assert "secret" not in answer.text
+    assert "secret" not in response.text

@@ -36,20 +36,20 @@ async def address(site: Site, key: str = "production") -> str:
 
 async def listed(client: httpx.AsyncClient, path: str) -> list[int]:
     """Ids of a list."""
-    answer = await client.get(path)
-    assert answer.status_code == 200, answer.text
-    return [item["id"] for item in answer.json()]
+    response = await client.get(path)
+    assert response.status_code == 200, response.text
+    return [item["id"] for item in response.json()]
 
 
 async def test_groups_are_listed_and_read(site: Site) -> None:
     await deploys(site, 1)
     await deploys(site, 1, "review/a 1")
     async with site.client(await site.person("dev", DEVELOPER)) as client:
-        answer = await client.get(f"/api/v4/projects/{site.world.project_id}/resource_groups")
+        response = await client.get(f"/api/v4/projects/{site.world.project_id}/resource_groups")
         one = (await client.get(await address(site))).json()
         encoded = (await client.get(await address(site, "review%2Fa%201"))).json()
-    groups: list[dict[str, Any]] = answer.json()
-    assert answer.headers["x-total"] == "2"
+    groups: list[dict[str, Any]] = response.json()
+    assert response.headers["x-total"] == "2"
     assert [item["key"] for item in groups] == ["production", "review/a 1"]
     assert one == groups[0]
     assert encoded == groups[1]
@@ -63,12 +63,12 @@ async def test_another_mode_orders_the_list_and_wakes_the_group(site: Site) -> N
     async with site.client(await site.person("dev", DEVELOPER)) as client:
         assert await listed(client, f"{path}/upcoming_jobs") == jobs
         before = await told(site)
-        answer = await client.put(path, json={"process_mode": "newest_first"})
-        assert (answer.status_code, answer.json()["process_mode"]) == (200, "newest_first")
+        response = await client.put(path, json={"process_mode": "newest_first"})
+        assert (response.status_code, response.json()["process_mode"]) == (200, "newest_first")
         assert len(await told(site)) == len(before) + 1
         assert await listed(client, f"{path}/upcoming_jobs") == jobs[::-1]
         assert await listed(client, f"{path}/upcoming_jobs?per_page=1&page=2") == [jobs[1]]
-        assert (await client.get(path)).json() == answer.json()
+        assert (await client.get(path)).json() == response.json()
 
 
 async def told(site: Site) -> list[dict[str, Any]]:
@@ -109,5 +109,5 @@ async def test_who_holds_the_slot_is_shown_until_he_has_ended(site: Site) -> Non
 async def test_a_group_that_does_not_exist_is_not_found(site: Site, route: str) -> None:
     await deploys(site, 1)
     async with site.client(site.root) as client:
-        answer = await client.get(await address(site, f"staging{route}"))
-    assert (answer.status_code, answer.json()) == (404, {"message": "404 Resource Group Not Found"})
+        response = await client.get(await address(site, f"staging{route}"))
+    assert (response.status_code, response.json()) == (404, {"message": "404 Resource Group Not Found"})

@@ -29,8 +29,8 @@ async def by_api(site: Site) -> None:
 
 async def by_form(site: Site) -> None:
     async with browser(site, site.root, Origin=site.services.settings.url) as client:
-        answer = await client.post(f"/{await site.path()}/-/pipelines", data={"ref": "main"})
-        assert answer.status_code == 303
+        response = await client.post(f"/{await site.path()}/-/pipelines", data={"ref": "main"})
+        assert response.status_code == 303
 
 
 async def by_trigger(site: Site) -> None:

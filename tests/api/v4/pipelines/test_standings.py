@@ -29,9 +29,9 @@ async def jobs_of(site: Site, pipeline: int) -> dict[str, dict[str, Any]]:
 async def page(site: Site, path: str) -> str:
     """A page of the project as text, without the tags of HTML."""
     async with browser(site, site.root) as client:
-        answer = await client.get(f"/{await site.path()}/-/{path}")
-    assert answer.status_code == 200
-    return re.sub(r"<[^>]+>", " ", answer.text)
+        response = await client.get(f"/{await site.path()}/-/{path}")
+    assert response.status_code == 200
+    return re.sub(r"<[^>]+>", " ", response.text)
 
 
 async def test_a_stuck_job_says_why_at_once(site: Site) -> None:

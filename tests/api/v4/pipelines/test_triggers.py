@@ -37,9 +37,9 @@ def address(site: Site, rest: str = "") -> str:
 
 async def made(site: Site, person: Person | None = None, **more: Any) -> dict[str, Any]:
     async with site.client(person or site.root) as client:
-        answer = await client.post(address(site, "/triggers"), json={"description": "nightly", **more})
-    assert answer.status_code == 201, answer.text
-    document: dict[str, Any] = answer.json()
+        response = await client.post(address(site, "/triggers"), json={"description": "nightly", **more})
+    assert response.status_code == 201, response.text
+    document: dict[str, Any] = response.json()
     return document
 
 
@@ -62,9 +62,9 @@ async def test_a_trigger_starts_a_pipeline_of_its_owner_with_all_that_jobs_are_t
     token = (await made(site, owner))["token"]
     async with site.client() as stranger:
         body = {"token": token, "ref": "main", "variables": {"LEVEL": "3"}}
-        answer = await stranger.post(address(site, "/trigger/pipeline"), json=body)
-    assert answer.status_code == 201, answer.text
-    pipeline = answer.json()
+        response = await stranger.post(address(site, "/trigger/pipeline"), json=body)
+    assert response.status_code == 201, response.text
+    pipeline = response.json()
     assert (pipeline["source"], pipeline["ref"], pipeline["tag"], pipeline["sha"]) == ("trigger", "main", False, sha)
     assert (pipeline["user"]["username"], pipeline["config_source"]) == ("owner", "repository_source")
     told = await variables_of(site, pipeline["id"])
@@ -127,7 +127,7 @@ async def test_a_form_and_the_address_of_a_webhook_do_as_well(site: Site) -> Non
         )
     assert by_form.status_code == by_hook.status_code == by_query.status_code == 201
     assert of_pipelines.status_code == 403
-    rows = [await pipeline_row(site, answer.json()["id"]) for answer in (by_form, by_hook, by_query)]
+    rows = [await pipeline_row(site, response.json()["id"]) for response in (by_form, by_hook, by_query)]
     assert [row.ref for row in rows] == ["main", "a/b", "main"]
     found = [{item["key"]: item["value"] for item in row.variables} for row in rows]
     assert [(one.get("A"), one.get("B")) for one in found] == [("1", "x y"), (None, None), ("7", None)]
@@ -157,13 +157,13 @@ async def test_what_is_wrong_is_told_and_makes_nothing(
     await git("push", "-q", site.services.repositories.path(site.world.project_id), "main:broken", cwd=tree)
     token = (await made(site))["token"]
     async with site.client() as client:
-        answer = await client.post(address(site, "/trigger/pipeline"), json={"token": token, **body})
+        response = await client.post(address(site, "/trigger/pipeline"), json={"token": token, **body})
         elsewhere = await client.post("/api/v4/projects/9999/trigger/pipeline", json={"token": token, "ref": "main"})
     async with site.client(site.root) as client:
         assert (await client.get(address(site, "/pipelines"))).json() == []
     assert (elsewhere.status_code, elsewhere.json()) == (404, {"message": "404 Not Found"})
-    assert answer.status_code == status, answer.text
-    message = answer.json()["message"]
+    assert response.status_code == status, response.text
+    message = response.json()["message"]
     if words == "jobs:a":
         assert len(message["base"]) >= 2
     elif isinstance(words, dict):
@@ -219,7 +219,7 @@ async def test_a_token_is_good_until_its_end_and_for_its_own_project(site: Site)
             rule = triggers.trigger.c.token_hash == digest(created["token"])
             await connection.execute(triggers.trigger.update().where(rule).values(expires_at=now))
         expired = await client.post(address(site, "/trigger/pipeline"), json=call)
-    assert [answer.status_code for answer in (late, foreign, good, expired)] == [400, 404, 201, 404]
+    assert [response.status_code for response in (late, foreign, good, expired)] == [400, 404, 201, 404]
 
 
 async def test_only_maintainers_make_triggers_and_only_owners_change_them(site: Site) -> None:
@@ -228,8 +228,8 @@ async def test_only_maintainers_make_triggers_and_only_owners_change_them(site: 
     created = await made(site, first)
     async with site.client(developer) as client:
         for method, path in (("GET", ""), ("POST", ""), ("GET", f"/{created['id']}"), ("DELETE", f"/{created['id']}")):
-            answer = await client.request(method, address(site, f"/triggers{path}"), json={"description": "x"})
-            assert answer.status_code == 403, (method, path)
+            response = await client.request(method, address(site, f"/triggers{path}"), json={"description": "x"})
+            assert response.status_code == 403, (method, path)
     async with site.client(second) as client:
         path = address(site, f"/triggers/{created['id']}")
         assert (await client.put(path, json={"description": "x"})).status_code == 403
@@ -276,15 +276,15 @@ async def test_a_running_job_starts_a_pipeline_of_another_project_in_the_name_of
         empty = await client.post(path, json=call)
         await site.services.repositories.create(other["id"], "main")
         await git("push", "-q", site.services.repositories.path(other["id"]), "main", cwd=site.folder / "tree")
-        answers = [await client.post(path, json=call) for _ in range(2)]
+        responses = [await client.post(path, json=call) for _ in range(2)]
         await site.world.put(job, "success", b"")
         ended = await client.post(path, json=call)
         forged = await client.post(path, json={**call, "token": job["token"][:-2] + "xx"})
     assert (hidden.status_code, unlisted.status_code) == (404, 404)
     assert (empty.status_code, empty.json()) == (400, {"message": {"base": ["Reference not found"]}})
-    assert [answer.status_code for answer in answers] == [201, 201], answers[0].text
+    assert [response.status_code for response in responses] == [201, 201], responses[0].text
     assert (ended.status_code, ended.headers["job-status"], forged.status_code) == (403, "success", 403)
-    pipeline = answers[0].json()
+    pipeline = responses[0].json()
     assert (pipeline["source"], pipeline["user"]["username"], pipeline["ref"]) == ("pipeline", "builder", "main")
     told = await variables_of(site, pipeline["id"])
     expected = {

@@ -73,8 +73,8 @@ async def test_one_key_may_have_a_variable_for_each_scope(site: Site) -> None:
     ],
 )
 async def test_what_cannot_be_a_variable_is_refused(site: Site, body: dict[str, Any], fault: str) -> None:
-    answer = await call(site, "POST", base(site), body)
-    assert (answer.status_code, fault in answer.text) == (400, True), answer.text
+    response = await call(site, "POST", base(site), body)
+    assert (response.status_code, fault in response.text) == (400, True), response.text
 
 
 async def test_a_masked_one_stays_one_that_can_be_masked(site: Site) -> None:
@@ -106,8 +106,8 @@ async def test_the_nearer_owner_wins_and_all_win_over_the_configuration(site: Si
 async def test_the_instance_has_one_variable_of_a_key(site: Site) -> None:
     new = {"key": "A", "value": "a", "environment_scope": "production"}
     assert (await call(site, "POST", "/admin/ci/variables", new)).status_code == 201
-    answer = await call(site, "POST", "/admin/ci/variables", new | {"environment_scope": "*"})
-    assert (answer.status_code, "taken" in answer.text) == (400, True)
+    response = await call(site, "POST", "/admin/ci/variables", new | {"environment_scope": "*"})
+    assert (response.status_code, "taken" in response.text) == (400, True)
 
 
 async def test_a_runner_is_told_of_each_flag(site: Site) -> None:
@@ -142,7 +142,7 @@ async def test_what_was_done_is_on_record_without_the_values(site: Site) -> None
     await call(site, "POST", base(site), {"key": "A", "value": "hidden-value"})
     await call(site, "PUT", f"{base(site)}/A", {"value": "other-value"})
     await call(site, "DELETE", f"{base(site)}/A")
-    answer = await call(site, "GET", f"/projects/{site.world.project_id}/audit_events")
-    names = [item["event_name"] for item in answer.json()]
+    response = await call(site, "GET", f"/projects/{site.world.project_id}/audit_events")
+    names = [item["event_name"] for item in response.json()]
     assert names == ["variable_removed", "variable_changed", "variable_added"]
-    assert "-value" not in answer.text
+    assert "-value" not in response.text

@@ -61,13 +61,13 @@ async def test_values_are_for_those_who_may_see_them(site: Site, level: int, see
         given = {"ref": "main", "variables": [{"key": "GIVEN", "value": "given-value"}]}
         key = (await client.post(f"{home}/pipeline", json=given)).json()["id"]
     async with site.client(await site.person("eve", level)) as client:
-        answer = await client.get(f"{home}/pipelines/{key}/why")
-        why = answer.json()
+        response = await client.get(f"{home}/pipelines/{key}/why")
+        why = response.json()
         one = (await client.get(f"{home}/jobs/{why['jobs'][0]['id']}/why")).json()
     assert why["jobs"][0]["why"]["tried"][0]["values"] == seen
     assert one["why"] == why["jobs"][0]["why"]
     assert why["absent"][0]["why"]["tried"][0]["values"] == {"SET": seen["SET"]}
-    assert "private" not in answer.text
+    assert "private" not in response.text
     stored = await rows_of(site)
     assert "given-value" in stored
     assert "GUARDED-value" not in stored
@@ -85,9 +85,9 @@ async def rows_of(site: Site) -> str:
 async def test_a_pipeline_that_the_rules_do_not_want_is_not_made(site: Site) -> None:
     await site.commit({".gitlab-ci.yml": "a: {script: x, rules: [{if: $CI_COMMIT_TAG}]}\n"})
     async with site.client(site.root) as client:
-        answer = await client.post(f"/api/v4/projects/{site.world.project_id}/pipeline", json={"ref": "main"})
-    assert answer.status_code == 400
-    assert "The resulting pipeline would have been empty" in answer.text
+        response = await client.post(f"/api/v4/projects/{site.world.project_id}/pipeline", json={"ref": "main"})
+    assert response.status_code == 400
+    assert "The resulting pipeline would have been empty" in response.text
 
 
 async def test_what_the_engine_cannot_run_yet_is_refused_and_not_dropped(site: Site) -> None:
@@ -95,9 +95,9 @@ async def test_what_the_engine_cannot_run_yet_is_refused_and_not_dropped(site: S
         {".gitlab-ci.yml": "a: {script: x, identity: google_cloud}\nb: {script: y, identity: google_cloud}\n"}
     )
     async with site.client(site.root) as client:
-        answer = await client.post(f"/api/v4/projects/{site.world.project_id}/pipeline", json={"ref": "main"})
-    assert answer.status_code == 400
-    assert [issue.split(": ", 1)[1] for issue in answer.json()["message"]["base"]] == [
+        response = await client.post(f"/api/v4/projects/{site.world.project_id}/pipeline", json={"ref": "main"})
+    assert response.status_code == 400
+    assert [issue.split(": ", 1)[1] for issue in response.json()["message"]["base"]] == [
         "a job: identity is valid, but this version of Perdure cannot run it yet",
         "b job: identity is valid, but this version of Perdure cannot run it yet",
     ]

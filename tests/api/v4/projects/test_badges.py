@@ -81,11 +81,11 @@ async def test_badges_go_with_their_project_and_group(here: Merging) -> None:
 async def picture(here: Merging, address: str, who: Person | None = None) -> str:
     """A picture of the project, as it is served."""
     async with here.site.client(who or here.site.root) as client:
-        answer = await client.get(f"/{await here.site.path()}{address}")
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["content-type"] == "image/svg+xml"
-    assert answer.headers["cache-control"] == "no-store"
-    return answer.text
+        response = await client.get(f"/{await here.site.path()}{address}")
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "image/svg+xml"
+    assert response.headers["cache-control"] == "no-store"
+    return response.text
 
 
 async def test_pictures_tell_of_the_newest_pipeline_of_a_ref(here: Merging) -> None:

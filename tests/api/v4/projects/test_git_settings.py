@@ -8,7 +8,7 @@ from tests.api.v4.site import Person, Site
 
 
 async def change(site: Site, person: Person | None = None, **settings: Any) -> Any:
-    """The answer to a change of the project's settings."""
+    """The response to a change of the project's settings."""
     async with site.client(person or site.root) as client:
         return await client.put(f"/api/v4/projects/{site.world.project_id}", json=settings)
 
@@ -22,9 +22,9 @@ async def sources(site: Site, config: str = "one: {script: make}\n") -> tuple[in
 
 async def test_a_project_fetches_twenty_commits_until_it_says_otherwise(site: Site) -> None:
     assert await sources(site) == (20, True)
-    answer = await change(site, ci_default_git_depth=50, build_git_strategy="clone")
-    assert (answer.status_code, answer.json()["ci_default_git_depth"]) == (200, 50)
-    assert answer.json()["build_git_strategy"] == "clone"
+    response = await change(site, ci_default_git_depth=50, build_git_strategy="clone")
+    assert (response.status_code, response.json()["ci_default_git_depth"]) == (200, 50)
+    assert response.json()["build_git_strategy"] == "clone"
     assert await sources(site) == (50, False)
     assert (await change(site, description="A shop")).json()["ci_default_git_depth"] == 50, "what is not given stays"
     assert (await change(site, build_git_strategy="fetch")).json()["build_git_strategy"] == "fetch"
@@ -33,8 +33,8 @@ async def test_a_project_fetches_twenty_commits_until_it_says_otherwise(site: Si
 
 @pytest.mark.parametrize("everything", [None, 0])
 async def test_a_project_may_fetch_all_commits(site: Site, everything: int | None) -> None:
-    answer = await change(site, ci_default_git_depth=everything)
-    assert (answer.status_code, answer.json()["ci_default_git_depth"]) == (200, everything)
+    response = await change(site, ci_default_git_depth=everything)
+    assert (response.status_code, response.json()["ci_default_git_depth"]) == (200, everything)
     assert await sources(site) == (0, True)
 
 
@@ -57,9 +57,9 @@ async def test_the_variables_of_a_job_come_before_the_settings_of_its_project(si
     ],
 )
 async def test_what_is_no_setting_is_refused_by_name(site: Site, settings: dict[str, Any]) -> None:
-    answer = await change(site, **settings)
+    response = await change(site, **settings)
     (name,) = settings
-    assert (answer.status_code, name in answer.text) == (400, True)
+    assert (response.status_code, name in response.text) == (400, True)
     assert await sources(site) == (20, True)
 
 

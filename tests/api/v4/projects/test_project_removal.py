@@ -74,8 +74,8 @@ async def test_a_project_whose_pipeline_runs_is_gone_for_everybody_and_removed_w
     loop = loop_of(site)
     assert (await loop.remove_marked(), await left(site), folder.exists()) == (0, 1, True)
     assert set(await relay(site)) == {"cancel_pipeline"}
-    answer = await site.world.patch(job, 0, b"log\n")
-    assert answer.headers["Job-Status"] == "canceling"
+    response = await site.world.patch(job, 0, b"log\n")
+    assert response.headers["Job-Status"] == "canceling"
     assert await loop.remove_marked() == 0
     assert (await site.world.put(job, "failed", b"log\n")).status_code == 200
     await site.world.settle(pipeline_id)
@@ -138,6 +138,6 @@ async def test_a_group_goes_with_all_that_is_in_it_once_its_pipelines_are_cancel
 async def test_somebodys_own_namespace_is_no_group_to_remove(site: Site) -> None:
     async with site.client(site.root) as client:
         made = (await client.post("/api/v4/projects", json={"name": "mine"})).json()
-        answer = await client.delete(f"/api/v4/groups/{made['namespace']['id']}")
-        assert (answer.status_code, "own namespace" in answer.text) == (409, True)
+        response = await client.delete(f"/api/v4/groups/{made['namespace']['id']}")
+        assert (response.status_code, "own namespace" in response.text) == (409, True)
         assert (await client.get(f"/api/v4/projects/{made['id']}")).status_code == 200

@@ -79,8 +79,8 @@ async def test_a_removed_pipeline_leaves_nothing(site: Site) -> None:
 async def test_a_pipeline_that_has_not_ended_is_not_removed(site: Site) -> None:
     pipeline_id = await site.world.pipeline(ONE)
     async with site.client(site.root) as client:
-        answer = await client.delete(of_pipeline(site, pipeline_id))
-        assert (answer.status_code, "cancel it first" in answer.text) == (409, True)
+        response = await client.delete(of_pipeline(site, pipeline_id))
+        assert (response.status_code, "cancel it first" in response.text) == (409, True)
         assert (await client.get(of_pipeline(site, pipeline_id))).status_code == 200
 
 
@@ -128,8 +128,8 @@ async def test_a_project_says_how_long_its_pipelines_stay(site: Site) -> None:
         assert (await other.put(path, json={field: 90_000})).status_code == 403
         assert (await other.put(path, json={"description": "x"})).json()[field] == 86_400
         for wrong in (3_600, 40_000_000, "soon"):
-            answer = await client.put(path, json={field: wrong})
-            assert (answer.status_code, field in answer.text) == (400, True), wrong
+            response = await client.put(path, json={field: wrong})
+            assert (response.status_code, field in response.text) == (400, True), wrong
         assert (await client.put(path, json={field: None})).json()[field] is None
 
 

@@ -140,10 +140,10 @@ async def test_a_project_has_a_hundred_files_and_the_largest_is_taken(site: Site
 
 async def test_of_two_uploads_of_one_name_one_is_kept(site: Site) -> None:
     async with site.client(site.root) as client:
-        answers = await asyncio.gather(*(upload(client, site, "same", b"%d" % number) for number in range(4)))
-        assert sorted(answer.status_code for answer in answers) == [201, 400, 400, 400]
+        responses = await asyncio.gather(*(upload(client, site, "same", b"%d" % number) for number in range(4)))
+        assert sorted(response.status_code for response in responses) == [201, 400, 400, 400]
         (kept,) = (await client.get(place(site))).json()
-        (made,) = (answer.json() for answer in answers if answer.status_code == 201)
+        (made,) = (response.json() for response in responses if response.status_code == 201)
         assert kept == made
     assert len(await objects(site)) == 1
 

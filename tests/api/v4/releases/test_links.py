@@ -80,10 +80,10 @@ async def test_links_that_are_added_at_the_same_time_are_all_kept(site: Site) ->
     async with site.client(site.root) as client:
         await released(site, client)
         bodies = [{"name": f"n{at}", "url": f"https://files.example/{at}"} for at in range(5)]
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(client.post(address(site, "/rel%2F1.0/assets/links"), json=body) for body in bodies)
         )
-        assert sorted(answer.json()["id"] for answer in answers) == [1, 2, 3, 4, 5]
+        assert sorted(response.json()["id"] for response in responses) == [1, 2, 3, 4, 5]
         assert len((await client.get(address(site, "/rel%2F1.0/assets/links"))).json()) == 5
 
 

@@ -99,10 +99,10 @@ async def test_what_is_wrong_is_told_and_makes_nothing(
 ) -> None:
     await site.commit(FILES)
     async with site.client(site.root) as client:
-        answer = await client.post(address(site), json={**FULL, **change})
+        response = await client.post(address(site), json={**FULL, **change})
         listed = (await client.get(address(site))).json()
-    assert answer.status_code == status, answer.text
-    assert said in answer.json()["message"]
+    assert response.status_code == status, response.text
+    assert said in response.json()["message"]
     assert listed == []
     assert await site.services.repositories.get(site.world.project_id).tags() == ()
 

@@ -25,10 +25,10 @@ async def test_a_result_lives_from_pending_to_its_end_and_begins_again(site: Sit
             {"state": "running", "context": "scan", "description": "half"},
             {"state": "failed", "name": "scan", "target_url": "https://ci.example/1"},
         ]
-        answers = [(await client.post(place(site, sha), json=move)) for move in moves]
-        assert [answer.status_code for answer in answers] == [201] * 4, [answer.text for answer in answers]
-        ended = answers[-1].json()
-        assert len({answer.json()["id"] for answer in answers}) == 1
+        responses = [(await client.post(place(site, sha), json=move)) for move in moves]
+        assert [response.status_code for response in responses] == [201] * 4, [response.text for response in responses]
+        ended = responses[-1].json()
+        assert len({response.json()["id"] for response in responses}) == 1
         assert (ended["status"], ended["coverage"], ended["description"], ended["ref"]) == (
             "failed",
             12.5,
@@ -64,9 +64,9 @@ async def test_jobs_and_results_stand_in_one_list(site: Site) -> None:
         await client.post(place(site, sha), json={"state": "success", "name": "elsewhere", "ref": "topic"})
 
         async def names(**query: Any) -> list[str]:
-            answer = await client.get(address(site, f"/commits/{sha}/statuses"), params=query)
-            assert answer.status_code == 200, answer.text
-            return [item["name"] for item in answer.json()]
+            response = await client.get(address(site, f"/commits/{sha}/statuses"), params=query)
+            assert response.status_code == 200, response.text
+            return [item["name"] for item in response.json()]
 
         assert await names() == ["build", "check", "default", "of", "elsewhere"]
         assert await names(sort="desc") == ["elsewhere", "of", "default", "check", "build"]
@@ -97,8 +97,8 @@ async def test_jobs_and_results_stand_in_one_list(site: Site) -> None:
 async def test_bad_reports_are_explained(site: Site, sha: str, body: dict[str, Any], status: int, message: str) -> None:
     await site.commit({"a": "1"})
     async with site.client(site.root) as client:
-        answer = await client.post(place(site, sha), json=body)
-        assert (answer.status_code, message in answer.json()["message"]) == (status, True), answer.text
+        response = await client.post(place(site, sha), json=body)
+        assert (response.status_code, message in response.json()["message"]) == (status, True), response.text
         assert (await client.get(address(site, "/commits/main/statuses"))).json() == []
 
 
@@ -110,8 +110,8 @@ async def test_a_commit_that_no_branch_holds_needs_a_ref(site: Site) -> None:
     await git("tag", "lonely", cwd=tree)
     await git("push", "-q", site.services.repositories.path(site.world.project_id), "lonely", cwd=tree)
     async with site.client(site.root) as client:
-        answer = await client.post(place(site, "lonely"), json={"state": "success"})
-        assert (answer.status_code, answer.json()["message"]) == (404, "404 References for commit Not Found")
+        response = await client.post(place(site, "lonely"), json={"state": "success"})
+        assert (response.status_code, response.json()["message"]) == (404, "404 References for commit Not Found")
         given = await client.post(place(site, "lonely"), json={"state": "success", "ref": "refs/tags/lonely"})
         assert given.json()["ref"] == "lonely"
 
@@ -127,7 +127,7 @@ async def test_reports_at_the_same_time_make_one_result(site: Site) -> None:
     sha = await site.commit({"a": "1"})
     async with site.client(site.root) as client:
         reports = [client.post(place(site, sha), json={"state": "running", "name": "scan"}) for _ in range(8)]
-        answers = await asyncio.gather(*reports)
-        assert {answer.status_code for answer in answers} == {201}
-        assert len({answer.json()["id"] for answer in answers}) == 1
+        responses = await asyncio.gather(*reports)
+        assert {response.status_code for response in responses} == {201}
+        assert len({response.json()["id"] for response in responses}) == 1
         assert len((await client.get(address(site, f"/commits/{sha}/statuses?all=true"))).json()) == 1

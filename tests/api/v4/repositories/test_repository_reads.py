@@ -91,8 +91,8 @@ async def test_files_with_odd_names(site: Site) -> None:
 async def test_what_is_not_there_is_told_in_gitlabs_words(site: Site, path: str, status: int, message: str) -> None:
     await site.commit({"a": "1\n", "d/e": "2\n"})
     async with site.client(site.root) as client:
-        answer = await client.get(address(site, path))
-    assert (answer.status_code, message in str(answer.json()["message"])) == (status, True), answer.text
+        response = await client.get(address(site, path))
+    assert (response.status_code, message in str(response.json()["message"])) == (status, True), response.text
 
 
 @pytest.mark.slow

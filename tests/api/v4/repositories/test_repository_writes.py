@@ -79,8 +79,8 @@ async def test_each_way_to_move_a_ref_makes_its_pipeline(site: Site) -> None:
             ("DELETE", "/tags/v1", None, 204),
         ]
         for method, path, body, status in calls:
-            answer = await client.request(method, address(site, path), json=body)
-            assert answer.status_code == status, (method, path, answer.text)
+            response = await client.request(method, address(site, path), json=body)
+            assert response.status_code == status, (method, path, response.text)
     found = await pipelines_of(site)
     assert [(ref, status, tag) for ref, status, tag, _ in found] == [
         ("topic", "created", False),
@@ -160,8 +160,8 @@ async def test_bad_input_is_explained_and_moves_nothing(
 ) -> None:
     before = await site.commit(START)
     async with site.client(site.root) as client:
-        answer = await client.request(method, address(site, path), json=body)
-    assert (answer.status_code, message in str(answer.json()["message"])) == (status, True), answer.text
+        response = await client.request(method, address(site, path), json=body)
+    assert (response.status_code, message in str(response.json()["message"])) == (status, True), response.text
     repository = site.services.repositories.get(site.world.project_id)
     assert [(ref.name, ref.sha) for ref in await repository.refs()] == [("refs/heads/main", before)]
     assert await pipelines_of(site) == []
@@ -200,10 +200,10 @@ async def test_force_begins_a_branch_anew(site: Site) -> None:
 async def test_commits_at_the_same_time_all_arrive(site: Site) -> None:
     await site.commit(START)
     async with site.client(site.root) as client:
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(client.post(address(site, "/commits"), json=commit("main", create(f"f{number}"))) for number in range(5))
         )
-        assert [answer.status_code for answer in answers] == [201] * 5, [answer.text for answer in answers]
+        assert [response.status_code for response in responses] == [201] * 5, [response.text for response in responses]
         tree = (await client.get(address(site, "/tree"))).json()
     assert {f"f{number}" for number in range(5)} <= {item["name"] for item in tree}
     assert len(await pipelines_of(site)) == 5
@@ -251,13 +251,13 @@ async def test_who_may_write(site: Site) -> None:
     reporter, developer = await site.person("reporter", 20), await site.person("developer", 30)
     for method, path, body in calls:
         async with site.client(reporter) as client:
-            answer = await client.request(method, address(site, path), json=body)
-            assert answer.status_code == 403, (method, path, answer.text)
+            response = await client.request(method, address(site, path), json=body)
+            assert response.status_code == 403, (method, path, response.text)
         async with site.client() as client:
             assert (await client.request(method, address(site, path), json=body)).status_code == 404
         async with site.client(developer) as client:
-            answer = await client.request(method, address(site, path), json=body)
-            assert answer.status_code not in {401, 403}, (method, path, answer.text)
+            response = await client.request(method, address(site, path), json=body)
+            assert response.status_code not in {401, 403}, (method, path, response.text)
 
 
 async def test_a_write_whose_pipeline_failed_to_come_gets_it_later(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

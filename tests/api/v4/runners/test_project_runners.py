@@ -50,10 +50,10 @@ async def test_a_runner_is_never_linked_across_organisations(site: Site, links: 
     async with site.client(site.root) as client:
         other = (await client.post("/api/v4/groups", json={"name": "Other", "path": "other"})).json()["id"]
         foreign = (await client.post("/api/v4/projects", json={"name": "foreign", "namespace_id": other})).json()["id"]
-        answer = await client.post(f"/api/v4/projects/{foreign}/runners", json={"runner_id": made["id"]})
+        response = await client.post(f"/api/v4/projects/{foreign}/runners", json={"runner_id": made["id"]})
         shown = (await client.get(f"/api/v4/runners/{made['id']}")).json()
-    assert answer.status_code == 403
-    assert "another organisation" in answer.json()["message"]
+    assert response.status_code == 403
+    assert "another organisation" in response.json()["message"]
     assert [item["path"] for item in shown["projects"]] == ["app"]
 
 

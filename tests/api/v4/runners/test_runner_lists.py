@@ -37,10 +37,10 @@ async def fleet(site: Site) -> dict[str, int]:
 async def named(site: Site, fleet: Mapping[str, int], path: str = "/api/v4/runners/all", **query: Any) -> list[str]:
     """The names of the runners that a list of root's shows."""
     async with site.client(site.root) as client:
-        answer = await client.get(path, params=query)
-    assert answer.status_code == 200, answer.text
+        response = await client.get(path, params=query)
+    assert response.status_code == 200, response.text
     names = {key: name for name, key in fleet.items()}
-    return [names[item["id"]] for item in answer.json()]
+    return [names[item["id"]] for item in response.json()]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ async def test_a_list_is_narrowed(
 @pytest.mark.parametrize("query", [{"status": "sleepy"}, {"type": "shared"}, {"search": "a\0b"}, {"paused": "perhaps"}])
 async def test_a_strange_wish_is_refused(site: Site, query: dict[str, Any]) -> None:
     async with site.client(site.root) as client:
-        answer = await client.get("/api/v4/runners/all", params=query)
-    assert (answer.status_code, list(answer.json())) == (400, ["message"])
+        response = await client.get("/api/v4/runners/all", params=query)
+    assert (response.status_code, list(response.json())) == (400, ["message"])
 
 
 async def test_the_status_shown_is_the_status_asked_for(site: Site, fleet: dict[str, int]) -> None:

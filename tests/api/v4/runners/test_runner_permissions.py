@@ -149,9 +149,9 @@ async def test_only_who_administers_a_scope_resets_its_registration_token(place:
         found = []
         for who in PEOPLE:
             async with place.site.client(place.people[who]) as client:
-                answer = await client.post(f"{path}/reset_registration_token")
-                found.append(str(answer.status_code))
-                if answer.status_code == 201:
-                    made = await client.post("/api/v4/runners", json={"token": answer.json()["token"]})
+                response = await client.post(f"{path}/reset_registration_token")
+                found.append(str(response.status_code))
+                if response.status_code == 201:
+                    made = await client.post("/api/v4/runners", json={"token": response.json()["token"]})
                     assert made.status_code == 201
         assert " ".join(found) == expected, path

@@ -128,8 +128,8 @@ async def test_a_waiting_runner_gets_the_job_that_a_change_lets_it_take(site: Si
         poll = asyncio.create_task(site.world.request(last_update=value))
         await eventually(lambda: site.polls(1), "the runner waits")
         await client.put(f"/api/v4/runners/{site.world.runner_id}", json={"tag_list": ["rare"]})
-        answer = await asyncio.wait_for(poll, 5)
-    assert answer.status_code == 201
+        response = await asyncio.wait_for(poll, 5)
+    assert response.status_code == 201
 
 
 async def test_a_new_token_by_a_person_ends_the_old_one_at_once(site: Site) -> None:
@@ -137,11 +137,11 @@ async def test_a_new_token_by_a_person_ends_the_old_one_at_once(site: Site) -> N
     async with site.client(await site.person("maint", MAINTAINER)) as client:
         assert (await client.post(path)).status_code == 403
     async with site.client(site.root) as client:
-        answer = await client.post(path, content=b"null", headers={"Content-Type": "application/json"})
+        response = await client.post(path, content=b"null", headers={"Content-Type": "application/json"})
         old = await client.post("/api/v4/runners/verify", json={"token": RUNNER_TOKEN})
-        new = await client.post("/api/v4/runners/verify", json={"token": answer.json()["token"]})
-    assert answer.status_code == 201
-    assert set(answer.json()) == {"token", "token_expires_at"}
+        new = await client.post("/api/v4/runners/verify", json={"token": response.json()["token"]})
+    assert response.status_code == 201
+    assert set(response.json()) == {"token", "token_expires_at"}
     assert (old.status_code, new.status_code) == (403, 200)
 
 
@@ -187,12 +187,12 @@ async def refused(site: Site) -> bool:
 async def test_a_runner_that_is_removed_while_it_asks_gets_no_job(site: Site) -> None:
     await site.world.pipeline("\n".join(f"j{number}: {{script: x}}" for number in range(6)))
     async with site.client(site.root) as client:
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(site.world.request(headers={"X-Request-Id": f"r{number}"}) for number in range(6)),
             client.delete(f"/api/v4/runners/{site.world.runner_id}"),
         )
         jobs = (await client.get(f"/api/v4/projects/{site.world.project_id}/jobs")).json()
-    given = [answer for answer in answers[:6] if answer.status_code == 201]
-    assert answers[6].status_code == 204
-    assert {answer.status_code for answer in answers[:6]} <= {201, 204, 403}
+    given = [response for response in responses[:6] if response.status_code == 201]
+    assert responses[6].status_code == 204
+    assert {response.status_code for response in responses[:6]} <= {201, 204, 403}
     assert sum(item["status"] == "running" for item in jobs) == len(given)
