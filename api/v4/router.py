@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends
 from api import v4
 from api.v4.origin import require_token_or_our_pages
 
-MAX_CALLED: Final = ("pipelines.pipelines", "pipelines.contents", "jobs.jobs")
+CALLED_OFTEN: Final = ("pipelines.pipelines", "pipelines.contents", "jobs.jobs")
 """What stands first: a request is held against the paths of all before its own."""
 
 
@@ -25,7 +25,7 @@ def routers() -> Iterator[APIRouter]:
         if package.ispkg
         for found in pkgutil.iter_modules(import_module(package.name).__path__, f"{package.name}.")
     }
-    first = [f"{v4.__name__}.{name}" for name in MAX_CALLED]
+    first = [f"{v4.__name__}.{name}" for name in CALLED_OFTEN]
     for name in (*first, *sorted(names.difference(first))):
         router = getattr(import_module(name), "router", None)
         if isinstance(router, APIRouter):
