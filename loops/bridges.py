@@ -18,7 +18,8 @@ from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.bridges import CREATION_FAILED, TEXT_OF
 from domain.pipelines.status import Status
-from loops.due_rows import HELD, MAX_ATTEMPTS, DueRowsLoop
+from loops.due_rows import MAX_ATTEMPTS, LockedRowsLoop
+from loops.rounds import every
 from models.notifications import BRIDGES, OUTBOX, pipeline_topic
 from models.repositories.pipelines import bridges, outbox, pipelines
 from models.repositories.pipelines.bridges import Bridge
@@ -31,7 +32,7 @@ _WATCHERS: Final = 1_000
 log = structlog.get_logger()
 
 
-class BridgeLoop(DueRowsLoop[UnsentRow]):
+class BridgeLoop(LockedRowsLoop[UnsentRow]):
     """Carries out the outbox rows of bridges until it is cancelled."""
 
     def __init__(self, services: Services) -> None:
@@ -40,24 +41,21 @@ class BridgeLoop(DueRowsLoop[UnsentRow]):
 
     async def run(self) -> None:
         """Carry out rows for ever, and look for bridges that fell out of step every now and then."""
-        keeping = asyncio.create_task(self._keep_in_step())
+        fault = "bridges could not be compared with their pipelines; the next round tries again"
+        keeping = asyncio.create_task(every(self._services.settings.times.reconcile_every, self._compare, fault))
         try:
             await super().run()
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
 
-    async def take(self, room: int) -> Sequence[UnsentRow]:
-        """Rows that are due."""
-        now, busy = self._services.clock(), len(self._under_way)
-        async with self._database.read() as connection:
-            rows = await outbox.unsent(connection, now, room + busy, outbox.TO_BRIDGES)
-        if not rows or self._database.is_sqlite:
-            return rows
-        async with self._database.write() as connection:
-            rows = await outbox.unsent(connection, now, room, outbox.TO_BRIDGES)
-            await outbox.hold(connection, [row.id for row in rows], now + HELD)
-        return rows
+    async def due(self, connection: AsyncConnection, now: datetime, limit: int) -> Sequence[UnsentRow]:
+        """Outbox rows of bridges."""
+        return await outbox.unsent(connection, now, limit, outbox.TO_BRIDGES)
+
+    async def hold(self, connection: AsyncConnection, ids: Sequence[int], until: datetime) -> None:
+        """Keep them from other processes."""
+        await outbox.hold(connection, ids, until)
 
     async def next_due(self, after: datetime) -> datetime | None:
         """When the next row is due that was not at `after`."""
@@ -89,14 +87,10 @@ class BridgeLoop(DueRowsLoop[UnsentRow]):
             await self._services.notifications.notify(BRIDGES)
         return found
 
-    async def _keep_in_step(self) -> None:
-        every = self._services.settings.times.reconcile_every
-        while True:
-            await asyncio.sleep(every)
-            try:
-                await self.keep_in_step(self._services.clock() - timedelta(seconds=every))
-            except Exception:
-                log.exception("bridges could not be compared with their pipelines; the next round tries again")
+    async def _compare(self) -> None:
+        await self.keep_in_step(
+            self._services.clock() - timedelta(seconds=self._services.settings.times.reconcile_every)
+        )
 
     async def _make(self, row: UnsentRow) -> None:
         """A bridge has become pending."""

@@ -9,12 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.services import Services
 from domain.errors import Unavailable
+from loops.rounds import when_told
 
 RESCAN: Final = 2.0
 """Seconds after which an idle loop looks by itself: a process that was killed told nobody of the rows it had put."""
@@ -23,6 +25,8 @@ HELD: Final = timedelta(seconds=60)
 """How long other processes leave a row alone that this one has taken."""
 MAX_ATTEMPTS: Final = 8
 """After so many failures that nobody expected a row fails for good."""
+UNTOLD: Final = ""
+"""Of rows that nobody tells of: their loop looks by itself."""
 
 log = structlog.get_logger()
 
@@ -41,7 +45,7 @@ Row = TypeVar("Row", bound=DueRow)
 class DueRowsLoop(ABC, Generic[Row]):
     """Carries out rows of one kind until it is cancelled."""
 
-    def __init__(self, services: Services, name: str, max_concurrent: int, topic: str = "") -> None:
+    def __init__(self, services: Services, name: str, max_concurrent: int, topic: str = UNTOLD) -> None:
         """`name` says in the log whose rows they are; the loop looks at once when the topic is told."""
         self._services = services
         self._database = services.database
@@ -65,9 +69,9 @@ class DueRowsLoop(ABC, Generic[Row]):
 
     async def run(self) -> None:
         """Carry out rows for ever."""
+        notifications, fault = self._services.notifications, f"the loop of {self._name} stumbled; it goes on"
         try:
-            while True:
-                await self._round()
+            await when_told(notifications, self._topic, self._look, RESCAN, fault, self._under_way.values)
         finally:
             await self.stop()
 
@@ -93,19 +97,6 @@ class DueRowsLoop(ABC, Generic[Row]):
         await asyncio.gather(*(self.carry_out(row) for row in rows))
         return len(rows)
 
-    async def _round(self) -> None:
-        notifications = self._services.notifications
-        waiter: asyncio.Future[Any] = (
-            notifications.subscribe(self._topic) if self._topic else asyncio.get_running_loop().create_future()
-        )
-        try:
-            if pause := await self._look():
-                changes = [waiter, *self._under_way.values()]
-                await asyncio.wait(changes, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            if self._topic:
-                notifications.leave(self._topic, waiter)
-
     async def _look(self) -> float:
         """Start what is due; seconds until somebody must look again, 0 if there may be more."""
         looked_at = self._services.clock()
@@ -113,9 +104,7 @@ class DueRowsLoop(ABC, Generic[Row]):
             return 0.0 if await self.start_due() else await self._pause(looked_at)
         except Unavailable as error:
             log.warning("rows wait for the database", of=self._name, error=str(error))
-        except Exception:
-            log.exception("a loop stumbled; it goes on", of=self._name)
-        return RESCAN
+            return RESCAN
 
     async def _pause(self, looked_at: datetime) -> float:
         due = await self.next_due(looked_at)
@@ -131,3 +120,30 @@ class DueRowsLoop(ABC, Generic[Row]):
         self._under_way.pop(row_id, None)
         if not task.cancelled() and task.exception() is not None:
             log.error("a row is due again later", of=self._name, row=row_id, exc_info=task.exception())
+
+
+class LockedRowsLoop(DueRowsLoop[Row]):
+    """Finds its rows by a statement that locks them, and passes over those that another process has locked.
+
+    They are held while they are carried out where there are other processes, so not on SQLite.
+    """
+
+    @abstractmethod
+    async def due(self, connection: AsyncConnection, now: datetime, limit: int) -> Sequence[Row]:
+        """Rows that are due and that nobody else has."""
+
+    @abstractmethod
+    async def hold(self, connection: AsyncConnection, ids: Sequence[int], until: datetime) -> None:
+        """Let other processes leave these rows alone for as long."""
+
+    async def take(self, room: int) -> Sequence[Row]:
+        """Rows that are due; those that this process has under way may be among them."""
+        now = self._services.clock()
+        async with self._database.read() as connection:
+            rows = await self.due(connection, now, room + len(self._under_way))
+        if not rows or self._database.is_sqlite:
+            return rows
+        async with self._database.write() as connection:
+            rows = await self.due(connection, now, room)
+            await self.hold(connection, [row.id for row in rows], now + HELD)
+        return rows

@@ -1,8 +1,8 @@
 """What loops have in common: rounds for ever, every so often or when something is told; a fault ends a round only."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
 
 import structlog
 
@@ -25,9 +25,14 @@ async def every(
 
 
 async def when_told(
-    notifications: Notifications, topic: str, work: Callable[[], Awaitable[float]], pause: float, fault: str
+    notifications: Notifications,
+    topic: str,
+    work: Callable[[], Awaitable[float]],
+    pause: float,
+    fault: str,
+    under_way: Callable[[], Iterable[asyncio.Future[Any]]] = tuple,
 ) -> None:
-    """Work for ever, whenever the topic is told.
+    """Work for ever, whenever the topic is told, or something ends that is under way.
 
     The work says for how many seconds nobody needs to look if nothing is told, 0 to go on at once; after a fault it is
     `pause`. What is told during a round begins the next one.
@@ -38,7 +43,8 @@ async def when_told(
             quiet = await _attempt(work, fault)
             quiet = pause if quiet is None else quiet
             if quiet:
-                await asyncio.wait([waiter], timeout=quiet)
+                changes = [waiter, *under_way()]
+                await asyncio.wait(changes, timeout=quiet, return_when=asyncio.FIRST_COMPLETED)
         finally:
             notifications.leave(topic, waiter)
 

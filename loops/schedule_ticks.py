@@ -5,6 +5,7 @@ either a tick that is still due or one with its pipeline. Several processes may 
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import structlog
@@ -16,7 +17,7 @@ from application.services import Services
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
 from domain.schedules.ticks import Outcome
-from loops.due_rows import HELD, MAX_ATTEMPTS, DueRowsLoop
+from loops.due_rows import MAX_ATTEMPTS, LockedRowsLoop
 from models.notifications import OUTBOX, TICKS, schedule_topic
 from models.repositories.pipelines import pipelines, schedule_ticks
 from models.rows.schedules import ScheduleTickRow
@@ -30,7 +31,7 @@ _WAITERS: Final = 100
 log = structlog.get_logger()
 
 
-class TickLoop(DueRowsLoop[ScheduleTickRow]):
+class TickLoop(LockedRowsLoop[ScheduleTickRow]):
     """Makes the pipelines of ticks until it is cancelled."""
 
     def __init__(self, services: Services) -> None:
@@ -39,16 +40,16 @@ class TickLoop(DueRowsLoop[ScheduleTickRow]):
 
     async def take(self, room: int) -> Sequence[ScheduleTickRow]:
         """Ticks that are due, those whose predecessors have ended among them."""
-        now, busy = self._services.clock(), len(self._under_way)
         await self._release()
-        async with self._database.read() as connection:
-            rows = await schedule_ticks.due(connection, now, room + busy)
-        if not rows or self._database.is_sqlite:
-            return rows
-        async with self._database.write() as connection:
-            rows = await schedule_ticks.due(connection, now, room)
-            await schedule_ticks.hold(connection, [row.id for row in rows], now + HELD)
-        return rows
+        return await super().take(room)
+
+    async def due(self, connection: AsyncConnection, now: datetime, limit: int) -> Sequence[ScheduleTickRow]:
+        """Ticks."""
+        return await schedule_ticks.due(connection, now, limit)
+
+    async def hold(self, connection: AsyncConnection, ids: Sequence[int], until: datetime) -> None:
+        """Keep them from other processes."""
+        await schedule_ticks.hold(connection, ids, until)
 
     async def carry_out(self, row: ScheduleTickRow) -> None:
         """Give a tick its last word, or have it come again later."""

@@ -203,8 +203,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Waking",
         "the loop of the bridges looks by itself",
-        "loops/due_rows.py",
-        "timeout=pause, return_when",
+        "loops/rounds.py",
+        "timeout=quiet, return_when",
         "timeout=None, return_when",
         "tests/application/bridges/test_waking.py::test_a_bridge_that_nobody_was_told_of_is_found_by_the_next_look",
     ),
