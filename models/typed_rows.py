@@ -7,7 +7,6 @@ docs/decisions/0031-typed-rows.md.
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Result
@@ -55,8 +54,5 @@ def _made(kind: type[Any], columns: tuple[str, ...]) -> Callable[[Any], Any]:
         raise TypeError(f"{kind.__name__} has fields that the statement does not select: {', '.join(missing)}.")
     if names == list(columns):
         return lambda row: kind(*row)
-    if len(names) == 1:
-        (place,) = map(columns.index, names)
-        return lambda row: kind(row[place])
-    picked = itemgetter(*map(columns.index, names))
-    return lambda row: kind(*picked(row))
+    places = [columns.index(name) for name in names]
+    return lambda row: kind(*[row[place] for place in places])

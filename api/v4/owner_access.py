@@ -37,12 +37,11 @@ def of_project(action: Action) -> Access:
     return found
 
 
-def of_group(*actions: GroupAction) -> Access:
-    """A dependency: the group of a path, for those who may do all of this. Raises `NotFound`, `Forbidden`."""
+def of_group(action: GroupAction) -> Access:
+    """A dependency: the group of a path, for those who may do this. Raises `NotFound`, `Forbidden`."""
 
     async def found(group: GroupDep) -> OwnerAccess:
-        for action in actions:
-            group.require(action)
+        group.require(action)
         return OwnerAccess(Owner(namespace_id=group.row.id), group.caller, group.entity)
 
     return found

@@ -163,7 +163,7 @@ def expand(variables: Iterable[JobVariable]) -> tuple[JobVariable, ...]:
     Raises `Invalid` for circles of two or more and for values that grow too large.
     """
     variables = tuple(variables)
-    if not any(references(variable) for variable in variables if not variable.raw):
+    if not any(references(variable) for variable in variables):
         return merge(variables)
     definitions: dict[str, list[JobVariable]] = {}
     for variable in variables:

@@ -166,12 +166,10 @@ async def list_all_deploy_tokens(
     return await _listed(services, paging, Owner(), active)
 
 
-_MAINTAINERS: Final = of_project(Action.ADMINISTER)
-_SEEN: Final = of_group(GroupAction.ADMINISTER_CI)
-_CHANGED: Final = of_group(GroupAction.OWN, GroupAction.ADMINISTER_CI)
-"""Maintainers of a group see its tokens, owners make and revoke them."""
-
-_OF_PROJECTS: Final = {of_owner: _MAINTAINERS, of_owner_to_change: _MAINTAINERS}
-router.include_router(mounted(routes, "/projects/{project}/deploy_tokens", _OF_PROJECTS))
-_OF_GROUPS: Final = {of_owner: _SEEN, of_owner_to_change: _CHANGED}
+_OF_PROJECTS: Final = of_project(Action.ADMINISTER)
+router.include_router(
+    mounted(routes, "/projects/{project}/deploy_tokens", {of_owner: _OF_PROJECTS, of_owner_to_change: _OF_PROJECTS})
+)
+# Maintainers of a group see its tokens, owners make and revoke them.
+_OF_GROUPS: Final = {of_owner: of_group(GroupAction.ADMINISTER_CI), of_owner_to_change: of_group(GroupAction.OWN)}
 router.include_router(mounted(routes, "/groups/{group}/deploy_tokens", _OF_GROUPS))
