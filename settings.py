@@ -4,6 +4,7 @@ Every field can be set by an environment variable: `PERDURE_` and the field's na
 sizes are bytes.
 """
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -27,8 +28,15 @@ class _FromEnvironment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Without the two that read files, of which there are none: they take half of the time."""
-        del settings_cls, dotenv_settings, file_secret_settings
+        """Without the two that read files, of which there are none, and the third where no variable of ours is set.
+
+        Each looks at every field, which takes most of the time.
+        """
+        del dotenv_settings, file_secret_settings
+        prefix = settings_cls.model_config.get("env_prefix", "")
+        ours = {f"{prefix}{field}".lower() for field in settings_cls.model_fields}
+        if ours.isdisjoint(name.lower() for name in os.environ):
+            return (init_settings,)
         return init_settings, env_settings
 
 
@@ -223,10 +231,18 @@ class FrontLimits(_FromEnvironment):
     """How often the API is asked whether it is back while something waits for it."""
     apis: str = ""
     """`host:port` of the APIs, with commas between; empty means the one beside the front."""
+    directory: Path | None = None
+    """File (JSON, docs/pods.md) of the pods behind this front, with the `host:port` of the APIs of each; empty means
+    that there is one. It is read at the start."""
+    pod_requests: int = Field(default=4096, gt=0)
+    """With a directory: how many requests of one pod are at work at once, those that wait or are held among them; what
+    comes beyond gets 503 with `Retry-After`. Its share of half the files that the process may open, if that is less."""
+    decisions_port: int = Field(default=0, ge=0, le=65535)
+    """With a directory: nginx may ask at this port of the loopback where a call goes (docs/pods.md); 0: nobody may."""
     behind: str = ""
     """Addresses and networks, with commas between, of proxies before the front: what they say of a client's address and
     scheme (`X-Forwarded-For`, `X-Forwarded-Proto`) is believed. Nobody else is."""
-    connect: float = 5.0
+    connect: float = 2.5
     """How long a connection to the API may take."""
     answer: float = 600.0
     """How long the API may be silent within one request; a runner waits as long for a response to begin."""
@@ -245,6 +261,32 @@ class FrontLimits(_FromEnvironment):
     connection itself, so that no request meets a connection being closed."""
     api_keepalive: float = 4.0
     """How long an idle connection to the API is kept; shorter than the API's own limit, for the same reason."""
+
+
+class DirectorySettings(_FromEnvironment):
+    """The directory of a cluster's pods: where it is, and, for `python -m pods.directory`, what it is."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_DIRECTORY_", frozen=True)
+
+    url: str = ""
+    """Its address. A front that is given its token, too, is the router of its pods, and follows it (`docs/pods.md`).
+    Empty: there is none."""
+    token: str = Field(default="", repr=False)
+    """What a router shows it: the read token of `home/directory-credentials.json`. Pods sign for themselves."""
+    host: str = "127.0.0.1"
+    """Where the directory itself listens."""
+    port: int = Field(default=8938, ge=0, le=65535)
+    """Its port."""
+    metrics_port: int = Field(default=8928, ge=0, le=65535)
+    """Port at which it tells its metrics, at `PERDURE_METRICS_HOST`; 0: they are not told."""
+    database_url: str = Field(default="", repr=False)
+    """SQLAlchemy address of its own database; empty means SQLite (`directory.db`) in `home`."""
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if self.url and urlsplit(self.url).scheme not in {"http", "https"}:
+            raise ValueError("PERDURE_DIRECTORY_URL must be an http or https address.")
+        return self
 
 
 class OidcSettings(_FromEnvironment):
@@ -348,10 +390,14 @@ class Settings(_FromEnvironment):
 
     temporal_address: str = ""
     """Use this Temporal server instead of an embedded one."""
-    temporal_namespace: str = "default"
-    """Namespace of Temporal in which the workflows are."""
-    task_queue: str = "pipelines"
-    """Task queue of Temporal from which the workers take."""
+    temporal_namespace: str = ""
+    """Namespace of Temporal in which the workflows are; empty means the one with the name of the pod. A pod keeps in
+    its database where it began, so this is for its first start, or the first one after a restore."""
+    task_queue: str = ""
+    """Task queue of Temporal from which the workers take, in the same way; empty means `pipelines`."""
+    temporal_retention: float = Field(default=7 * 86400.0, gt=0)
+    """For how long a namespace that we make keeps the histories of workflows that have ended; one that is there already
+    keeps them as it says."""
     workflow_sandbox: bool = False
     """Run workflows in the sandbox that finds what is not deterministic; tests do, and pay for it."""
     worker_deployment: str = ""
@@ -420,6 +466,7 @@ class Settings(_FromEnvironment):
     rates: RateLimits = Field(default_factory=RateLimits)
     front: FrontLimits = Field(default_factory=FrontLimits)
     oidc: OidcSettings = Field(default_factory=OidcSettings)
+    directory: DirectorySettings = Field(default_factory=DirectorySettings)
     temporal_access: TemporalAccess = Field(default_factory=TemporalAccess)
 
     up_timeout: float = 90.0
@@ -434,6 +481,16 @@ class Settings(_FromEnvironment):
     def database(self) -> str:
         """The SQLAlchemy address in force."""
         return self.database_url or f"sqlite:///{self.home.resolve() / 'perdure.db'}"
+
+    @cached_property
+    def directory_database(self) -> str:
+        """The SQLAlchemy address of the directory's own database in force."""
+        return self.directory.database_url or f"sqlite:///{self.home.resolve() / 'directory.db'}"
+
+    @cached_property
+    def directory_url(self) -> str:
+        """The address by which others reach the directory, without a trailing slash."""
+        return (self.directory.url or f"http://{self.directory.host}:{self.directory.port}").rstrip("/")
 
     @cached_property
     def store(self) -> str:
@@ -461,6 +518,16 @@ class Settings(_FromEnvironment):
     def url_host(self) -> str:
         """Host name of `url`, without port."""
         return urlsplit(self.url).hostname or self.host
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of Temporal in force, in a process that has looked at the pod's database."""
+        return self.temporal_namespace or self.pod
+
+    @property
+    def queue(self) -> str:
+        """The task queue of Temporal in force, likewise."""
+        return self.task_queue or "pipelines"
 
     @cached_property
     def temporal(self) -> str:

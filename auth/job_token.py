@@ -18,11 +18,14 @@ from auth.key_ring import KeyRing
 from auth.packed_ids import pack, unpack
 from auth.signed_token import TokenKind
 from domain.errors import Forbidden, Invalid
+from domain.pods.token_prefixes import JOB
 
-PREFIX: Final = "glcbt-"
+PREFIX: Final = JOB
 """Runners mask words that begin so in every log."""
 
 _JOB: Final = TokenKind("perdure-job+jwt", "perdure:job")
+_ARCHIVE: Final = TokenKind("perdure-archive+jwt", "perdure:archive")
+"""What a job of another pod shows to fetch one archive of this one."""
 _GRACE: Final = timedelta(hours=1)
 """The last call may come late: after an outage of ours a runner still has a result to hand in."""
 _NUMBERS: Final = ("organisation", "project", "attempt", "hand_out")
@@ -118,6 +121,18 @@ class JobTokens:
         token = PREFIX + signed_token.sign(self._ring, _JOB, document)
         self._remember(token, claims, document["exp"].timestamp())
         return token
+
+    def issue_for_archive(self, job_id: int, lifetime: timedelta, now: datetime) -> str:
+        """A token that opens the archive of a job, and nothing else, to whoever shows it."""
+        document = {"sub": str(job_id), "jti": secrets.token_hex(8), "iat": now, "exp": now + lifetime}
+        return PREFIX + signed_token.sign(self._ring, _ARCHIVE, document)
+
+    def archive_of(self, token: str) -> int | None:
+        """The job whose archive such a token opens; None for any other token."""
+        if not token.startswith(PREFIX):
+            return None
+        document = signed_token.read(self._ring, _ARCHIVE, token.removeprefix(PREFIX))
+        return None if document is None else int(document["sub"])
 
     def read(self, token: str) -> JobClaims:
         """What a token of this pod says. Raises `Forbidden` for anything else, without saying why to the outside.

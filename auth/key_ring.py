@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from auth.keys import Algorithm, SigningKey, read_keys
+from domain.pods.credentials import ISSUER
 from settings import Settings
 
 LOOK_EVERY: Final = 2.0
@@ -97,6 +98,10 @@ class KeyRing:
         now = self._now()
         return tuple(held for held in self._all() if held.retires_at is None or held.retires_at > now)
 
+    def public_documents(self) -> dict[str, Any]:
+        """The keys by which others know what the ring has signed (JWK Set, RFC 7517, "JWK Set Format")."""
+        return {"keys": [held.key.public_document() for held in self.held()]}
+
     def rotate(self) -> Held:
         """Make the next key, and remove the files of those that have retired."""
         now = self._now()
@@ -150,7 +155,7 @@ def open_ring(settings: Settings, purpose: Purpose) -> KeyRing:
     return KeyRing(
         purpose,
         settings.home / "keys",
-        f"perdure:{settings.pod}",
+        f"{ISSUER}{settings.pod}",
         Turns(lead, times.key_overlap),
         [key for key in known if key.algorithm is ALGORITHM[purpose]],
     )

@@ -70,7 +70,9 @@ all else by owners."""
 class Caller:
     """Who calls: a user, or nobody (`user_id` 0). `scopes` are those of the token shown; None where none was.
 
-    A job that calls with its token is its user; `job_id` and `job_project_id` say which one it is.
+    A job that calls with its token is its user; `job_id` and `job_project_id` say which one it is, and `job_groups` are
+    the ids of the groups around its project if that is in another pod. `visited_pod` is the number of this pod for who
+    is at home in another one of the cluster.
     """
 
     user_id: int = 0
@@ -82,11 +84,18 @@ class Caller:
     address: str = ""
     job_id: int = 0
     job_project_id: int = 0
+    job_groups: tuple[int, ...] = ()
+    visited_pod: int | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether the caller has shown who they are."""
         return self.user_id != 0
+
+    @property
+    def is_visitor(self) -> bool:
+        """Whether another pod is the caller's home."""
+        return self.visited_pod is not None
 
 
 NOBODY: Final = Caller()

@@ -8,12 +8,13 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import jwt
 import orjson
 
 from auth.key_ring import KeyRing
+from auth.keys import Algorithm, PublicKey
 
 _REQUIRED: Final = ("exp", "iat", "aud", "iss", "sub", "jti")
 _LEEWAY: Final = 30
@@ -30,6 +31,38 @@ class TokenKind:
     audience: str
 
 
+class Key(Protocol):
+    """A key that verifies."""
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """How it signs."""
+        ...
+
+    @property
+    def public(self) -> PublicKey:
+        """Its public half."""
+        ...
+
+
+class Keys(Protocol):
+    """Whose tokens are believed: those of our own ring, or of another pod (`auth.pod_keys`)."""
+
+    @property
+    def issuer(self) -> str:
+        """In whose name they sign."""
+        ...
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """How all of them sign."""
+        ...
+
+    def find(self, kid: str) -> Key | None:
+        """A key that is believed, by its name."""
+        ...
+
+
 def sign(ring: KeyRing, kind: TokenKind, claims: Mapping[str, Any]) -> str:
     """A token with these claims, in the name of the ring's pod."""
     key = ring.signer()
@@ -38,12 +71,12 @@ def sign(ring: KeyRing, kind: TokenKind, claims: Mapping[str, Any]) -> str:
     return jwt.encode(document, key.private, algorithm=key.algorithm, headers=headers)
 
 
-def read(ring: KeyRing, kind: TokenKind, token: str) -> dict[str, Any] | None:
+def read(keys: Keys, kind: TokenKind, token: str) -> dict[str, Any] | None:
     """The claims of a good token of this kind and pod; None for anything else."""
     header = _header(token)
-    if header is None or header.keys() != _HEADER or header["typ"] != kind.typ or header["alg"] != ring.algorithm:
+    if header is None or header.keys() != _HEADER or header["typ"] != kind.typ or header["alg"] != keys.algorithm:
         return None
-    key = ring.find(header["kid"])
+    key = keys.find(header["kid"])
     if key is None:
         return None
     try:
@@ -52,13 +85,24 @@ def read(ring: KeyRing, kind: TokenKind, token: str) -> dict[str, Any] | None:
             key.public,
             algorithms=[key.algorithm],
             audience=kind.audience,
-            issuer=ring.issuer,
+            issuer=keys.issuer,
             leeway=_LEEWAY,
             options={"require": list(_REQUIRED), "strict_aud": True},
         )
     except (jwt.PyJWTError, ValueError, OverflowError):
         return None
     return claims
+
+
+def issuer_of(token: str) -> str:
+    """In whose name a token says that it is signed, which anybody can write; empty for what is no token."""
+    parts = token.split(".") if len(token) <= _MAX_LENGTH and token.isascii() else []
+    try:
+        claims = orjson.loads(_decoded(parts[1]) or b"") if len(parts) == 3 else None
+    except orjson.JSONDecodeError:
+        return ""
+    issuer = claims.get("iss") if isinstance(claims, dict) else None
+    return issuer if isinstance(issuer, str) else ""
 
 
 def key_of(token: str) -> str:

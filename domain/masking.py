@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
+from domain.pods.token_prefixes import JOB, RANDOM
+
 TOKEN_PREFIXES: Final = (
-    "glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-",
-    "glffct-", "gltok-", "GR1348941",
+    *RANDOM, JOB, "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glffct-", "gltok-",
 )  # fmt: skip
 """A word that starts so is a token whoever prints it (docs/reference/runner-protocol.md, "Log text")."""
 

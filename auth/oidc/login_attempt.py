@@ -13,8 +13,9 @@ from auth import signed_token
 from auth.key_ring import KeyRing
 from auth.signed_token import TokenKind
 from domain.errors import Unauthenticated
+from domain.pods.credentials import COOKIES
 
-COOKIE: Final = "perdure_oidc"
+COOKIE: Final = f"{COOKIES}oidc"
 LIFETIME: Final = timedelta(minutes=10)
 
 _KIND: Final = TokenKind("perdure-oidc+jwt", "perdure:oidc")

@@ -10,21 +10,22 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
-from auth.secret_token import PAYLOAD_FIRST
 from cli.doctor_checks.check import Check, State
+from cli.doctor_checks.file_of import file_of
 from cli.doctor_checks.processes import is_supervised, processes
 from cli.doctor_checks.refs import NAME as REF_NAMES
 from cli.doctor_checks.refs import ref_names
+from cli.doctor_checks.tokens_and_names import CHECKS as TOKEN_CHECKS
 from cli.installation.busy_ports import refuse_busy_ports
+from cli.installation.identified import identified
 from cli.installation.up import supervisor_runs
 from cli.main import read_settings
 from cli.plain_reasons import reason_of
 from domain.errors import Invalid, PerdureError, Refused
 from models.migrate import versions
-from models.repositories.runners import runners
 from models.session import Database
 from pods.run_folder import RunFolder
 from pods.stack import stack, temporal_command
@@ -36,16 +37,9 @@ PATIENCE: Final = 10.0
 ROOM_FAIL: Final = 1 * 1024**3
 ROOM_WARN: Final = 5 * 1024**3
 """Bytes of disk that must, and should, be free: logs and artifacts come at any time."""
-_NAMED: Final = 20
-"""How many runners a row names."""
-_RESET: Final = (
-    "Reset these tokens. GitLab Runner, on its host: `gitlab-runner reset-token --all-runners`; any other: "
-    '`curl -X POST -H "PRIVATE-TOKEN: $TOKEN" $URL/api/v4/runners/ID/reset_authentication_token`, and write the '
-    "token of the answer into its config.toml"
-)
 _PLACES: Final[Mapping[str, Callable[[Settings], str]]] = {
     "database": lambda settings: f"the database {_shown(settings.database)}",
-    "runner tokens": lambda settings: f"the database {_shown(settings.database)}",
+    **dict.fromkeys(TOKEN_CHECKS, lambda settings: f"the database {_shown(settings.database)}"),
     REF_NAMES: lambda settings: f"the repositories in {settings.repository_root}",
     "object store": lambda settings: f"the object store {_shown(settings.store)}",
     "temporal": lambda settings: f"Temporal at {settings.temporal}",
@@ -64,27 +58,28 @@ def has_installation() -> bool:
 def local_checks() -> Iterator[Check]:
     """All of them; a setting that is wrong is the only one then."""
     try:
-        settings = read_settings()
+        settings, home = read_settings(), read_settings(of_home=True)
     except PerdureError as error:
         yield Check("settings", State.FAIL, str(error), "Correct the variable; docs/operations.md lists them")
         return
     yield Check("settings", State.OK, f"home {settings.home.resolve()}, pod {settings.pod}")
     yield _temporal_binary(settings)
-    yield _ports(settings)
+    yield _ports(home)
     if not settings.temporal_address:
-        yield processes(settings)
+        yield processes(home)
     yield from _disk(settings)
     database = asyncio.run(_timed("database", _mend_database(settings), _database, settings))
     yield database
     if database.state is not State.FAIL:
-        yield asyncio.run(_timed("runner tokens", "Look at the database first.", _runner_tokens, settings))
+        for name, look in TOKEN_CHECKS.items():
+            yield asyncio.run(_timed(name, "Look at the database first.", look, settings))
     yield asyncio.run(_timed(REF_NAMES, "May we read the repositories?", ref_names, settings))
     yield asyncio.run(
         _timed("object store", "Is PERDURE_OBJECT_STORE right, and may we write there?", _store, settings)
     )
     fix = f"Start the server at {settings.temporal_address}, or correct PERDURE_TEMPORAL_ADDRESS"
     if not settings.temporal_address:
-        fix = f"Look at {settings.home / 'logs' / 'temporal.log'}" if is_supervised(settings) else "`perdure up`"
+        fix = f"Look at {home.home / 'logs' / 'temporal.log'}" if is_supervised(home) else "`perdure up`"
     yield asyncio.run(_timed("temporal", fix, _temporal, settings))
 
 
@@ -101,13 +96,13 @@ async def _timed(name: str, fix: str, look: Callable[[Settings], Awaitable[Check
 
 
 def _mend_database(settings: Settings) -> str:
-    if _file_of(settings.database) is not None:
+    if file_of(settings.database) is not None:
         return "Stop Perdure (`perdure down`) and bring the file back from a backup: `perdure restore`"
     return "Start it, or correct PERDURE_DATABASE_URL (postgresql+asyncpg://USER:PASSWORD@HOST/NAME)"
 
 
 async def _database(settings: Settings) -> Check:
-    file = _file_of(settings.database)
+    file = file_of(settings.database)
     if file is not None and not file.exists():
         if (settings.home / "credentials.json").exists():
             fix = "Bring it back from a backup (`perdure restore`): `perdure up` would begin with an empty one"
@@ -125,30 +120,8 @@ async def _database(settings: Settings) -> Check:
     return Check("database", State.OK, f"{kind} answers; its schema is the newest ({newest})")
 
 
-async def _runner_tokens(settings: Settings) -> Check:
-    """GitLab Runner knows itself by the first characters of its token, which all tokens of the first form share."""
-    file = _file_of(settings.database)
-    if file is not None and not file.exists():
-        return Check("runner tokens", State.OK, "there are no runners yet")
-    database = Database(settings.database)
-    try:
-        there, newest = await versions(database)
-        if there != newest:
-            return Check("runner tokens", State.WARN, "the schema is not the newest", "Bring the schema up first")
-        async with database.read() as connection:
-            alike = await runners.with_token_form(connection, PAYLOAD_FIRST)
-    finally:
-        await database.close()
-    if not alike:
-        return Check("runner tokens", State.OK, "each begins with other characters")
-    named = ", ".join(f"{row.id} ({row.description})" if row.description else str(row.id) for row in alike[:_NAMED])
-    more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
-    why = "two of them on one host work in the same folders, and when one is found unhealthy the other stops too"
-    return Check("runner tokens", State.WARN, f"begin alike: those of the runners {named}{more}; {why}", _RESET)
-
-
 async def _store(settings: Settings) -> Check:
-    file = _file_of(settings.store)
+    file = file_of(settings.store)
     if file is not None and not file.exists():
         return Check("object store", State.WARN, f"{file} does not exist yet", "`perdure up` makes it")
     store, key = ObjectStore.open(settings.store), f"doctor/{uuid4().hex}"
@@ -167,7 +140,8 @@ async def _temporal(settings: Settings) -> Check:
 
     from activities.temporal_client import connect
 
-    name = settings.temporal_namespace
+    settings = await identified(settings)
+    name = settings.namespace
     client = await connect(settings)
     found = await client.workflow_service.describe_namespace(
         DescribeNamespaceRequest(namespace=name), timeout=timedelta(seconds=PATIENCE)
@@ -206,7 +180,7 @@ def _ports(settings: Settings) -> Check:
 def _disk(settings: Settings) -> Iterator[Check]:
     """Of each disk that holds something of ours, once."""
     places = {"state": settings.home.resolve(), "repositories": settings.repository_root}
-    places |= {name: file for name, url in _urls(settings) if (file := _file_of(url)) is not None}
+    places |= {name: file for name, url in _urls(settings) if (file := file_of(url)) is not None}
     seen: set[int] = set()
     for name, place in places.items():
         there = next(folder for folder in (place, *place.parents) if folder.exists())
@@ -222,14 +196,6 @@ def _disk(settings: Settings) -> Iterator[Check]:
 
 def _urls(settings: Settings) -> tuple[tuple[str, str], ...]:
     return ("database", settings.database), ("objects", settings.store)
-
-
-def _file_of(url: str) -> Path | None:
-    """The path of `sqlite:///...` and `file:///...`; None for a server."""
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path))
-    return Path(unquote(parts.path[1:])) if parts.scheme.startswith("sqlite") else None
 
 
 def _shown(url: str) -> str:

@@ -15,3 +15,7 @@ class InstallationRow:
     sealed_check: str
     restored_at: datetime | None
     created_at: datetime
+    registration_names_pod: bool
+    pod_number: int | None
+    temporal_namespace: str
+    task_queue: str

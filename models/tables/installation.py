@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
 from models.columns import moment
@@ -11,7 +12,9 @@ class Installation(SQLModel, table=True):
     """One row: which installation this database belongs to. The Temporal namespace carries the same id.
 
     `sealed_check` was sealed with the key for secrets: it can be opened by whoever has the right one. `restored_at` is
-    when it was put back from a backup, until Temporal has been brought to what it says.
+    when it was put back from a backup, until Temporal has been brought to what it says. `registration_names_pod`: its
+    registration token is routable. `pod`, `pod_number`, `temporal_namespace` and `task_queue` are what the pod is: they
+    are written once. The last three are empty in a database of before they were kept, until its pod starts again.
     """
 
     id: int = Field(default=1, primary_key=True)
@@ -21,3 +24,7 @@ class Installation(SQLModel, table=True):
     sealed_check: str = Field(default="")
     restored_at: datetime | None = moment()
     created_at: datetime = moment(nullable=False)
+    registration_names_pod: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    pod_number: int | None = None
+    temporal_namespace: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    task_queue: str = Field(default="", sa_column_kwargs={"server_default": ""})

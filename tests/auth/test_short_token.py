@@ -7,8 +7,17 @@ from functools import partial
 
 import pytest
 
-from auth.runner_token import TYPE_NUMBER, registration_token, runner_token
-from auth.secret_token import PERSONAL, RUNNER, RUNNER_BY_REGISTRATION, TRIGGER, Route, plain_token, read_route
+from auth.routable_token import (
+    TYPE_NUMBER,
+    deploy_token,
+    personal_token,
+    registration_token,
+    runner_token,
+    trigger_token,
+)
+from auth.secret_token import plain_token
+from domain.pods.routable_token import Route, read_route
+from domain.pods.token_prefixes import RUNNER, RUNNER_BY_REGISTRATION, TRIGGER
 from fleet.config import RunnerEntry
 from tests.auth.short_token import RULES
 
@@ -25,13 +34,17 @@ KINDS: dict[str, tuple[Callable[[], str], Route | None]] = {
         for runner_type in TYPE_NUMBER
     },
     "registration": (lambda: registration_token(0, 1), Route(pod_number=0, organisation_id=1)),
-    "registration of an installation": (lambda: plain_token("GR1348941"), None),
-    "trigger": (lambda: plain_token(TRIGGER), None),
-    "personal": (lambda: plain_token(PERSONAL), None),
+    "registration of an installation": (lambda: registration_token(5), Route(pod_number=5)),
+    "registration as once": (lambda: plain_token("GR1348941"), None),
+    "trigger": (lambda: trigger_token(5, 1, 7), Route(pod_number=5, organisation_id=1, project_id=7)),
+    "personal": (lambda: personal_token(5, 9), Route(pod_number=5, user_id=9)),
+    "bot": (lambda: personal_token(5, 9, organisation_id=1), Route(pod_number=5, organisation_id=1, user_id=9)),
+    "deploy of a project": (lambda: deploy_token(5, 1, project_id=7), Route(5, 1, project_id=7)),
+    "deploy of a group": (lambda: deploy_token(5, 1, group_id=3), Route(5, 1, group_id=3)),
 }
 """Every kind of random token: how one is made, and where it leads."""
 
-SHORTENED = [kind for kind in KINDS if kind not in ("trigger", "personal")]
+SHORTENED = [kind for kind in KINDS if kind.startswith(("glrt", "registration"))]
 """Those that a runner ever holds as its own."""
 
 
@@ -70,4 +83,4 @@ def test_our_own_runner_shortens_as_the_others_do() -> None:
 
 def test_what_a_trigger_is_called_by_differs() -> None:
     """Four characters behind the prefix: 2^24, so that some of a thousand may be alike, hardly two pairs of them."""
-    assert len({plain_token(TRIGGER).removeprefix(TRIGGER)[:4] for _ in range(1_000)}) > 995
+    assert len({trigger_token(0, 1, 7).removeprefix(TRIGGER)[:4] for _ in range(1_000)}) > 995

@@ -1,13 +1,14 @@
 """The installation: one row that says whose database this is, and where its ids begin."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import Invalid
+from domain.pods.directory import BLOCK_BITS
+from domain.pods.identity import PodIdentity, of_known_pod, of_new_pod
 from models.columns import table_of
 from models.rows.installation import InstallationRow
 from models.schema import METADATA
@@ -16,15 +17,15 @@ from models.typed_rows import first_of, one_of
 
 installation = table_of(Installation)
 
-BLOCK = 2**40
+BLOCK: Final = 1 << BLOCK_BITS
 """Ids of a pod: so many, beginning at its number times this (docs/seam.md, "Ids")."""
 
 _ONE_AT_A_TIME = 7_061_971
 """Key of the PostgreSQL advisory lock that makes processes which start together take turns."""
 
 
-async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: datetime) -> InstallationRow:
-    """Make the installation row at the first start; refuse a database of another pod.
+async def ensure(connection: AsyncConnection, given: PodIdentity, now: datetime) -> InstallationRow:
+    """Make the installation row at the first start; refuse a database of another pod (`domain.pods.identity`).
 
     Until the caller's transaction ends no other process gets past this: what it makes next is made once as well.
     """
@@ -32,16 +33,35 @@ async def ensure(connection: AsyncConnection, pod: str, pod_number: int, now: da
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ONE_AT_A_TIME})
     row = await find(connection)
     if row is None:
-        statement = insert(installation).values(
-            id=1, installation_id=str(uuid4()), pod=pod, registration_token_hash="", sealed_check="", created_at=now
-        )
+        mine = of_new_pod(given)
+        begun = {"id": 1, "installation_id": str(uuid4()), "registration_token_hash": "", "sealed_check": ""}
+        statement = insert(installation).values(**begun, **_columns(mine), pod=mine.name, created_at=now)
         row = one_of(InstallationRow, await connection.execute(statement.returning(installation)))
-    if row.pod != pod:
-        raise Invalid(
-            f"This database belongs to pod {row.pod}, not to {pod}; check PERDURE_DATABASE_URL and PERDURE_POD."
-        )
-    await _begin_ids(connection, pod_number)
+    else:
+        mine = of_known_pod(identity_of(row), given, is_restored=row.restored_at is not None)
+        if mine != identity_of(row):
+            changed = update(installation).values(**_columns(mine)).returning(installation)
+            row = one_of(InstallationRow, await connection.execute(changed))
+    await _begin_ids(connection, mine.number or 0)
     return row
+
+
+def identity_of(row: InstallationRow) -> PodIdentity:
+    """What the database says of its pod; parts that it was not told yet are empty."""
+    return PodIdentity(row.pod, row.pod_number, row.temporal_namespace, row.task_queue)
+
+
+async def kept_identity(connection: AsyncConnection) -> PodIdentity | None:
+    """The same of a database that may be of an earlier version; None before its first start."""
+    row = (await connection.execute(text("SELECT * FROM installation"))).mappings().first()
+    if row is None:
+        return None
+    parts = row.get("pod_number"), row.get("temporal_namespace", ""), row.get("task_queue", "")
+    return PodIdentity(row["pod"], *parts)
+
+
+def _columns(mine: PodIdentity) -> dict[str, Any]:
+    return {"pod_number": mine.number, "temporal_namespace": mine.namespace, "task_queue": mine.task_queue}
 
 
 async def find(connection: AsyncConnection) -> InstallationRow | None:

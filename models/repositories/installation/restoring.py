@@ -65,7 +65,9 @@ async def _skip_ids(connection: AsyncConnection, pod_number: int) -> None:
     for table in METADATA.sorted_tables:
         if not table.kwargs.get("sqlite_autoincrement"):
             continue
-        highest = (await connection.execute(select(func.max(table.c.id)))).scalar() or 0
+        # Rows that came with an organisation from another pod have ids of its block.
+        own = select(func.max(table.c.id)).where(table.c.id < end)
+        highest = (await connection.execute(own)).scalar() or 0
         last = max(highest, known.get(table.name, 0), first) + SKIPPED
         if last >= end:
             raise Invalid(f"Table {table.name} has no ids left in the block of this pod ({first} to {end}).")

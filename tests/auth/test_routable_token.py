@@ -2,8 +2,9 @@
 
 import pytest
 
-from auth.runner_token import TYPE_NUMBER, runner_token
-from auth.secret_token import RUNNER, RUNNER_BY_REGISTRATION, Route, read_route
+from auth.routable_token import TYPE_NUMBER, runner_token
+from domain.pods.routable_token import Route, read_route
+from domain.pods.token_prefixes import RUNNER, RUNNER_BY_REGISTRATION
 
 
 @pytest.mark.parametrize("runner_type", TYPE_NUMBER)
