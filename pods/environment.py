@@ -19,6 +19,8 @@ SECRET = frozenset(
         "PERDURE_OBJECT_STORE",
         "PERDURE_TEMPORAL_API_KEY",
         "PERDURE_TEMPORAL_TLS_KEY",
+        "PERDURE_DIRECTORY_TOKEN",
+        "PERDURE_DIRECTORY_DATABASE_URL",
     }
 )
 """What only the API may know: a job can read the environment of the runner that runs it."""
@@ -30,6 +32,11 @@ OF_ONE_PROCESS = frozenset({MARK, HANDED, "LISTEN_PID", "LISTEN_FDS", "LISTEN_FD
 """What speaks of the process that it was given to, and of no child."""
 
 
+def names(settings: Settings) -> set[str]:
+    """The environment variables of all settings."""
+    return {name for name, _ in _walk(settings)}
+
+
 def variables(settings: Settings) -> dict[str, str]:
     """Every setting as its environment variable; paths are made absolute. Unset ones (None) are left out."""
     return {name: text for name, text in _walk(settings) if text is not None}
@@ -37,7 +44,7 @@ def variables(settings: Settings) -> dict[str, str]:
 
 def child_environment(settings: Settings, *, secrets: bool) -> dict[str, str]:
     """The whole environment of a child; without `secrets` it cannot sign tokens nor reach database and store."""
-    own = {name for name, _ in _walk(settings)} | OF_ONE_PROCESS
+    own = names(settings) | OF_ONE_PROCESS
     inherited = {name: value for name, value in os.environ.items() if name not in own}
     if not secrets:
         inherited = {name: value for name, value in inherited.items() if not name.startswith(OF_STORES)}

@@ -18,19 +18,21 @@ from metrics.front_metrics import FrontMetrics
 from pods.connection import Connection
 from pods.headers import Proxies, request_headers, response_headers
 from pods.holding import Holding
+from pods.loopback import API_HEALTH
 from pods.patience import SAFE, Patience, PatienceTable
 from pods.request_body import ClientGone, ClientTooSlow, RequestBody
+from pods.room import Full, Room
 from pods.upstream import Away, Upstream, read_small
 from settings import Settings
 
 HEALTH = "/-/front/health"
-API_HEALTH = "/-/front/api"
 API_HEALTH_LIMIT = 5.0
 AGAIN = 5.0
 """The longest pause of a call that is sent again and again to an API that answers, but not to this call."""
 WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
-AWAY = "The API of Perdure is away for a moment. Try again in {seconds} s."
+AWAY = "The API of Perdure is away for a moment."
+FULL = "As many requests of this pod are at work as may be at once (PERDURE_FRONT_POD_REQUESTS)."
 PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="{seconds}">'
     "<title>Perdure is coming back</title><h1>Perdure is coming back</h1><p>{text}</p>"
@@ -43,9 +45,10 @@ log = logging.getLogger("perdure.front")
 class Front:
     """Answers every request: from the API when that is there, with 503 when it is away."""
 
-    def __init__(self, settings: Settings, upstream: Upstream, metrics: FrontMetrics) -> None:
-        """Take the settings and an open way to the API."""
+    def __init__(self, settings: Settings, upstream: Upstream, metrics: FrontMetrics, room: Room | None = None) -> None:
+        """Take the settings, an open way to the API, and, of one of several pods, how much it may have at work."""
         self._metrics = metrics
+        self.room = room or Room()
         self._limits = settings.front
         self._proto = urlsplit(settings.url).scheme
         self._proxies = Proxies(settings.front.behind)
@@ -54,38 +57,48 @@ class Front:
         most = min(settings.front.held, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         self.holding = Holding(settings.front, most, upstream.is_back)
         self.is_leaving = False
-        """Another front has the listening socket: each response ends its connection."""
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
+    def leave(self) -> None:
+        """Another front has the listening socket: each response ends its connection from now on."""
+        self.is_leaving = True
+
+    async def close(self) -> None:
+        """Held requests get their 503."""
+        await self.holding.close()
+
+    async def handle(self, request: web.BaseRequest, body: RequestBody | None = None) -> web.StreamResponse:
+        """Answer one request; `body` is its body where somebody has looked at it already."""
         patience = self._patience.of(request.method, request.rel_url.raw_path)
         with self._metrics.passing(patience.name) as passage:
-            response = await self._answer(request, patience)
+            response = await self._answer(request, body or RequestBody(request, self._limits), patience)
             passage.status = str(response.status)
         if self.is_leaving and not response.prepared:
             response.force_close()
         return response
 
-    async def _answer(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> web.StreamResponse:
         path = request.rel_url.raw_path
         if not path.startswith("/"):
-            return _message(HTTPStatus.BAD_REQUEST, f"{request.method} {path} is not a path on this server.")
+            return message(HTTPStatus.BAD_REQUEST, f"{request.method} {path} is not a path on this server.")
         if path == HEALTH:
-            return _message(HTTPStatus.OK, "ok")
+            return message(HTTPStatus.OK, "ok")
         if path == API_HEALTH:
             healthy = await self._upstream.healthy(API_HEALTH_LIMIT)
-            return _message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
+            return message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
         try:
-            return await self._forward(request, patience)
+            with self.room.place():
+                return await self._forward(request, body, patience)
+        except Full:
+            response = self._unavailable(request, patience.retry_after, FULL)
+            return response if request.content.is_eof() else closing(response)
         except ClientTooSlow as error:
             assert isinstance(request.protocol, Connection)
             request.protocol.linger_no_more()
-            return _closing(_message(HTTPStatus.REQUEST_TIMEOUT, f"Request timed out: {error}."))
+            return closing(message(HTTPStatus.REQUEST_TIMEOUT, f"Request timed out: {error}."))
         except ClientGone as error:
-            return _closing(_message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
+            return closing(message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
 
-    async def _forward(self, request: web.BaseRequest, patience: Patience) -> web.StreamResponse:
-        body = RequestBody(request, self._limits)
+    async def _forward(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> web.StreamResponse:
         deadline = asyncio.get_running_loop().time() + patience.hold
         try:
             if patience.hold and self.holding.is_away:
@@ -105,7 +118,7 @@ class Front:
                 raise body.failure from away
             log.debug("%s %s: %s", request.method, request.rel_url.raw_path, away)
             response = self._unavailable(request, patience.retry_after)
-            return response if request.content.is_eof() else _closing(response)
+            return response if request.content.is_eof() else closing(response)
 
     async def _ask(
         self, request: web.BaseRequest, body: RequestBody, patience: Patience, deadline: float
@@ -179,16 +192,16 @@ class Front:
             if request.transport is not None:
                 request.transport.abort()
 
-    def _unavailable(self, request: web.BaseRequest, seconds: int) -> web.Response:
+    def _unavailable(self, request: web.BaseRequest, seconds: int, reason: str = AWAY) -> web.Response:
         """A 503 with `Retry-After`: a page that loads itself again for browsers, plain text for git, else JSON."""
-        text = AWAY.format(seconds=seconds)
+        text = f"{reason} Try again in {seconds} s."
         if "text/html" in request.headers.get("Accept", ""):
             page = PAGE.format(seconds=max(seconds, 1), text=html.escape(text))
             response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=page, content_type="text/html")
         elif ".git/" in request.path:  # git shows its user nothing else
             response = web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=f"{text}\n")
         else:
-            response = _message(HTTPStatus.SERVICE_UNAVAILABLE, text)
+            response = message(HTTPStatus.SERVICE_UNAVAILABLE, text)
         response.headers["Retry-After"] = str(seconds)
         response.headers["Cache-Control"] = "no-store"
         return response
@@ -205,10 +218,12 @@ def _status(request: web.BaseRequest, body: RequestBody, response: ClientRespons
     return HTTPStatus.ACCEPTED if is_stored else response.status
 
 
-def _message(status: HTTPStatus, text: str) -> web.Response:
+def message(status: HTTPStatus, text: str) -> web.Response:
+    """A response with a `message`, as all of the API's."""
     return web.json_response({"message": text}, status=status)
 
 
-def _closing(response: web.Response) -> web.Response:
+def closing(response: web.Response) -> web.Response:
+    """The same response, after which the connection ends."""
     response.force_close()
     return response

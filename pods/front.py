@@ -1,5 +1,7 @@
 """The front: a small process that binds first, forwards everything to the API and never refuses a connection.
 
+With a directory of pods it is their router (`pods.router`): it has a front for each.
+
 It holds no state, so that the API behind it may be killed at any time, and it itself as well: its listening socket
 belongs to the supervisor (`pods.listening`), and connections wait there for the next front.
 """
@@ -10,17 +12,26 @@ import logging
 import resource
 import signal
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
 
 import uvloop
 from aiohttp import web
 
+from domain.pods.directory import Directory
 from metrics.front_metrics import FrontMetrics
 from pods.connection import HEADER_LIMIT, MAX_HEADERS, Server
+from pods.decisions import telling_decisions
+from pods.directory_file import read_directory
+from pods.directory_follower import Follow, following, is_followed
 from pods.forwarding import Front
-from pods.front_exposition import telling
+from pods.joined_keys import JoinedKeys
 from pods.listening import BACKLOG, address_of, handed, offered, opened
+from pods.metrics_port import telling
+from pods.pod_fronts import PodFronts
 from pods.request_body import SMALL
+from pods.router import Router
 from pods.upstream import Upstream
 from settings import Settings
 
@@ -29,17 +40,25 @@ LINGER = 5.0
 STOP = 5.0
 """How long running requests may go on after SIGTERM."""
 LOOK_EVERY = 0.1
+FIRST_DIRECTORY = 10.0
+"""Seconds in which a router that has never seen its directory must hear of it; then it ends, to be started again."""
 
 log = logging.getLogger("perdure.front")
 
 
-class Serving:
+Handling = TypeVar("Handling", Front, Router)
+"""What answers requests."""
+
+
+class Serving(Generic[Handling]):
     """A front that accepts connections, until it leaves the socket to another one or ends."""
 
-    def __init__(self, front: Front, server: Server, sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, front: Handling, server: Server, sockets: Sequence[socket.socket]) -> None:
         """`sockets` listen already, and go on doing so for whoever else has them."""
-        self.front = front
+        self.front: Handling = front
         self.server = server
+        self.at_leaving: Callable[[], None] | None = None
+        """What else ends when it leaves."""
         self._sockets = sockets
         self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=STOP)
 
@@ -51,7 +70,9 @@ class Serving:
 
     async def leave(self, limit: float) -> None:
         """Accept nothing more, serve what is connected to its end, held calls too; `limit` seconds at most."""
-        self.front.is_leaving = True
+        self.front.leave()
+        if self.at_leaving is not None:
+            self.at_leaving()
         for site in self._runner.sites:
             await site.stop()
         with contextlib.suppress(TimeoutError):
@@ -61,37 +82,85 @@ class Serving:
 
     async def stop(self) -> None:
         """End: held calls get their 503, others STOP seconds."""
-        await self.front.holding.close()
+        await self.front.close()
         await self._runner.cleanup()
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def serving(
     settings: Settings, sockets: Sequence[socket.socket] = (), metrics: FrontMetrics | None = None
-) -> AsyncIterator[Serving]:
-    """Serve on these sockets, or on `host:front_port`, while the context is open; OSError if the port is taken."""
-    sockets = sockets or opened(settings.host, settings.front_port)
+) -> AsyncIterator[Serving[Front]]:
+    """Serve one pod on these sockets, or on `host:front_port`, while the context is open; OSError for a taken port."""
     async with Upstream(settings.api_port, settings.front) as upstream:
         front = Front(settings, upstream, metrics or FrontMetrics())
-        server = Server(
-            front.handle,
-            handler_cancellation=True,  # a client that goes away must take its request to the API along
-            access_log=None,
-            auto_decompress=False,
-            keepalive_timeout=settings.front.keepalive,
-            header=settings.front.header,
-            read_bufsize=SMALL,
-            lingering_time=LINGER,
-            max_line_size=HEADER_LIMIT,
-            max_field_size=HEADER_LIMIT,
-            max_headers=MAX_HEADERS,
-        )
-        running = Serving(front, server, sockets)
-        try:
-            await running.start()
+        async with _accepting(settings, front, sockets) as running:
             yield running
-        finally:
-            await running.stop()
+
+
+@asynccontextmanager
+async def routing(
+    settings: Settings,
+    directory: Directory,
+    sockets: Sequence[socket.socket] = (),
+    metrics: FrontMetrics | None = None,
+    follow: Follow | None = None,
+) -> AsyncIterator[Serving[Router]]:
+    """The same for all pods of a directory; `follow` tells of each later one."""
+    async with PodFronts(settings, directory, metrics or FrontMetrics()) as fronts:
+        if follow is not None:
+            await follow(fronts.take)
+        router = Router(fronts.current, fronts, JoinedKeys(fronts.upstreams, fronts.current), settings.front)
+        async with (
+            _accepting(settings, router, sockets) as running,
+            telling_decisions(fronts.current, settings.front.decisions_port) as running.at_leaving,
+        ):
+            yield running
+
+
+@asynccontextmanager
+async def _accepting(
+    settings: Settings, front: Handling, sockets: Sequence[socket.socket]
+) -> AsyncIterator[Serving[Handling]]:
+    sockets = sockets or opened(settings.host, settings.front_port)
+    server = Server(
+        front.handle,
+        handler_cancellation=True,  # a client that goes away must take its request to the API along
+        access_log=None,
+        auto_decompress=False,
+        keepalive_timeout=settings.front.keepalive,
+        header=settings.front.header,
+        read_bufsize=SMALL,
+        lingering_time=LINGER,
+        max_line_size=HEADER_LIMIT,
+        max_field_size=HEADER_LIMIT,
+        max_headers=MAX_HEADERS,
+    )
+    running = Serving(front, server, sockets)
+    try:
+        await running.start()
+        yield running
+    finally:
+        await running.stop()
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Settings, sockets: Sequence[socket.socket], metrics: FrontMetrics
+) -> AsyncIterator[Serving[Front] | Serving[Router]]:
+    """As the settings say. Raises `Invalid` for a directory that is wrong, `Unavailable` for one that does not come."""
+    if is_followed(settings):
+        async with following(settings) as follower:
+            directory = await follower.first(FIRST_DIRECTORY)
+            metrics.follow(lambda: follower.is_away, lambda: follower.current().version)
+            async with routing(settings, directory, sockets, metrics, follower.tell) as router:
+                yield router
+    elif settings.front.directory is None:
+        async with serving(settings, sockets, metrics) as front:
+            yield front
+    else:
+        directory = await asyncio.to_thread(read_directory, settings.front.directory)
+        async with routing(settings, directory, sockets, metrics) as router:
+            yield router
 
 
 async def serve(settings: Settings) -> None:
@@ -103,9 +172,9 @@ async def serve(settings: Settings) -> None:
     loop.add_signal_handler(signal.SIGQUIT, leave.set)
     sockets, metrics = handed() or opened(settings.host, settings.front_port), FrontMetrics()
     async with (
-        serving(settings, sockets, metrics) as running,
+        _opened(settings, sockets, metrics) as running,
         offered(sockets, settings.home),
-        telling(metrics, settings),
+        telling(metrics, settings.metrics_host, settings.front_metrics_port, "PERDURE_FRONT_METRICS_PORT"),
     ):
         log.info("listening on %s", ", ".join(f"{host}:{port}" for host, port in address_of(sockets)))
         stopping = asyncio.create_task(stop.wait())
@@ -121,6 +190,7 @@ def main() -> None:
     """Entry point of `python -m pods.front`."""
     settings = Settings()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # each request for changes of the directory would be a line
     # Each held poll takes two descriptors; the usual soft limit of 1,024 would be reached by 500 runners.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -77,6 +77,10 @@ class Holding:
             if place in self._waiting:
                 self._waiting.remove(place)
 
+    def resize(self, most: int) -> None:
+        """So many are held at once from now on; those that wait already stay."""
+        self._most = most
+
     def let_go(self, reason: str) -> None:
         """Send everybody away who waits: they get their 503."""
         for place in list(self._waiting):

@@ -41,7 +41,11 @@ class RequestBody:
         self.failure: Exception | None = None
 
     async def take_small(self) -> None:
-        """Read the body if it says that it is small; raises ClientGone or ClientTooSlow."""
+        """Read the body if it says that it is small and was not read yet; raises ClientGone or ClientTooSlow."""
+        if self.failure is not None:
+            raise self.failure
+        if self.whole is not None:
+            return
         length = self._request.content_length
         if self.empty or length is None or length > SMALL:
             return

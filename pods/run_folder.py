@@ -23,7 +23,7 @@ LOG_LIMIT = 10 * 1024 * 1024
 class RunRecord:
     """A process that was started: who it is, the command it was started by, how often it had to be started again.
 
-    `is_left`: `perdure down` left it to hold callers for a restart.
+    `is_left`: `perdure down` left it to hold callers for a restart. `children` are those of a supervisor by name.
     """
 
     name: str
@@ -32,6 +32,7 @@ class RunRecord:
     argv: tuple[str, ...]
     restarts: int = 0
     is_left: bool = False
+    children: tuple[str, ...] = ()
 
     @property
     def identity(self) -> Identity:
@@ -73,6 +74,7 @@ class RunFolder:
                 argv=tuple(str(word) for word in data["argv"]),
                 restarts=int(data["restarts"]),
                 is_left=bool(data.get("is_left", False)),
+                children=tuple(str(child) for child in data.get("children", ())),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None

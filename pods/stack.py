@@ -1,4 +1,4 @@
-"""The table of the embedded mode's processes: front, Temporal, API with worker, runner."""
+"""The table of the embedded mode's processes: front, Temporal, an API with worker for each pod, runner."""
 
 import json
 import os
@@ -10,11 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 from domain.errors import NotFound
 from pods.child import Child, Port, Ready
+from pods.directory_tokens import tokens_in
+from pods.embedded_pods import all_settings
 from pods.environment import child_environment
+from pods.loopback import LOOPBACK, near
 from settings import Settings
 
-LOOPBACK = "127.0.0.1"
-EVERYWHERE = frozenset({"0.0.0.0", "::", ""})
 FRONT = "front"
 PYTHON = (sys.executable, "-P", "-m")
 """`-P`: the folder that the user happens to be in may hold a `settings.py` of its own."""
@@ -37,8 +38,12 @@ _NO_HOST: Final = "closed to all"
 
 def stack(settings: Settings) -> tuple[Child, ...]:
     """All children in the order of their start; raises NotFound if Temporal is needed and not installed."""
-    temporal = () if settings.temporal_address else (_temporal(settings),)
-    return (_front(settings), *temporal, _api(settings), _runner(settings))
+    first, *further = pods = all_settings(settings)
+    temporal = () if settings.temporal_address else (_temporal(first),)
+    has_directory = bool(further) and not settings.directory.url
+    directory = (_directory(first),) if has_directory else ()
+    apis = tuple(_api(one, f"api-{one.pod}" if one in further else "api") for one in pods)
+    return (_front(first, is_router=bool(further)), *temporal, *directory, *apis, _runner(settings))
 
 
 def runner_config(settings: Settings) -> Path:
@@ -49,11 +54,6 @@ def runner_config(settings: Settings) -> Path:
 def jobs_run_as(settings: Settings) -> Path:
     """Where it is noted as whom the built-in runner's jobs run once the server knows; the runner waits for that."""
     return runner_config(settings).with_name("jobs_as.json")
-
-
-def near(settings: Settings) -> str:
-    """The address under which this machine reaches what listens on `host`."""
-    return LOOPBACK if settings.host in EVERYWHERE else settings.host
 
 
 def temporal_command() -> str:
@@ -68,12 +68,15 @@ def temporal_command() -> str:
     return found
 
 
-def _front(settings: Settings) -> Child:
+def _front(settings: Settings, *, is_router: bool) -> Child:
+    env = child_environment(settings, secrets=False)
+    if is_router:
+        env |= {"PERDURE_DIRECTORY_TOKEN": settings.directory.token or tokens_in(settings.home).read}
     port = Port(settings.host, settings.front_port, "PERDURE_FRONT_PORT")
     return Child(
         name=FRONT,
         argv=(*PYTHON, "pods.front"),
-        env=child_environment(settings, secrets=False),
+        env=env,
         ready=Ready(near(settings), settings.front_port, "/-/front/health"),
         ports=(port,),
         socket=port,
@@ -100,7 +103,7 @@ def _temporal(settings: Settings) -> Child:
     known = {**_TUNING, "frontend.httpAllowedHosts": json.dumps(hosts or [_NO_HOST])}
     for name, value in known.items():
         argv += ["--dynamic-config-value", f"{name}={value}"]
-    argv += ["--namespace", settings.temporal_namespace, "--log-level", "warn", "--ui-disable-news-fetch"]
+    argv += ["--log-level", "warn", "--ui-disable-news-fetch"]
     return Child(
         name="temporal",
         argv=tuple(argv),
@@ -111,9 +114,20 @@ def _temporal(settings: Settings) -> Child:
     )
 
 
-def _api(settings: Settings) -> Child:
+def _directory(settings: Settings) -> Child:
+    port = settings.directory.port
     return Child(
-        name="api",
+        name="directory",
+        argv=(*PYTHON, "pods.directory"),
+        env=child_environment(settings, secrets=True),
+        ready=Ready(settings.directory.host, port, "/-/health"),
+        ports=(Port(settings.directory.host, port, "PERDURE_DIRECTORY_PORT"),),
+    )
+
+
+def _api(settings: Settings, name: str) -> Child:
+    return Child(
+        name=name,
         argv=(*PYTHON, "worker"),
         env=child_environment(settings, secrets=True),
         ready=Ready(LOOPBACK, settings.api_port, "/-/ready"),

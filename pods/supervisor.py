@@ -248,7 +248,8 @@ async def supervise(children: Sequence[Child], folder: RunFolder) -> None:
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGQUIT, leave.set)
         own = psutil.Process()
-        folder.write(RunRecord(SUPERVISOR, own.pid, own.create_time(), tuple(own.cmdline())))
+        names = tuple(child.name for child in children)
+        folder.write(RunRecord(SUPERVISOR, own.pid, own.create_time(), tuple(own.cmdline()), children=names))
         try:
             await Supervisor(children, folder).run(stop, leave)
         finally:

@@ -62,6 +62,13 @@ class Upstream:
         self._limits = limits
         self._session: aiohttp.ClientSession | None = None
 
+    def move(self, apis: str) -> None:
+        """From now on the APIs are here (`host:port`, with commas between); what they answer already goes on.
+
+        Raises ValueError for an address without a port.
+        """
+        self._addresses = _addresses(apis) or self._addresses
+
     async def __aenter__(self) -> Self:
         """Open the pool."""
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=self._limits.api_keepalive, use_dns_cache=False)
@@ -146,12 +153,22 @@ class Upstream:
 
     async def _health(self, limit: float) -> int | None:
         """What the first API that answers says of its health; None if none does within `limit` seconds each."""
+        found = await self._get("/-/health", limit)
+        return None if found is None else found[0]
+
+    async def read(self, path: str, limit: float) -> bytes | None:
+        """A small document; None if no API answers with 200 within `limit` seconds."""
+        found = await self._get(path, limit)
+        return None if found is None or found[0] != HTTPStatus.OK else found[1]
+
+    async def _get(self, path: str, limit: float) -> tuple[int, bytes] | None:
+        """Status and content from the first API that answers."""
         assert self._session is not None
         for host, port in self._addresses:
-            url = URL.build(scheme="http", host=host, port=port, path="/-/health")
+            url = URL.build(scheme="http", host=host, port=port, path=path)
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
                 async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=limit)) as response:
-                    return response.status
+                    return response.status, await response.read()
         return None
 
 

@@ -9,8 +9,8 @@ from metrics import names
 from metrics.definition import Definition
 from metrics.front_metrics import FrontMetrics
 from pods.front import serving
-from pods.front_exposition import telling
-from rigs.ports import free_port
+from pods.metrics_port import telling
+from rigs.ports import LOCAL, free_port
 from tests.metrics.scraping import Scrape
 from tests.pods.test_front import echo
 from tests.pods.upstreams import front_settings, http_upstream
@@ -52,9 +52,12 @@ async def test_a_refused_poll_is_counted_as_such() -> None:
 
 async def test_the_front_tells_them_on_their_own_port_only() -> None:
     port = free_port()
-    settings = front_settings().model_copy(update={"front_metrics_port": port})
-    metrics = FrontMetrics()
-    async with serving(settings, metrics=metrics), telling(metrics, settings), aiohttp.ClientSession() as client:
+    settings, metrics = front_settings(), FrontMetrics()
+    async with (
+        serving(settings, metrics=metrics),
+        telling(metrics, LOCAL, port, "PERDURE_FRONT_METRICS_PORT"),
+        aiohttp.ClientSession() as client,
+    ):
 
         async def answers() -> str:
             try:

@@ -133,7 +133,11 @@ async def test_a_front_that_was_left_holds_until_the_next_one_takes_over(front: 
             await client.close()
             await eventually(lambda: _true(not is_alive(left.identity)), "it ends when its last caller has gone")
     assert callers.refused == 0
-    assert [record.name for record in front.folder.all()] == ["front", "supervisor"]
+
+    async def forgotten() -> bool:
+        return [record.name for record in front.folder.all()] == ["front", "supervisor"]
+
+    await eventually(forgotten, "the supervisor has seen that it has ended")
 
 
 async def test_every_front_ends_with_the_supervisor_when_all_shall_end(front: SupervisedFront) -> None:

@@ -64,8 +64,8 @@ EVERYTHING = {"log", "result", "artifact"}
 
 
 @pytest.mark.parametrize(
-    ("seconds", "expected"), [(15, set()), (25, {"artifact"}), (75, {"artifact"}), (150, EVERYTHING)]
+    ("seconds", "expected"), [(15, set()), (40, {"artifact"}), (75, {"artifact"}), (150, EVERYTHING)]
 )
 async def test_a_front_that_only_says_503_loses_what_was_measured(seconds: float, expected: set[str]) -> None:
-    """The test above can fail."""
+    """The test above can fail. An artifact is lost after 19.5 s: a busy machine makes the runner's tries later only."""
     assert await lost(seconds, front=True, hold=0.0) == expected

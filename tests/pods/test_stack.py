@@ -46,7 +46,7 @@ def test_only_the_api_knows_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_every_setting_that_is_a_secret_is_known_as_one() -> None:
     told = re.compile(r"(SECRET|PASSWORD|TOKEN|_KEY|SECRETS_KEY|_URL|_STORE)$")
-    open_ones = {"PERDURE_EXTERNAL_URL", "PERDURE_REGISTRY_URL"}
+    open_ones = {"PERDURE_EXTERNAL_URL", "PERDURE_REGISTRY_URL", "PERDURE_DIRECTORY_URL"}
     every = {f"{prefix}{name}".upper() for prefix, name in _fields(Settings)}
     assert {name for name in every if told.search(name)} - open_ones == SECRET
 
