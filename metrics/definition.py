@@ -27,7 +27,8 @@ class By(StrEnum):
     WORKER = "worker"
     SERVER = "API, worker"
     FRONT = "front"
-    EVERY = "API, worker, front"
+    DIRECTORY = "directory"
+    EVERY = "API, worker, front, directory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,6 +195,43 @@ FRONT_DURATION = histogram(
 FRONT_OPEN = gauge("perdure_front_requests_open", By.FRONT, "Requests that are being answered", "kind")
 FRONT_HELD = gauge("perdure_front_held_requests", By.FRONT, "Requests that wait for the API to come back", "kind")
 FRONT_AWAY = counter("perdure_front_api_away_total", By.FRONT, "Tries at which the API did not answer", "kind")
+FRONT_DIRECTORY_AWAY = gauge(
+    "perdure_front_directory_away", By.FRONT, "1 while a router's directory is away and its copy goes on, else 0"
+)
+FRONT_DIRECTORY_VERSION = gauge(
+    "perdure_front_directory_version", By.FRONT, "The version of the directory by which a router decides"
+)
+FRONT_POD_OPEN = gauge("perdure_front_pod_requests_open", By.FRONT, "Requests of a pod that are at work", "pod")
+FRONT_POD_REFUSED = counter(
+    "perdure_front_pod_requests_refused_total", By.FRONT, "Requests beyond those of a pod that may be at work", "pod"
+)
+
+# The directory of pods
+DIRECTORY_REQUESTS = counter(
+    "perdure_directory_requests_total", By.DIRECTORY, "Requests that the directory answered", "call", "status"
+)
+DIRECTORY_DURATION = histogram(
+    "perdure_directory_request_duration_seconds",
+    By.DIRECTORY,
+    "Time until a request was answered; that of a reader is mostly its waiting",
+    "call",
+    buckets=_REQUEST,
+)
+DIRECTORY_READERS_WAITING = gauge(
+    "perdure_directory_readers_waiting", By.DIRECTORY, "Readers that are held until something changes"
+)
+DIRECTORY_PODS = gauge("perdure_directory_pods", By.DIRECTORY, "Pods by their state, removed ones too", "state")
+DIRECTORY_CLAIMS = gauge(
+    "perdure_directory_claims",
+    By.DIRECTORY,
+    "Claims on names by kind and state, released ones until they are forgotten",
+    "kind",
+    "state",
+)
+DIRECTORY_VERSION = gauge("perdure_directory_version", By.DIRECTORY, "The version of the directory")
+DIRECTORY_CHANGE_AGE = gauge(
+    "perdure_directory_change_age_seconds", By.DIRECTORY, "Time since the last change that readers see"
+)
 
 ALL: Final = tuple(value for value in dict(globals()).values() if isinstance(value, Definition))
 """All of them, in this order."""

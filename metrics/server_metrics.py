@@ -8,10 +8,8 @@ from typing import Final
 from prometheus_client import Histogram
 
 from metrics import names
-from metrics.definition import Definition
 from metrics.labels import BoundedLabel, tag_set
 from metrics.process_metrics import ProcessMetrics
-from metrics.sampled import ReadNow, Sampled
 
 MAX_TAG_SETS: Final = 50
 """Lists of tags that are told by name; a fleet of runners rarely has more than a few."""
@@ -80,10 +78,6 @@ class ServerMetrics(ProcessMetrics):
         self._git_requests = names.GIT_REQUESTS.counter(registry)
         self._git_duration = names.GIT_DURATION.histogram(registry)
         self._git_bytes = names.GIT_BYTES.counter(registry)
-
-    def sampled(self, definitions: Iterable[Definition], read: ReadNow) -> None:
-        """Tell these from now on as `read` has them at the moment at which somebody asks."""
-        self.registry.register(Sampled(definitions, read))
 
     def claimed(self, asked: int, found: int) -> None:
         """So many runners looked into the queue at the same moment, and so many of them found a job."""

@@ -11,10 +11,13 @@ from metrics import names
 from metrics.definition import By, Kind
 from metrics.exposition import Exposition
 from metrics.front_metrics import FrontMetrics
+from pods.directory.figures import measured
+from pods.directory.server import opened
 from tests.api.v4.site import Site, open_site
 from tests.docs.metrics_table import PAGE, page
 from tests.metrics.promtool import promtool
 from tests.metrics.scraping import Scrape
+from tests.pods.directory.served import directory_settings
 
 GITLAB = ("gitlab_ci_", "job_queue_", "job_register_", "http_request", "pipelines_created")
 
@@ -45,7 +48,7 @@ async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
 async def test_an_idle_server_tells_every_name_and_no_other_of_ours(site: Site) -> None:
     text = (await exposition_of(site.services).text()).decode()
     told = Scrape(text)
-    wanted = [one for one in names.ALL if one.by is not By.FRONT]
+    wanted = [one for one in names.ALL if one.by not in {By.FRONT, By.DIRECTORY}]
     assert [one.name for one in wanted if not told.has(one)] == []
     known = {one.name.removesuffix("_total") for one in wanted}
     assert {name for name in told.families if name.startswith(("perdure_", *GITLAB))} == known
@@ -53,9 +56,20 @@ async def test_an_idle_server_tells_every_name_and_no_other_of_ours(site: Site) 
 
 
 async def test_an_idle_front_tells_every_name_and_no_other_of_ours() -> None:
-    text = (await Exposition(FrontMetrics().registry).text()).decode()
+    tells_its_names((await Exposition(FrontMetrics().registry).text()).decode(), By.FRONT)
+
+
+async def test_an_idle_directory_tells_every_name_and_no_other_of_ours(tmp_path: Path) -> None:
+    async with opened(directory_settings(tmp_path)) as parts:
+        figures = measured(parts.store, parts.metrics)
+        text = (await Exposition(parts.metrics.registry, [figures.refresh]).text()).decode()
+    tells_its_names(text, By.DIRECTORY)
+
+
+def tells_its_names(text: str, by: By) -> None:
+    """What a process tells that is neither API nor worker has every name of such a process, and no other of ours."""
     told = Scrape(text)
-    wanted = [one for one in names.ALL if one.by in {By.FRONT, By.EVERY}]
+    wanted = [one for one in names.ALL if one.by in {by, By.EVERY}]
     assert [one.name for one in wanted if not told.has(one)] == []
     assert {name for name in told.families if name.startswith("perdure_")} == {
         one.name.removesuffix("_total") for one in wanted

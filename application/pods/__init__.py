@@ -1,0 +1,1 @@
+"""What a pod does as one of several."""
