@@ -19,7 +19,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 SET = ROOT / "docker-compose.yml"
-OVERRIDE = ROOT / "docker-compose.override.yml"
+OVERRIDE = "docker-compose.override.yml"
 BASE = re.compile(r"^ARG (\w+_IMAGE)=(\S+)$", re.MULTILINE)
 PATIENCE = 120
 """Seconds for one answer of a registry."""
@@ -29,20 +29,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the file, and say what is in it; 1 if a registry does not tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", type=Path, default=SET, help="the file of the container set")
-    parser.add_argument("--output", type=Path, default=OVERRIDE, help="what is written")
+    parser.add_argument("--output", type=Path, help=f"what is written ({OVERRIDE} beside the set)")
     options = parser.parse_args(arguments)
+    output: Path = options.output or options.set.parent / OVERRIDE
     content = yaml.safe_load(options.set.read_text())
-    bases = dict(BASE.findall((options.set.parent / "Dockerfile").read_text()))
+    bases = dict(pair for file in dockerfiles(options.set, content) for pair in BASE.findall(file.read_text()))
     try:
         locked = {image: f"{image}@{digest(image)}" for image in sorted({*images(content), *bases.values()})}
     except (OSError, subprocess.SubprocessError) as error:
         sys.stderr.write(f"Nothing is written: {error}\n")
         return 1
-    options.output.write_text(
+    output.write_text(
         "# Written by deploy/lock_images.py.\n" + yaml.safe_dump(override(content, locked, bases), sort_keys=True)
     )
-    sys.stdout.write("\n".join((*locked.values(), f"Written to {options.output}.\n")))
+    sys.stdout.write("\n".join((*locked.values(), f"Written to {output}.\n")))
     return 0
+
+
+def dockerfiles(place: Path, content: dict[str, Any]) -> list[Path]:
+    """What our own images are built by; a set that builds none has none."""
+    builds = [service["build"] for service in content["services"].values() if "build" in service]
+    folders = {build["context"] if isinstance(build, dict) else build for build in builds}
+    return sorted((place.parent / folder / "Dockerfile").resolve() for folder in folders)
 
 
 def images(content: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from rigs.ports import free_port
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 RENDER = ROOT / "deploy" / "nginx" / "render.py"
@@ -45,6 +46,19 @@ async def listening(port: int) -> None:
                 return
 
 
+async def has_pid(folder: Path) -> None:
+    """Return when nginx has written its process id, which it does once it listens; TimeoutError after 10 s."""
+
+    async def written() -> bool:
+        return _ends_a_line(folder / "nginx.pid")
+
+    await eventually(written, "nginx.pid has a process id", within=STARTED_WITHIN)
+
+
+def _ends_a_line(file: Path) -> bool:
+    return file.exists() and file.read_text().endswith("\n")
+
+
 @dataclass(frozen=True)
 class Tls:
     """A port that speaks TLS, with files."""
@@ -52,6 +66,22 @@ class Tls:
     port: int
     certificate: Path
     key: Path
+
+
+@dataclass(frozen=True)
+class Pods:
+    """A directory of pods in a file, where their router and its decisions are, and what else render.py is told."""
+
+    directory: Path
+    router: str
+    decisions: str
+    more: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> list[str]:
+        """For render.py."""
+        known = {"--directory": str(self.directory), "--router": self.router, "--decisions": self.decisions}
+        return [*(word for option in known.items() for word in option), *self.more]
 
 
 @asynccontextmanager
@@ -63,10 +93,12 @@ async def front(
     port: int = 0,
     metrics: int = 0,
     tls: Tls | None = None,
+    pods: Pods | None = None,
 ) -> AsyncIterator[str]:
     """Run nginx in front of the `apis` (host:port); yields its address, such as `http://127.0.0.1:4711`.
 
     `holder` is host:port too, `port` that of nginx. With `metrics` it tells its own at that port. `tls`: there, too.
+    `pods` are behind it in the place of `apis` and `holder`.
     """
     nginx, port = nginx_binary(), port or free_port()
     arguments = ["--listen", f"127.0.0.1:{port}"]
@@ -76,6 +108,8 @@ async def front(
         arguments += ["--metrics", f"127.0.0.1:{metrics}"]
     if tls:
         arguments += ["--tls", f"127.0.0.1:{tls.port}", "--certificate", str(tls.certificate), "--key", str(tls.key)]
+    if pods:
+        arguments += pods.arguments
     if resolver:
         arguments += ["--resolver", resolver]
     if holder:
@@ -87,6 +121,7 @@ async def front(
     )
     try:
         await listening(port)
+        await has_pid(folder)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import yaml
 
-from deploy.lock_images import override
+from deploy.lock_images import dockerfiles, override
 from rigs.ports import LOCAL, free_port
 from tests.deploy.test_compose import DOCKERFILE, ROOT, compose
 from tests.e2e.images import Skopeo, needed, oci_image
@@ -121,6 +121,11 @@ def test_the_file_of_the_set_is_valid_and_every_service_is_in_it(tmp_path: Path)
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(file)]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", ["docker-compose.yml", "deploy/pods/docker-compose.yml"])
+def test_the_images_that_ours_are_built_on_are_found_from_wherever_a_set_is(file: str) -> None:
+    assert dockerfiles(ROOT / file, yaml.safe_load((ROOT / file).read_text())) == [DOCKERFILE]
 
 
 def test_every_image_of_the_build_can_be_named_from_outside() -> None:

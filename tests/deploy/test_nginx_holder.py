@@ -13,6 +13,7 @@ import psutil
 import pytest
 from aiohttp import web
 
+from pods.forwarding import Front
 from pods.front import Serving, serving
 from rigs.ports import LOCAL, free_port
 from settings import FrontLimits, Settings
@@ -46,7 +47,7 @@ async def echo(request: web.Request) -> web.Response:
 class Site:
     """nginx, a holder and the port of an API that is not there yet."""
 
-    def __init__(self, address: str, holder: Serving, api_port: int) -> None:
+    def __init__(self, address: str, holder: Serving[Front], api_port: int) -> None:
         self.address, self.holder, self.api_port = address, holder, api_port
 
     async def holds(self, count: int) -> None:

@@ -64,7 +64,7 @@ def test_the_script_is_run_with_all_that_it_reads() -> None:
     assert set(re.findall(r"\$\{?([A-Z_]+)", script.read_text())) < service["environment"].keys()
     # `mc` finds the store by a variable that is named after it.
     assert service["environment"].keys() >= {
-        f"MC_HOST_{name}" for name in re.findall(r"(\w+)/perdure", script.read_text())
+        f"MC_HOST_{name}" for name in re.findall(r"(\w+)/\$bucket", script.read_text())
     }
 
 
@@ -81,3 +81,29 @@ def test_the_administrator_s_name_is_refused_for_the_user() -> None:
     )
     assert done.returncode == 1
     assert "OBJECT_STORE_KEY must differ from OBJECT_STORE_ADMIN_KEY" in done.stderr
+
+
+MC = """#!/bin/sh
+case "$*" in
+  "admin policy create"*) cat "$6" >"$SEEN/policy.json" ;;
+  "--json admin user info"*) echo '{"policyName":"perdure"}' ;;
+  *) cat </dev/null ;;
+esac
+echo "$*" >>"$SEEN/calls"
+"""
+
+
+def test_a_pod_s_user_reaches_the_bucket_of_the_pod_and_no_other(tmp_path: Path) -> None:
+    """The script with an `mc` that notes what it is told."""
+    (tmp_path / "mc").write_text(MC)
+    (tmp_path / "mc").chmod(0o755)
+    bucket = f"perdure-{tmp_path.name[-20:].replace('_', '-')}"
+    given = {"OBJECT_STORE_KEY": "two", "OBJECT_STORE_ADMIN_KEY": "admin", "OBJECT_STORE_SECRET": "secret"}
+    environment = given | {"OBJECT_STORE_BUCKET": bucket, "PATH": f"{tmp_path}:/usr/bin:/bin", "SEEN": str(tmp_path)}
+    subprocess.run(["sh", str(FOLDER / "bucket.sh")], env=environment, check=True)
+    Path(f"/tmp/policy-{bucket}.json").unlink()
+    text = (FOLDER / "policy.json").read_text()
+    assert (tmp_path / "policy.json").read_text() == text.replace(":::perdure", f":::{bucket}")
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[0] == f"mb --ignore-existing store/{bucket}"
+    assert calls[-1] == f"admin policy attach store {bucket} --user two"

@@ -47,6 +47,7 @@ def test_the_embedded_file_names_the_ports_of_the_settings() -> None:
     assert _targets("embedded.yml") == {
         "perdure-api": {f"127.0.0.1:{settings.metrics_port}"},
         "perdure-front": {f"127.0.0.1:{settings.front_metrics_port}"},
+        "directory": {f"127.0.0.1:{settings.directory.metrics_port}"},
         "temporal": {f"127.0.0.1:{settings.temporal_metrics_port}"},
     }
 
