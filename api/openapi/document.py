@@ -1,13 +1,13 @@
 """What the OpenAPI document tells beside what FastAPI reads from signatures: bodies, errors, tokens, tags, examples."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
-from starlette.routing import BaseRoute
 
 from api.openapi.examples import Example, examples
 from api.openapi.shapes import schema_of
@@ -41,10 +41,9 @@ _ABOUT: Final = (
 )
 
 
-def described(document: Schema, routes: Iterable[BaseRoute]) -> Schema:
-    """The document with all that; `document` itself is changed. `routes` are those of the application."""
-    contexts = tuple(_contexts(routes))
-    models = dict(_models(contexts))
+def described(document: Schema, routes: Collection[APIRoute]) -> Schema:
+    """The document with all that; `document` itself is changed. `routes` are those of which it tells."""
+    models = dict(_models(routes))
     names, definitions = models_json_schema(
         [(model, "validation") for model in dict.fromkeys(models.values())], ref_template=_SCHEMAS
     )
@@ -52,9 +51,7 @@ def described(document: Schema, routes: Iterable[BaseRoute]) -> Schema:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     _add(schemas, definitions.get("$defs", {}))
-    typed = {
-        call: str(context.status_code or 200) for call, context in _calls(contexts) if has_type(context.response_model)
-    }
+    typed = {call: str(route.status_code or 200) for call, route in _calls(routes) if has_type(route.response_model)}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     parts.setdefault("responses", {}).update(_responses())
@@ -86,22 +83,16 @@ def _add(schemas: Schema, bodies: Schema) -> None:
             raise ValueError(f"{name} is the name of two different schemas; call one otherwise.")
 
 
-def _contexts(routes: Iterable[BaseRoute]) -> Iterator[Any]:
-    """What FastAPI knows of each route, with that of the routers around it."""
+def _calls(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], APIRoute]]:
+    """Routes by method and path."""
     for route in routes:
-        yield from getattr(route, "effective_route_contexts", tuple)()
+        yield from (((method, route.path_format), route) for method in route.methods or ())
 
 
-def _calls(contexts: Iterable[Any]) -> Iterator[tuple[tuple[str, str], Any]]:
-    """The same by method and path."""
-    for context in contexts:
-        yield from (((method, context.path_format), context) for method in context.methods or ())
-
-
-def _models(contexts: Iterable[Any]) -> Iterator[tuple[tuple[str, str], type[BaseModel]]]:
+def _models(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], type[BaseModel]]]:
     """The model of the parameters of each call that has one, by method and path."""
-    for call, context in _calls(contexts):
-        model = None if context.dependant is None else _model_of(context.dependant)
+    for call, route in _calls(routes):
+        model = _model_of(route.dependant)
         if model is not None:
             yield call, model
 

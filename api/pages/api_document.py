@@ -7,16 +7,17 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 
 from api.deps import CallerDep
 from api.openapi.examples import Example, examples
 from api.pages.responses import page
+from api.routes import RouteList
 
 DOCUMENT: Final = "/api/v4/openapi.json"
 
-router = APIRouter()
+router = RouteList()
 
 
 @dataclass(frozen=True, slots=True)

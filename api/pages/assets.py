@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from fastapi import APIRouter
 from fastapi.responses import FileResponse, RedirectResponse
 
+from api.routes import RouteList
 from domain.errors import NotFound
 
 _FOLDER: Final = Path(__file__).parent / "static"
@@ -18,7 +18,7 @@ TYPES: Final = {
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
-router = APIRouter()
+router = RouteList()
 
 
 @cache

@@ -6,12 +6,13 @@ Whoever may see the pipelines of a project may see them.
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.badge_picture import MAX_KEY, MAX_KEY_WIDTH, MAX_VALUE_WIDTH, picture
+from api.routes import RouteList
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from domain.projects.badges import Thresholds, said_of_coverage, said_of_release, said_of_status
@@ -19,7 +20,7 @@ from models.repositories.artifacts import releases
 from models.repositories.logs import coverage
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
-router = APIRouter(prefix=PREFIX)
+router = RouteList(prefix=PREFIX)
 
 _VALUE_WIDTH: Final = 58
 _PIPELINE, _COVERAGE, _RELEASE = 62, 62, 90

@@ -7,13 +7,15 @@ from typing import Any, Final, TypeAlias
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from api.browser_visits import is_deep_link, wants_page, way_home
 from api.deps import shown_caller
 from api.errors import answer_to, headers_of, status_of
 from api.pages.responses import address_of_page, page
 from api.pages.sign_in import sign_in_page
+from api.services import Services
 from auth.permissions import NOBODY, Caller
 from domain.errors import PerdureError
 
@@ -35,7 +37,6 @@ WORDS: Final = {
 
 _HIDDEN: Final = frozenset({401, 404})
 """What somebody who is not signed in may find there after all."""
-_NO_DEEP_LINKS: Final = ("/-/assets/", "/users/")
 _SIGN_IN: Final = "There is nothing here for people who are not signed in. If the address is right, sign in to see it."
 _PATIENCE: Final = 2.0
 """Seconds that an error page waits to hear who is signed in."""
@@ -47,14 +48,6 @@ def add_page_errors(app: FastAPI) -> None:
     """Put pages before the JSON handlers that `app` already has."""
     for kind in (PerdureError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _or_page(app.exception_handlers[kind]))
-
-
-def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page: neither the API nor git, and HTML is welcome."""
-    path = request.url.path
-    if path.startswith("/api/") or ".git/" in path or path.endswith("/events"):
-        return False
-    return "text/html" in request.headers.get("accept", "")
 
 
 def refusal_or_page(request: Request, error: PerdureError) -> Response:
@@ -77,9 +70,11 @@ def _or_page(json: Any) -> Handler:
         else:
             response = await json(request, error)  # it writes the surprise into the log
             status, detail, headers = response.status_code, "", {}
-        if status in _HIDDEN and not caller.is_known and _is_deep_link(request):
-            then = address_of_page(request)
-            return sign_in_page(request.app.state.services, status, then=then, notice=_SIGN_IN)
+        if status in _HIDDEN and not caller.is_known and is_deep_link(request):
+            services: Services = request.app.state.services
+            if home := way_home(request, services):
+                return RedirectResponse(home, 303)
+            return sign_in_page(services, status, then=address_of_page(request), notice=_SIGN_IN)
         return error_page(status, detail, headers, caller)
 
     return handle
@@ -95,14 +90,6 @@ async def _signed_in(request: Request) -> Caller:
     except Exception:
         log.exception("an error page does not know who is signed in")
         return NOBODY
-
-
-def _is_deep_link(request: Request) -> bool:
-    """Whether somebody visits a page that may be there for those who are signed in.
-
-    The response is the same whether it is: to strangers a private project does not exist.
-    """
-    return request.method in {"GET", "HEAD"} and not request.url.path.startswith(_NO_DEEP_LINKS)
 
 
 def error_page(

@@ -1,15 +1,16 @@
 """The page of a group: the projects in it, and in the groups within it, with their newest pipelines."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
 from api.deps import CallerDep, ServicesDep
 from api.pages.home import Number, draw
 from api.pages.live import event_stream
 from api.pages.responses import address_of_page, live_page
+from api.routes import RouteList
 from api.v4.namespaces.groups import GroupDep
 
-router = APIRouter(prefix="/groups")
+router = RouteList(prefix="/groups")
 
 
 @router.get("/{group:path}/-/events")

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from api.deps import CallerDep, ServicesDep
 from api.pages.live import event_stream
 from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
+from api.routes import RouteList
 from api.services import Services
 from application.access import viewer_of
 from auth.permissions import Caller
@@ -21,7 +22,7 @@ from models.repositories.runners import runners
 
 PER_PAGE: Final = 50
 
-router = APIRouter()
+router = RouteList()
 
 Number = Annotated[int, Query(ge=1, le=1_000_000)]
 

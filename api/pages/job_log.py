@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, StreamingResponse
 from markupsafe import Markup
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.log_lines import State, render_piece
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.jobs.log import Log, log_of, read_log
@@ -26,7 +26,7 @@ WINDOW: Final = 512 * 1024
 _THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="logs")
 """A window of nothing but escapes takes tenths of a second, which the event loop does not have."""
 
-router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
+router = RouteList(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The page of a job: its facts, its attempts, its log, its buttons."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,6 +12,7 @@ from api.pages.live import event_stream
 from api.pages.pipelines import may_cancel
 from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.asking import ask_or_leave
@@ -40,7 +41,7 @@ from models.repositories.projects import projects, relations
 from models.repositories.queue import wait_reasons
 from models.rows.pipelines import JobFacts
 
-router = APIRouter(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
+router = RouteList(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
 
 async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragment:

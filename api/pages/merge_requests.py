@@ -2,17 +2,18 @@
 
 from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.responses import page
+from api.routes import RouteList
 from api.v4.access import Id
 from api.v4.merge_requests.access import merge_request_of, shown
 from domain.merge_requests.merge_request import Blocker, State
 
-router = APIRouter(prefix=f"{PREFIX}/-/merge_requests")
+router = RouteList(prefix=f"{PREFIX}/-/merge_requests")
 
 _WORDS: Final = {
     Blocker.MERGEABLE: "It can be merged.",

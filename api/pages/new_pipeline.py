@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.pages.access import PREFIX, PageProjectDep
 from api.pages.responses import page
+from api.routes import RouteList
 from api.services import Services
 from api.v4.origin import require_our_pages
 from api.v4.parameters import parameters
@@ -38,7 +39,7 @@ EMPTY_ROWS: Final = 3
 MAX_BRANCHES: Final = 500
 """So many refs are offered; any other can be typed."""
 
-router = APIRouter(prefix=f"{PREFIX}/-/pipelines", route_class=EndsWithCaller)
+router = RouteList(prefix=f"{PREFIX}/-/pipelines", kind=EndsWithCaller)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from typing import Final
 
 import structlog
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.deps import ServicesDep, address_of
 from api.errors import status_of
 from api.pages.sessions import sign_in_as
 from api.pages.sign_in import inside, sign_in_page
+from api.routes import RouteList
 from api.services import Services
 from application.accounts.provided_accounts import account_of
 from auth.oidc.login_attempt import COOKIE, LIFETIME, LoginAttempt, issue_attempt, new_attempt, read_attempt
@@ -20,7 +21,7 @@ from models.rows.accounts import UserRow
 
 PATH: Final = "/users/auth/oidc"
 
-router = APIRouter()
+router = RouteList()
 log = structlog.get_logger()
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import Response, StreamingResponse
 
 from api.deps import ServicesDep
@@ -13,13 +13,14 @@ from api.pages.home import Number
 from api.pages.live import event_stream
 from api.pages.responses import live_page
 from api.pages.templates import Fragment, fragment
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.asking import ask_or_leave
 from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
 from application.access import ProjectAccess, access_to
-from application.bridges.downstream_pipelines import downstream_of, visible
+from application.bridges.downstream_pipelines import downstream_of, upstream_elsewhere, visible
 from auth.permissions import LEVEL_FOR, Action
 from domain.messages import Operation
 from domain.pipelines.operations import CANCELABLE
@@ -35,7 +36,7 @@ from models.repositories.queue import wait_reasons
 
 PER_PAGE: Final = 30
 
-router = APIRouter(prefix=PREFIX)
+router = RouteList(prefix=PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         standing=standing,
         downstream=downstream,
         upstream=None if row.upstream_id is None else upstream.get(row.upstream_id),
+        upstream_elsewhere=await upstream_elsewhere(services, project.caller, row),
         warned=any(job.allow_failure and job.status == Status.FAILED for job in latest),
         can_cancel=may_cancel(project) and bool(states & CANCELABLE),
         can_retry=project.may_run(row) and bool(states & {Status.FAILED, Status.CANCELED}),

@@ -2,15 +2,18 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import NOTICES, page
 from api.pages.sessions import begin_session
+from api.routes import RouteList
+from api.services import Services
 from api.v4.origin import require_our_pages
 from application.accounts.proof_of_identity import proven
 from application.audit import record
+from application.pods.visitors import require_own
 from auth.passwords import MAX_LENGTH, SHORTEST, fault_of
 from auth.permissions import Caller
 from models.repositories.accounts import accounts, sessions
@@ -19,7 +22,7 @@ from models.repositories.installation.audit import Entity, Happened
 PASSWORD: Final = "/-/profile/password"  # noqa: S105  # an address
 _SIGN_IN: Final = f"/users/sign_in?next={PASSWORD}"
 
-router = APIRouter(dependencies=[Depends(require_our_pages)])
+router = RouteList(dependencies=[Depends(require_our_pages)])
 
 Secret = Annotated[str, Form(max_length=255)]
 
@@ -29,11 +32,19 @@ def _form(caller: Caller, status: int = 200, *, error: str = "", notice: str = "
     return page("password.html", caller, status, **values)
 
 
+async def _require_own(services: Services, caller: Caller) -> None:
+    """Raise `Forbidden` for visitors, whose password is at home."""
+    if caller.is_visitor:
+        async with services.database.read() as connection:
+            require_own(services, await accounts.get(connection, caller.user_id), "set the password")
+
+
 @router.get(PASSWORD)
-async def form(request: Request, caller: CallerDep) -> Response:
+async def form(request: Request, caller: CallerDep, services: ServicesDep) -> Response:
     """The form."""
     if not caller.is_known:
         return RedirectResponse(_SIGN_IN, 303)
+    await _require_own(services, caller)
     return _form(caller, notice=NOTICES.get(request.query_params.get("notice", ""), ""))
 
 
@@ -44,6 +55,7 @@ async def change(
     """Set a new password, and end all sessions but this one. Whoever has no password yet shows an access token."""
     if not caller.is_known:
         return RedirectResponse(_SIGN_IN, 303)
+    await _require_own(services, caller)
     if await proven(services, key_of(request, caller), caller.username, old) is None:
         return _form(caller, 401, error="The present password is not right. Nothing was changed.")
     fault = "differs from its repetition" if new != again else fault_of(new)

@@ -1,13 +1,13 @@
 """The lasting addresses of what releases link to: `/group/app/-/releases/v1/downloads/bin/app` leads on to the file."""
 
-from fastapi import APIRouter
 from fastapi.responses import RedirectResponse
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
+from api.routes import RouteList
 from api.v4.releases.links import asset_of
 
-router = APIRouter(prefix=f"{PREFIX}/-/releases")
+router = RouteList(prefix=f"{PREFIX}/-/releases")
 
 
 @router.get("/{tag:path}/downloads/{asset:path}")

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from fastapi import APIRouter
-
 from api.pages import (
     access_tokens,
     api_document,
@@ -20,18 +18,21 @@ from api.pages import (
     profile,
     release_files,
     sign_in,
+    visits,
 )
+from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
 """Of a form: whatever is larger is refused before it is read."""
 
-router = APIRouter(include_in_schema=False, max_body_size=_FORM_BYTES)
+router = RouteList(include_in_schema=False, max_body_size=_FORM_BYTES)
 for part in (
     assets,
     api_document,
     badges,
     sign_in,
     oidc,
+    visits,
     profile,
     access_tokens,
     home,
@@ -43,4 +44,4 @@ for part in (
     job_log,
     release_files,
 ):
-    router.include_router(part.router)
+    router.include(part.router)

@@ -1,26 +1,31 @@
 """Signing in by user name or e-mail address, and password or access token; signing out."""
 
+from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
+from api.browser_visits import pod_elsewhere, way_to
 from api.deps import CallerDep, ServicesDep, key_of
 from api.pages.responses import page
-from api.pages.sessions import sign_in_as
+from api.pages.sessions import forget_sessions, sign_in_as
+from api.routes import RouteList
 from api.services import Services
+from api.shown_tokens import session_of
 from api.v4.origin import require_our_pages
 from application.accounts.proof_of_identity import proven
 from auth.permissions import NOBODY
-from auth.session_token import COOKIE, read_session
+from auth.session_token import read_session
 from domain.errors import Unauthenticated
 from models.repositories.accounts import sessions
 
+SIGN_OUT: Final = "/users/sign_out"
 MAX_NEXT: Final = 2000
 """Characters of an address that a sign-in leads back to."""
 _REFUSED: Final = "That name and that password or access token do not belong together."
 
-router = APIRouter(prefix="/users", dependencies=[Depends(require_our_pages)])
+router = RouteList(prefix="/users", dependencies=[Depends(require_our_pages)])
 
 
 def inside(address: str) -> str:
@@ -41,9 +46,12 @@ def sign_in_page(
 
 @router.get("/sign_in")
 async def form(caller: CallerDep, services: ServicesDep, next: str = "/") -> Response:  # noqa: A002
-    """The form; whoever is signed in goes on at once."""
-    if caller.is_known:
+    """The form; whoever is signed in goes on at once, to another pod with a ticket."""
+    elsewhere = pod_elsewhere(services, inside(next))
+    if caller.is_known and elsewhere is None:
         return RedirectResponse(inside(next), 303)
+    if caller.is_known and elsewhere is not None and not caller.is_visitor:
+        return RedirectResponse(way_to(elsewhere, inside(next)), 303)
     return sign_in_page(services, then=next)
 
 
@@ -66,14 +74,19 @@ async def sign_in(
 
 @router.post("/sign_out")
 async def sign_out(request: Request, services: ServicesDep) -> Response:
-    """End the session: the browser forgets it, and whoever has copied it gains nothing."""
+    """End the session: the browser forgets it, and whoever has copied it gains nothing.
+
+    A browser that is signed in at further pods sends the same form again, which the router leads to the next of them.
+    """
     try:
-        found = read_session(services.key, request.cookies.get(COOKIE, ""))
+        found = read_session(services.key, session_of(request))
     except Unauthenticated:
         pass
     else:
         async with services.database.write() as connection:
             await sessions.end(connection, found.session_id, found.expires_at, services.clock())
     response = RedirectResponse("/", 303)
-    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    if forget_sessions(request, response, services):
+        response.status_code = HTTPStatus.TEMPORARY_REDIRECT
+        response.headers["location"] = SIGN_OUT
     return response

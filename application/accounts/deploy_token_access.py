@@ -4,8 +4,9 @@ from datetime import timedelta
 from typing import Final
 
 from application.services import Services
-from auth.secret_token import DEPLOY, digest
+from auth.secret_token import digest
 from domain.errors import Unauthenticated
+from domain.pods.token_prefixes import DEPLOY
 from models.repositories.namespaces import deploy_tokens
 from models.rows.deploy_tokens import DeployTokenRow
 

@@ -23,6 +23,8 @@ class UserRow:
     current_sign_in_at: datetime | None
     last_sign_in_at: datetime | None
     last_activity_on: date | None
+    home_pod: int | None
+    home_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +45,4 @@ class AccessTokenRow:
     expires_on: date | None
     revoked_at: datetime | None
     impersonation: bool
+    names_pod: bool

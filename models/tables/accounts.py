@@ -5,7 +5,7 @@ from datetime import date, datetime
 from sqlalchemy import Index, false, text
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, key, moment, number, reference
+from models.columns import COUNTING, document, key, moment, number, number_or_none, reference
 
 
 class User(SQLModel, table=True):
@@ -15,7 +15,8 @@ class User(SQLModel, table=True):
     `blocked`: a blocked person's tokens and sessions are worth nothing. A `bot` belongs to a token of a project or
     group. `external` ones see no internal projects. A session is good while it carries its person's `session_epoch`.
     `current_sign_in_at` and `last_sign_in_at` are the last two sign-ins at the pages;
-    `last_activity_on` is the day (UTC) of the last call as this person.
+    `last_activity_on` is the day (UTC) of the last call as this person. Visitors have a `home_pod`, the number of the
+    pod that claimed their name, and their id there (`home_id`) once they have come; both are None for the pod's own.
     """
 
     __tablename__ = "account"
@@ -26,6 +27,7 @@ class User(SQLModel, table=True):
             sqlite_where=text("is_admin = 0 AND bot = 0"),
             postgresql_where=text("NOT is_admin AND NOT bot"),
         ),
+        Index("account_of_home", "home_pod", "home_id", unique=True),
         COUNTING,
     )
 
@@ -43,6 +45,8 @@ class User(SQLModel, table=True):
     current_sign_in_at: datetime | None = moment()
     last_sign_in_at: datetime | None = moment()
     last_activity_on: date | None = Field(default=None, nullable=True)
+    home_pod: int | None = number_or_none()
+    home_id: int | None = number_or_none()
 
 
 class AccessToken(SQLModel, table=True):
@@ -50,7 +54,8 @@ class AccessToken(SQLModel, table=True):
 
     `scopes` are those of `auth.scopes`. It is good until the beginning of the day `expires_on` (UTC); None is for ever.
     The token of a project (`project_id`) or group (`namespace_id`) belongs to a bot that is a member there. One of
-    `impersonation` was made by an administrator to act as a person, who neither sees nor revokes it.
+    `impersonation` was made by an administrator to act as a person, who neither sees nor revokes it. `names_pod`: it is
+    routable (`domain.pods.routable_token`), as all are that were made since there are several pods.
     """
 
     __tablename__ = "access_token"
@@ -70,3 +75,4 @@ class AccessToken(SQLModel, table=True):
     expires_on: date | None = Field(default=None, nullable=True)
     revoked_at: datetime | None = moment()
     impersonation: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    names_pod: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

@@ -9,12 +9,17 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
+from models.columns import table_of
 from models.repositories.accounts.accounts import access_token, is_good
 from models.repositories.paging import Listing
 from models.rows.accounts import AccessTokenRow
+from models.tables.namespaces import Namespace
+from models.tables.projects import Project
 from models.typed_rows import first_of
 
 token = access_token
+namespace = table_of(Namespace)
+project = table_of(Project)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,15 @@ async def revoke(connection: AsyncConnection, token_ids: Sequence[int], now: dat
     """Tokens that are worth nothing from now on."""
     rule = token.c.id.in_(list(token_ids)) & token.c.revoked_at.is_(None)
     await connection.execute(update(token).where(rule).values(revoked_at=now))
+
+
+async def organisation_of(connection: AsyncConnection, row: AccessTokenRow) -> int:
+    """The organisation of the project or group whose token it is; 0 for one of a person."""
+    if row.project_id is not None:
+        statement = select(project.c.organisation_id).where(project.c.id == row.project_id)
+    else:
+        statement = select(namespace.c.organisation_id).where(namespace.c.id == row.namespace_id)
+    return (await connection.execute(statement)).scalar() or 0
 
 
 async def replace(

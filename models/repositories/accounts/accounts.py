@@ -142,12 +142,13 @@ async def by_email(connection: AsyncConnection, email: str) -> Sequence[UserRow]
 
 
 async def by_login(connection: AsyncConnection, login: str) -> UserRow | None:
-    """The active person, no robot, with this user name, or with an e-mail address that nobody shares; or None."""
+    """The active person who is at home here, with this user name, or an e-mail address that nobody shares; or None."""
     row = await by_username(connection, login)
     if row is None and "@" in login:
-        found = await by_email(connection, login)
+        found = [one for one in await by_email(connection, login) if one.home_pod is None]
         row = found[0] if len(found) == 1 else None
-    return row if row is not None and row.state == ACTIVE and not row.bot else None
+    is_theirs = row is not None and row.state == ACTIVE and not row.bot and row.home_pod is None
+    return row if is_theirs else None
 
 
 async def by_username(connection: AsyncConnection, username: str) -> UserRow | None:

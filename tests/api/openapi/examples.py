@@ -23,7 +23,7 @@ _WORDS: Final = (
     (re.compile(r"\d{4}-\d\d-\d\d [\d:]{8} UTC"), "2026-01-31 12:00:00 UTC"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT"), "Sat, 31 Jan 2026 12:00:00 GMT"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "3f2b0c5e-8a41-4d57-9f0e-6c1d2a7b8e90"),
-    (re.compile(r"glptt-[\w-]{10,}"), SHOWN_TOKEN),
+    (re.compile(r"glptt-[\w.-]{10,}"), SHOWN_TOKEN),
     (re.compile(r"https?://127\.0\.0\.1:\d+"), _URL),
     (re.compile(r"Python/[\d.]+ aiohttp/[\d.]+"), "nginx"),
     (re.compile(r"\b127\.0\.0\.1\b"), "203.0.113.7"),
@@ -32,7 +32,14 @@ _WORDS: Final = (
     (re.compile(r"\bown-member\b"), "ada"),
     (re.compile(r"\bOwn-Member\b"), "Ada"),
 )
-_MEASURED: Final = {"duration": 1.5, "queued_duration": 0.5, "execution_duration": 0.12, "seconds": 0.12}
+_MEASURED: Final = {
+    "duration": 1.5,
+    "queued_duration": 0.5,
+    "execution_duration": 0.12,
+    "seconds": 0.12,
+    "oldest": 12.5,
+    "oldest_pending": 12.5,
+}
 """Numbers that are others each time."""
 
 

@@ -141,6 +141,13 @@ def _of_merge_requests() -> Iterator[Request]:
     yield Request("GET", f"{requests}/{{iid}}/pipelines")
 
 
+def _of_pods() -> Iterator[Request]:
+    yield Request("GET", "/pod", "admin")
+    yield Request("GET", "/pod/tag_sets", "admin")
+    yield Request("GET", "/pod/queue", "admin")
+    yield Request("GET", "/groups/{group}/tag_sets", query={"days": "30"})
+
+
 REQUESTS: Final = (
     *_of_projects(),
     *_of_pipelines(),
@@ -148,4 +155,5 @@ REQUESTS: Final = (
     *_of_merge_requests(),
     *_of_hooks(),
     *_of_gaps(),
+    *_of_pods(),
 )

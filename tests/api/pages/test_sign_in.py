@@ -11,8 +11,9 @@ from argon2 import PasswordHasher
 
 from api.startup import CREDENTIALS
 from auth.passwords import Passwords
-from auth.secret_token import PERSONAL, digest, plain_token
+from auth.secret_token import digest, plain_token
 from auth.session_token import COOKIE
+from domain.pods.token_prefixes import PERSONAL
 from models.repositories.accounts import accounts
 from settings import RefusalLimits
 from tests.api.v4.site import Person, Site, open_site

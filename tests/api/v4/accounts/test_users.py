@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from auth.secret_token import PERSONAL
+from domain.pods.token_prefixes import PERSONAL
 from models.repositories.accounts import accounts
 from tests.api.v4.site import Site
 
