@@ -25,7 +25,7 @@ from models.repositories.pipelines import pipelines, resource_groups, unfinished
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines
-from workflows.runs import Run
+from workflows.runs import MOVED, Run
 
 MAX_CONCURRENT: Final = 20
 """So many workflows are looked at in parallel."""
@@ -131,8 +131,11 @@ class Reconciler:
         is_complete = facts.status in COMPLETE
         if is_complete and not has_unfolded:
             return False  # it has ended since it was read
+        by_hand = ""
         if run is not None and run.is_terminated and not is_complete:
-            await self._settle(facts, run)
+            by_hand = await self._workflows.runs.termination(facts.pipeline_id, run.id)
+        if run is not None and by_hand and MOVED not in by_hand:
+            await self._settle(facts, run, by_hand)
         else:
             state = "unknown" if run is None else run.status
             state = "waits for a retry" if run is not None and run.in_window else state
@@ -141,8 +144,7 @@ class Reconciler:
         await self._notifications.notify(OUTBOX)
         return True
 
-    async def _settle(self, facts: PipelineFacts, run: Run) -> None:
+    async def _settle(self, facts: PipelineFacts, run: Run, reason: str) -> None:
         """Cancel a terminated pipeline. The key is the run's: what is tried again later has another run."""
-        reason = await self._workflows.runs.termination(facts.pipeline_id, run.id)
         log.warning("the workflow was terminated by hand; its pipeline is canceled", pipeline=facts.pipeline_id)
         await self._workflows.signal(facts, "cancel_pipeline", Operation(key=f"terminated-{run.id}", reason=reason))

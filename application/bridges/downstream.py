@@ -8,37 +8,31 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from application.access import ProjectAccess, access_to, caller_from
+from application.bridges.hierarchy import hierarchy_of, root_of
 from application.bridges.scope import document, expanded_inputs, scope_of
+from application.bridges.targets import Denied, compiled, denied, pipeline_of_project, visible_project
 from application.pipelines.ci_variables import opened
-from application.pipelines.prepared import Prepared, prepared_by_itself
-from application.pipelines.refs import find_ref
+from application.pipelines.prepared import Prepared
+from application.pods.cross_pod_people import account_at_home
+from application.pods.other_pods import other_pod
 from application.services import Services
-from domain.errors import (
-    Forbidden,
-    NotFound,
-    PerdureError,
-    StorageFull,
-    Unauthenticated,
-    Unavailable,
-)
+from domain.errors import PerdureError, StorageFull, Unavailable
 from domain.pipelines.bridges import (
     CHILD,
     CREATION_FAILED,
-    DOWNSTREAM,
     INVALID_TRIGGER,
     NO_PERMISSION,
     NO_PROJECT,
-    TEXT_OF,
+    Ancestor,
     Scope,
     child_configuration,
     forwarded,
     refusal,
 )
+from domain.pipelines.cross_pod import DownstreamRequest, UpstreamPipeline
 from models.repositories.pipelines import bridges
 from models.repositories.pipelines.bridges import Bridge
 from models.repositories.pipelines.pipelines import PipelineRequest
-from models.repositories.projects.project_paths import written_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +43,14 @@ class Existing:
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
-    """No pipeline: the failure reason, what people read, and the request of a pipeline that shall show the faults."""
+class Elsewhere:
+    """A pipeline that another pod is asked for, by its number."""
 
-    reason: str
-    text: str
-    request: PipelineRequest | None = None
+    pod: int
+    request: DownstreamRequest
 
 
-Wish: TypeAlias = Prepared | Existing | Denied
+Wish: TypeAlias = Prepared | Existing | Denied | Elsewhere
 
 
 async def wish_of(services: Services, bridge: Bridge) -> Wish:
@@ -71,35 +64,46 @@ async def wish_of(services: Services, bridge: Bridge) -> Wish:
     except (Unavailable, StorageFull):
         raise
     except PerdureError as error:
-        return _denied(CREATION_FAILED, str(error))
+        return denied(CREATION_FAILED, str(error))
 
 
 async def _triggered(services: Services, bridge: Bridge, trigger: dict[str, Any]) -> Wish:
     is_child = bool(trigger["include"])
     async with services.database.read() as connection:
-        above = await bridges.above(connection, bridge.pipeline.id)
-        pipelines = await bridges.size_of_hierarchy(connection, _root(bridge))
+        above, pipelines = await hierarchy_of(services, connection, bridge.pipeline)
     reason = refusal(child=is_child, depth=bridge.pipeline.depth, pipelines=pipelines, above=above)
     if reason:
-        return _denied(reason)
+        return denied(reason)
     scope = scope_of(services, bridge)
     inputs = expanded_inputs(scope, trigger["inputs"])
     if is_child:
         config = orjson.dumps(child_configuration(trigger["include"], inputs)).decode()
-        return await _compiled(services, _child(bridge, trigger, scope), config)
-    request = await _of_project(services, bridge, trigger, scope)
-    if isinstance(request, Denied):
-        return request
-    return await _compiled(services, replace(request, inputs=inputs), "")
+        return await compiled(services, _child(bridge, trigger, scope), config)
+    path, branch = scope.expanded(trigger["project"], trigger["branch"])
+    pod = other_pod(services, path)
+    if pod is not None:
+        if bridge.user.bot:
+            return denied(NO_PERMISSION, f"{path} is in another pod, and bots act in their own pod only.")
+        request = _request_of(bridge, path, branch, _handed_down(trigger, scope), inputs, (above, pipelines))
+        return Elsewhere(pod, request)
+    found = await pipeline_of_project(services, bridge.user, path, branch, bridge.project.id)
+    if isinstance(found, Denied):
+        return found
+    return await compiled(services, replace(_with_upstream(found, bridge, trigger, scope), inputs=inputs))
 
 
-async def _compiled(services: Services, request: PipelineRequest, child_config: str) -> Prepared | Denied:
-    try:
-        repository = services.repositories.get(request.project_id)
-    except NotFound:
-        return _denied(CREATION_FAILED, "The downstream project has no commits.")
-    made = await prepared_by_itself(services, request, repository, child_config)
-    return made if made.error is None else Denied(CREATION_FAILED, _text(CREATION_FAILED, made.fault), made.shown)
+def _request_of(
+    bridge: Bridge,
+    path: str,
+    branch: str,
+    variables: tuple[dict[str, Any], ...],
+    inputs: dict[str, Any],
+    hierarchy: tuple[tuple[Ancestor, ...], int],
+) -> DownstreamRequest:
+    project = bridge.project
+    upstream = UpstreamPipeline(bridge.pipeline.id, project.id, project.full_path, project.visibility)
+    who = (bridge.user.username, account_at_home(bridge.user))
+    return DownstreamRequest(*who, upstream, path, branch, variables, inputs, *hierarchy)
 
 
 def _child(bridge: Bridge, trigger: dict[str, Any], scope: Scope) -> PipelineRequest:
@@ -122,73 +126,32 @@ def _child(bridge: Bridge, trigger: dict[str, Any], scope: Scope) -> PipelineReq
     return _with_upstream(request, bridge, trigger, scope)
 
 
-async def _of_project(
-    services: Services, bridge: Bridge, trigger: dict[str, Any], scope: Scope
-) -> PipelineRequest | Denied:
-    """A pipeline of another project: of the branch that is named, else of its default branch."""
-    path, branch = scope.expanded(trigger["project"], trigger["branch"])
-    project = await _project(services, bridge, path)
-    if project is None:
-        return _denied(NO_PROJECT, path)
-    if project.row.id == bridge.project.id:
-        return _denied(INVALID_TRIGGER, path)
-    ref, tag, sha = await find_ref(services.repositories.get(project.row.id), branch or project.row.default_branch)
-    try:
-        project.require_run(ref, tag=tag)
-    except (Forbidden, Unauthenticated):
-        return _denied(NO_PERMISSION, path)
-    request = PipelineRequest(
-        project_id=project.row.id, user_id=bridge.user.id, ref=ref, sha=sha, source=DOWNSTREAM, tag=tag
-    )
-    return _with_upstream(request, bridge, trigger, scope)
-
-
 def _with_upstream(request: PipelineRequest, bridge: Bridge, trigger: dict[str, Any], scope: Scope) -> PipelineRequest:
-    handed = forwarded(scope, yaml=trigger["forward_yaml_variables"], pipeline=trigger["forward_pipeline_variables"])
     return replace(
         request,
-        variables=tuple(document(variable) for variable in handed),
+        variables=_handed_down(trigger, scope),
         bridge_id=bridge.job.id,
         upstream_id=bridge.pipeline.id,
         upstream_project_id=bridge.project.id,
-        root_id=_root(bridge),
+        root_id=root_of(bridge.pipeline),
     )
+
+
+def _handed_down(trigger: dict[str, Any], scope: Scope) -> tuple[dict[str, Any], ...]:
+    handed = forwarded(scope, yaml=trigger["forward_yaml_variables"], pipeline=trigger["forward_pipeline_variables"])
+    return tuple(document(variable) for variable in handed)
 
 
 async def _mirrored(services: Services, bridge: Bridge) -> Existing | Denied:
     """`needs: {pipeline: group/project}` alone: the latest pipeline of that project's default branch."""
     needs = (need["pipeline"] for need in bridge.job.plan["foreign_needs"] if need["pipeline"] and not need["job"])
     (path,) = scope_of(services, bridge).expanded(next(needs))
-    project = await _project(services, bridge, path)
+    project = await visible_project(services, bridge.user, path)
     if project is None:
-        return _denied(NO_PROJECT, path)
+        return denied(NO_PROJECT, path)
     async with services.database.read() as connection:
         newest = await bridges.newest_of(connection, project.row.id, project.row.default_branch)
     if newest is None:
         branch = project.row.default_branch
         return Denied(INVALID_TRIGGER, f"{path} has no pipeline on {branch} that this job could follow.")
     return Existing(newest)
-
-
-async def _project(services: Services, bridge: Bridge, path: str) -> ProjectAccess | None:
-    """A project that whoever runs the bridge may see, by its full path."""
-    async with services.database.read() as connection:
-        written = await written_path(connection, path)
-    if written is None:
-        return None
-    try:
-        return await access_to(services, caller_from(bridge.user), written)
-    except (NotFound, Forbidden):
-        return None
-
-
-def _root(bridge: Bridge) -> int:
-    return bridge.pipeline.root_id or bridge.pipeline.id
-
-
-def _denied(reason: str, detail: str = "") -> Denied:
-    return Denied(reason, _text(reason, detail))
-
-
-def _text(reason: str, detail: str) -> str:
-    return f"{TEXT_OF[reason]}: {detail}" if detail else f"{TEXT_OF[reason]}."

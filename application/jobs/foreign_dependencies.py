@@ -4,7 +4,7 @@ Read in the transaction of the claim; a job without such needs costs no query. S
 "Needs"; docs/reference/runner-protocol.md, "Picking a job".
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,15 +12,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import caller_from
 from application.jobs.filled_text import filled_text
+from application.pods.other_pods import other_pod
 from application.services import Services
 from auth.permissions import Action, level_of, require
 from domain.config.plan import ForeignNeed
 from domain.decimal_number import decimal_number
-from domain.errors import Forbidden, NotFound
+from domain.errors import Forbidden, NotFound, Unavailable
+from domain.pipelines.cross_pod_needs import GOOD_FOR, Needed
 from domain.variables.job_variables import JobVariable
 from models.repositories.accounts import members
 from models.repositories.artifacts import foreign_archives
 from models.repositories.artifacts.foreign_archives import ForeignJobRow
+from models.repositories.pipelines import cross_pod_needs
 from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
 from models.repositories.queue.hand_outs import HandOut
@@ -29,12 +32,16 @@ from models.rows.accounts import UserRow
 
 @dataclass(frozen=True, slots=True)
 class ForeignArchive:
-    """The archive of a job of another pipeline: `id` and `name` are those of the job."""
+    """The archive of a job of another pipeline: `id` and `name` are those of the job.
+
+    `token` is the one by which another pod opens it; empty for an archive of this one.
+    """
 
     id: int
     name: str
     filename: str
     size: int
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +67,74 @@ async def gone_dependencies(connection: AsyncConnection, services: Services, han
     return Found(missing=tuple(f"the artifacts of job {name} have expired; run that job again" for name in names))
 
 
+class NeedsOtherPod(Unavailable):
+    """A job needs something of another pod, which has not answered yet."""
+
+    def __init__(self, job_id: int) -> None:
+        """The job waits."""
+        super().__init__(f"Job {job_id} waits for what another pod has.")
+        self.job_id = job_id
+
+
 async def foreign_dependencies(
-    connection: AsyncConnection, services: Services, hand_out: HandOut, variables: Iterable[JobVariable]
+    connection: AsyncConnection,
+    services: Services,
+    hand_out: HandOut,
+    variables: Iterable[JobVariable],
+    *,
+    to_begin: bool = False,
 ) -> Found:
-    """What `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded."""
+    """What `needs:pipeline` and `needs:project` name; `variables` are the job's, expanded.
+
+    Raises `NeedsOtherPod` while another pod has not answered; for a job `to_begin` its answer must not be old.
+    """
     archives: list[ForeignArchive] = []
     dotenv: list[Mapping[str, str]] = []
     missing: list[str] = []
-    variables = tuple(variables)
-    for need in _needs(hand_out.job.plan, variables):
-        found = await _find(connection, hand_out, need)
-        fault = _fault(need, found)
-        if not fault and found is not None and found.filename and found.size is not None:
-            if await foreign_archives.gone(connection, found.pipeline_id, [found], services.clock()):
-                fault = f"the artifacts of {_words(need)} have expired; run that job again"
-            else:
-                archives.append(ForeignArchive(found.id, found.name, found.filename, found.size))
-        if not fault and found is not None:
-            dotenv.extend(found.dotenv or ())
+    for position, need in needs_of(hand_out.job.plan, tuple(variables)):
+        if need.project and other_pod(services, need.project) is not None:
+            fault, archive, told = await _answered(connection, services, hand_out, position, to_begin=to_begin)
+        else:
+            found = await _find(connection, hand_out, need)
+            fault, archive = await judged(connection, services, need, found)
+            told = () if fault or found is None else found.dotenv or ()
+        dotenv.extend(told)
+        if archive is not None:
+            archives.append(archive)
         if fault and not need.optional:
             missing.append(fault)
     return Found(tuple(archives), tuple(dotenv), tuple(missing))
+
+
+async def _answered(
+    connection: AsyncConnection, services: Services, hand_out: HandOut, position: int, *, to_begin: bool
+) -> tuple[str, ForeignArchive | None, Sequence[Mapping[str, str]]]:
+    """What another pod has answered to a need."""
+    row = await cross_pod_needs.answer_to(connection, hand_out.job.id, position)
+    if row is None or (to_begin and row.answered_at + GOOD_FOR < services.clock()):
+        raise NeedsOtherPod(hand_out.job.id)
+    needed = Needed(**row.answer)
+    if not row.sealed_token:
+        return needed.fault, None, needed.dotenv
+    token = services.sealer.open(row.sealed_token, sealed_for_need(hand_out.job.id))
+    return needed.fault, ForeignArchive(needed.id, needed.name, needed.filename, needed.size, token), needed.dotenv
+
+
+def sealed_for_need(job_id: int) -> str:
+    """What the token of another pod's archive is sealed for: it is a secret as long as it is stored."""
+    return f"needs of job {job_id}"
+
+
+async def judged(
+    connection: AsyncConnection, services: Services, need: ForeignNeed, found: ForeignJobRow | None
+) -> tuple[str, ForeignArchive | None]:
+    """Why a job cannot have what it needs, or the archive that it gets, if there is one."""
+    fault = _fault(need, found)
+    if fault or found is None or not found.filename or found.size is None:
+        return fault, None
+    if await foreign_archives.gone(connection, found.pipeline_id, [found], services.clock()):
+        return f"the artifacts of {_words(need)} have expired; run that job again", None
+    return "", ForeignArchive(found.id, found.name, found.filename, found.size)
 
 
 def with_dotenv(hand_out: HandOut, found: Found) -> HandOut:
@@ -88,26 +142,29 @@ def with_dotenv(hand_out: HandOut, found: Found) -> HandOut:
     return replace(hand_out, dotenv=(*found.dotenv, *hand_out.dotenv))
 
 
-def _needs(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Iterable[ForeignNeed]:
-    """Those that bring artifacts, with all variables put in."""
-    for document in plan["foreign_needs"]:
+def needs_of(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Iterable[tuple[int, ForeignNeed]]:
+    """Those that bring artifacts, with all variables put in, each with its position in the plan."""
+    for position, document in enumerate(plan["foreign_needs"]):
         need = ForeignNeed(**document)
         if need.job and need.artifacts:
             written = (need.job, need.pipeline, need.project, need.ref)
             job, pipeline, project, ref = (filled_text(text, variables).strip() for text in written)
-            yield replace(need, job=job, pipeline=pipeline, project=project, ref=ref)
+            yield position, replace(need, job=job, pipeline=pipeline, project=project, ref=ref)
 
 
 async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNeed) -> ForeignJobRow | None:
     if need.project:
-        project_id = await _readable(connection, hand_out.user, need.project)
-        if project_id is None:
-            return None
-        return await foreign_archives.of_project(connection, project_id, need.ref, need.job)
+        return await found_here(connection, hand_out.user, need)
     pipeline_id = decimal_number(need.pipeline)
     if pipeline_id is None or pipeline_id == hand_out.pipeline.id:
         return None
     return await foreign_archives.in_family(connection, hand_out.pipeline.id, pipeline_id, need.job)
+
+
+async def found_here(connection: AsyncConnection, user: UserRow, need: ForeignNeed) -> ForeignJobRow | None:
+    """The job of a project of this pod that a need names, if the user may read that."""
+    project_id = await _readable(connection, user, need.project)
+    return None if project_id is None else await foreign_archives.of_project(connection, project_id, need.ref, need.job)
 
 
 async def _readable(connection: AsyncConnection, user: UserRow, path: str) -> int | None:

@@ -7,6 +7,8 @@ from auth.permissions import Caller
 from domain.errors import Unauthenticated
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.jobs import get as job_row
+from models.rows.accounts import UserRow
+from models.rows.pipelines import ListedJobRow
 
 
 async def caller_by_job(services: Services, token: str, scope: str, address: str = "") -> Caller:
@@ -21,14 +23,20 @@ async def caller_by_job(services: Services, token: str, scope: str, address: str
     return caller
 
 
-async def user_of(services: Services, claims: JobClaims, address: str = "") -> Caller:
-    """The user of a job that runs, as they may act for it. Raises `Forbidden`, `JobNotRunning`, `Unauthenticated`."""
+async def job_and_user(services: Services, claims: JobClaims) -> tuple[ListedJobRow, UserRow]:
+    """A job that runs, and its user. Raises `Forbidden`, `JobNotRunning`, `Unauthenticated` for one who is blocked."""
     async with services.database.read() as connection:
         require_running(await holder(connection, claims))
         job = await job_row(connection, claims.job_id, claims.project_id)
         row = await accounts.get(connection, job.user_id)
     if row.state != accounts.ACTIVE:
         raise Unauthenticated("Unauthorized")
+    return job, row
+
+
+async def user_of(services: Services, claims: JobClaims, address: str = "") -> Caller:
+    """The user of a job that runs, as they may act for it. Raises `Forbidden`, `JobNotRunning`, `Unauthenticated`."""
+    _, row = await job_and_user(services, claims)
     return Caller(
         row.id,
         row.username,

@@ -5,11 +5,13 @@ when the token was made. Such pipelines ignore `[skip ci]`. Source: docs/referen
 GitLab's trigger API.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from application.access import ProjectAccess, access_to, caller_from
+from application.bridges.hierarchy import hierarchy_of, root_of
+from application.jobs.calls_of_other_pods import JobOfPod, caller_of
 from application.jobs.job_access import claims_for, holder, require_running
 from application.jobs.job_callers import user_of
 from application.pipelines.creation import create_pipeline
@@ -19,10 +21,10 @@ from auth.job_token import Scope
 from auth.permissions import Action, Caller
 from auth.secret_token import digest
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from domain.pipelines.bridges import DOWNSTREAM, TEXT_OF, refusal
+from domain.pipelines.bridges import DOWNSTREAM, TEXT_OF, Ancestor, refusal
 from git.repository import Repository
 from models.repositories.accounts import accounts
-from models.repositories.pipelines import bridges, pipelines
+from models.repositories.pipelines import cross_pod, pipelines
 from models.repositories.pipelines.jobs import get as job_row
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import projects, triggers
@@ -42,7 +44,7 @@ NO_RIGHT_ON_REF: Final = (
 class TriggerCall:
     """What a call wants. `payload` is the text that jobs find in the file `$TRIGGER_PAYLOAD`.
 
-    `of_job` says that the token is a job's.
+    `of_job` says that the token is a job's; a job of another pod shows none to this one.
     """
 
     token: str
@@ -51,6 +53,7 @@ class TriggerCall:
     inputs: Mapping[str, Any]
     payload: str
     of_job: bool
+    elsewhere: JobOfPod | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,10 @@ async def start(services: Services, reference: str, call: TriggerCall) -> tuple[
         project = await projects.find(connection, reference)
     # A token opens nothing in a project that is not there: found in as much time as where it is another's.
     key = 0 if project is None else project.id
-    bearer = await (_job if call.of_job else _trigger)(services, key, call.token)
+    if call.elsewhere is not None:
+        bearer = await _job_of_pod(services, key, call.elsewhere)
+    else:
+        bearer = await (_job if call.of_job else _trigger)(services, key, call.token)
     try:
         bearer.access.require(Action.RUN)
     except (Forbidden, Unauthenticated) as error:
@@ -132,24 +138,44 @@ async def _job(services: Services, project_id: int, token: str) -> Bearer:
         require_running(await holder(connection, claims))
         job = await job_row(connection, claims.job_id, claims.project_id)
         upstream = await pipelines.get(connection, job.pipeline_id)
-        above = await bridges.above(connection, upstream.id)
-        root = upstream.root_id or upstream.id
-        size = await bridges.size_of_hierarchy(connection, root)
+        above, size = await hierarchy_of(services, connection, upstream)
     try:
         caller = await user_of(services, claims)
     except Unauthenticated as error:
         raise NotFound("Not Found") from error
     access = await _access(services, caller, project_id)
-    reason = refusal(child=False, depth=upstream.depth, pipelines=size, above=above)
-    if reason:
-        raise Invalid(TEXT_OF[reason])
+    _require_no_loop(above, size)
     more = {
         "upstream_id": upstream.id,
         "upstream_project_id": upstream.project_id,
-        "root_id": root,
+        "root_id": root_of(upstream),
         "origin": {"upstream_job_id": job.id},
     }
     return Bearer(access, DOWNSTREAM, more)
+
+
+async def _job_of_pod(services: Services, project_id: int, calling: JobOfPod) -> Bearer:
+    """The account here of the user of a job of another pod. Raises `NotFound`; `Invalid` for a loop of pipelines.
+
+    What has led to its pipeline is kept, so that the limits hold for what comes of this one, too.
+    """
+    job = calling.job
+    access = await _access(services, await caller_of(services, calling), project_id)
+    _require_no_loop(job.ancestors, job.hierarchy)
+    origin = {
+        "upstream_job_id": job.id,
+        "upstream_pipeline_id": job.pipeline_id,
+        "upstream_project_id": job.project_id,
+        cross_pod.ANCESTORS: [asdict(ancestor) for ancestor in job.ancestors],
+        cross_pod.HIERARCHY: job.hierarchy,
+    }
+    return Bearer(access, DOWNSTREAM, {"origin": origin})
+
+
+def _require_no_loop(above: Sequence[Ancestor], size: int) -> None:
+    reason = refusal(child=False, depth=0, pipelines=size, above=above)
+    if reason:
+        raise Invalid(TEXT_OF[reason])
 
 
 async def _access(services: Services, caller: Caller, project_id: int) -> ProjectAccess:

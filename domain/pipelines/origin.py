@@ -1,8 +1,10 @@
 """What more is known of the event that made a pipeline: a document that is kept with it, and what is read from it.
 
 It holds only what its source brings: `trigger_token` (the first characters of a trigger token), `upstream_job_id` (the
-job that called with its token; a bridge stands in a column of its own), `external_pull_request` (the fields of
-`ExternalPullRequestFacts`), `tag_message` (that of an annotated tag).
+job that called with its token; a bridge stands in a column of its own), `upstream_project_id` and
+`upstream_pipeline_id` (those of a bridge or job of another pod; those of this one stand in columns), `ancestors` and
+`hierarchy` (what has led to the pipeline of such a job, `domain.pods.job_calls.CallingJob`), `external_pull_request`
+(the fields of `ExternalPullRequestFacts`), `tag_message` (that of an annotated tag).
 """
 
 from collections.abc import Mapping

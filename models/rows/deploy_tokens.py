@@ -21,3 +21,4 @@ class DeployTokenRow:
     last_used_at: datetime | None
     expires_at: datetime | None
     revoked_at: datetime | None
+    names_pod: bool

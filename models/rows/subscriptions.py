@@ -13,6 +13,8 @@ class PipelineSubscriptionRow:
     upstream_project_id: int | None
     user_id: int
     created_at: datetime
+    upstream_path: str
+    told_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,4 @@ class SubscribedRunRow:
     created_at: datetime
     not_before: datetime
     done_at: datetime | None
+    upstream_project_id: int | None

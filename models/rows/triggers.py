@@ -18,3 +18,4 @@ class PipelineTriggerRow:
     updated_at: datetime
     last_used_at: datetime | None
     expires_at: datetime | None
+    names_pod: bool

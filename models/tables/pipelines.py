@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, COUNTING, DOCUMENT, document, key, moment, number, reference
+from models.columns import BIG, COUNTING, DOCUMENT, document, key, moment, number, reference, reference_anywhere
 
 
 def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...]:
@@ -41,6 +41,7 @@ class Pipeline(SQLModel, table=True):
 
     __table_args__ = (
         Index("pipeline_of_project", "project_id", "id"),
+        Index("pipeline_of_project_by_time", "project_id", "created_at"),
         Index("pipeline_of_ref", "project_id", "ref", "status"),
         COUNTING,
     )
@@ -109,7 +110,8 @@ class Job(SQLModel, table=True):
 
     A `bridge` runs on the server: it has triggered `downstream_id`, whose status it takes over by its `strategy`
     (empty, `depend` or `mirror`). `downstream_ended_at` is when that pipeline was first seen complete: one that is not
-    any more was retried. `environment_action` is empty for a job without environment.
+    any more was retried. That pipeline may be one of another pod (`models.tables.cross_pod`).
+    `environment_action` is empty for a job without environment.
     """
 
     __table_args__ = (
@@ -163,7 +165,7 @@ class Job(SQLModel, table=True):
     room: str = ""
     bridge: bool = False
     strategy: str = ""
-    downstream_id: int | None = reference("pipeline.id", nullable=True)
+    downstream_id: int | None = reference_anywhere("pipeline")
     downstream_ended_at: datetime | None = moment()
     resource_group_id: int | None = reference("resource_group.id", nullable=True)
     environment_id: int | None = reference("environment.id", nullable=True)

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
 from models.columns import COUNTING, key, moment, reference
@@ -10,7 +11,8 @@ from models.columns import COUNTING, key, moment, reference
 class PipelineTrigger(SQLModel, table=True):
     """A trigger token; only its SHA-256 is kept, and `short_token`, its first characters after the prefix.
 
-    Pipelines that it starts are those of its owner. It is good until `expires_at`; None is for ever.
+    Pipelines that it starts are those of its owner. It is good until `expires_at`; None is for ever. `names_pod`: the
+    token is routable.
     """
 
     __tablename__ = "pipeline_trigger"
@@ -26,3 +28,4 @@ class PipelineTrigger(SQLModel, table=True):
     updated_at: datetime = moment(nullable=False)
     last_used_at: datetime | None = moment()
     expires_at: datetime | None = moment()
+    names_pod: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

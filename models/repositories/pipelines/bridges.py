@@ -10,6 +10,7 @@ from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step, follow
+from domain.pipelines.cross_pod import PipelineState
 from domain.pipelines.status import COMPLETE, Status
 from domain.variables.ci_variables import CiVariable
 from models.columns import table_of
@@ -189,13 +190,36 @@ class Told:
 
 
 async def tell_followers(connection: AsyncConnection, downstream_id: int, number: int, now: datetime) -> Told:
-    """Let every bridge that follows a pipeline take over its status as it is now.
+    """Let every bridge that follows a pipeline of this pod take over its status as it is now.
 
-    `number` is that of the outbox row: with it a repetition asks for nothing new. A bridge whose end is not folded yet
-    cannot come to life again; the row has to come again then.
+    `number` is that of the outbox row: with it a repetition asks for nothing new.
     """
     rows = all_of(_FollowerRow, await connection.execute(_FOLLOWERS, {"b_pipeline": downstream_id}))
     status = Status((await connection.execute(_STATUS, {"b_pipeline": downstream_id})).scalar_one())
+    return await _let_follow(connection, rows, downstream_id, status, str(number), now)
+
+
+async def lock_followers(connection: AsyncConnection, downstream_id: int) -> None:
+    """Keep bridges that follow a pipeline as they are: jobs come first in everybody's order."""
+    await connection.execute(_FOLLOWERS, {"b_pipeline": downstream_id})
+
+
+async def tell_of_other_pod(connection: AsyncConnection, state: PipelineState, now: datetime) -> Told:
+    """Let every bridge that follows a pipeline of another pod take over its status as it was told."""
+    rows = all_of(_FollowerRow, await connection.execute(_FOLLOWERS, {"b_pipeline": state.id}))
+    number = "-".join(str(int(part)) for part in state.version)
+    return await _let_follow(connection, rows, state.id, state.status, number, now)
+
+
+async def _let_follow(
+    connection: AsyncConnection,
+    rows: Sequence[_FollowerRow],
+    downstream_id: int,
+    status: Status,
+    number: str,
+    now: datetime,
+) -> Told:
+    """A bridge whose end is not folded yet cannot come to life again; it has to be told again then."""
     if status in COMPLETE:
         await connection.execute(_ENDED, {"b_pipeline": downstream_id, "b_now": now})
     changed: list[int] = []
@@ -212,7 +236,7 @@ async def tell_followers(connection: AsyncConnection, downstream_id: int, number
 
 
 async def _take(
-    connection: AsyncConnection, row: _FollowerRow, step: Step, downstream_id: int, number: int, now: datetime
+    connection: AsyncConnection, row: _FollowerRow, step: Step, downstream_id: int, number: str, now: datetime
 ) -> None:
     if step.act is Act.END:
         reason = DOWNSTREAM_FAILED if step.to is Status.FAILED else ""

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, insert, or_, select, update
+from sqlalchemy import and_, bindparam, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Answer, Decision, Recorded
@@ -34,11 +34,13 @@ from models.repositories.pipelines.loading import answers as kept_answers
 from models.repositories.pipelines.verdicts import end_jobs
 from models.repositories.projects import subscriptions
 from models.session import Database
+from models.tables.cross_pod import CrossPodUpstream
 from models.tables.outbox import OperationKey
 from models.tables.pipelines import Pipeline
 
 pipeline = table_of(Pipeline)
 operation_key = table_of(OperationKey)
+cross_pod_upstream = table_of(CrossPodUpstream)
 
 
 class Stale(Exception):
@@ -94,10 +96,10 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
     if is_canceled := await _cancel_redundant(connection, decision, now) or bool(decision.cancel):
         put.add(outbox.OUTCOME)
     status = await _refold(connection, decision, before, now)
-    if status != before.status and await _tell_followers(connection, decision.pipeline_id, now):
-        put.add(outbox.FOLLOW)
+    if status != before.status:
+        put |= await _tell_followers(connection, decision.pipeline_id, now)
     if status != before.status and status is Status.SUCCESS:
-        await subscriptions.note_success(connection, decision.pipeline_id, now)
+        put |= await subscriptions.note_success(connection, decision.pipeline_id, now)
     await _explain(connection, decision, is_canceled=is_canceled)
     recorded = Recorded(
         status=status,
@@ -132,7 +134,10 @@ _SET_PIPELINE: Final = (
     )
 )
 _STATUS: Final = select(pipeline.c.status).where(pipeline.c.id == bindparam("b_pipeline"))
-_FOLLOWER: Final = select(job.c.id).where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried).limit(1)
+_FOLLOWERS: Final = select(
+    exists().where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried).label("here"),
+    exists().where(cross_pod_upstream.c.pipeline_id == bindparam("b_pipeline")).label("elsewhere"),
+)
 
 
 async def _fold(connection: AsyncConnection, verdicts: tuple[Verdict, ...], now: datetime) -> None:
@@ -275,12 +280,13 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Head,
     return status
 
 
-async def _tell_followers(connection: AsyncConnection, pipeline_id: int, now: datetime) -> bool:
-    """The bridges that follow this pipeline are to take over its status; whether there are any."""
-    if (await connection.execute(_FOLLOWER, {"b_pipeline": pipeline_id})).first() is None:
-        return False
-    await outbox.put(connection, outbox.FOLLOW, pipeline_id, now)
-    return True
+async def _tell_followers(connection: AsyncConnection, pipeline_id: int, now: datetime) -> set[str]:
+    """The bridges that follow this pipeline, here or in another pod, are to take over its status."""
+    there = (await connection.execute(_FOLLOWERS, {"b_pipeline": pipeline_id})).one()
+    put = {kind for kind, is_asked in zip((outbox.FOLLOW, outbox.TELL_UPSTREAM), there, strict=True) if is_asked}
+    for kind in sorted(put):
+        await outbox.put(connection, kind, pipeline_id, now)
+    return put
 
 
 async def _explain(connection: AsyncConnection, decision: Decision, *, is_canceled: bool) -> None:

@@ -19,7 +19,7 @@ from models.columns import table_of
 from models.repositories.pipelines import resource_groups
 from models.repositories.pipelines.folding import COUNTS, counts_as
 from models.repositories.pipelines.job_rows import job
-from models.repositories.pipelines.outbox import BRIDGE, OUTCOME, START
+from models.repositories.pipelines.outbox import BRIDGE, BRIDGE_ELSEWHERE, NEEDS_ELSEWHERE, OUTCOME, START, TO_PODS
 from models.tables.logs import Trace
 from models.tables.outbox import Outbox
 from models.tables.pipelines import Pipeline, Stage
@@ -41,12 +41,13 @@ _IS_OPEN: Final = or_(
 _leased: Final = exists().where(lease.c.job_id == job.c.id)
 _queued: Final = exists().where(queue.c.job_id == job.c.id)
 _told: Final = exists().where(outbox.c.job_id == job.c.id, outbox.c.kind == OUTCOME)
-_asked_for: Final = exists().where(outbox.c.job_id == job.c.id, outbox.c.kind == BRIDGE)
+_waits_elsewhere: Final = exists().where(outbox.c.job_id == job.c.id, outbox.c.kind == NEEDS_ELSEWHERE)
+_asked_for: Final = exists().where(outbox.c.job_id == job.c.id, outbox.c.kind.in_((BRIDGE, BRIDGE_ELSEWHERE)))
 
 _JOBS: Final[tuple[tuple[Rule, ColumnElement[bool]], ...]] = (
     (Rule.RUNNING_WITHOUT_LEASE, and_(job.c.status.in_(sorted(HELD_BY_RUNNER)), ~job.c.bridge, ~_leased)),
     (Rule.LEASE_WITHOUT_JOB, and_(job.c.status.not_in(sorted(HELD_BY_RUNNER)), _leased)),
-    (Rule.PENDING_WITHOUT_QUEUE, and_(job.c.status == Status.PENDING, ~job.c.bridge, ~_queued)),
+    (Rule.PENDING_WITHOUT_QUEUE, and_(job.c.status == Status.PENDING, ~job.c.bridge, ~_queued, ~_waits_elsewhere)),
     (Rule.QUEUE_WITHOUT_JOB, and_(job.c.status != Status.PENDING, _queued)),
     (
         Rule.BRIDGE_WITHOUT_PIPELINE,
@@ -170,7 +171,9 @@ async def _old_rows(
 ) -> Sequence[Broken]:
     old = now - timedelta(seconds=limits.outbox)
     statement = select(outbox.c.id, outbox.c.pipeline_id, outbox.c.kind, outbox.c.attempts, outbox.c.error).where(
-        outbox.c.created_at < old, outbox.c.not_before < now
+        outbox.c.created_at < old,
+        outbox.c.not_before < now,
+        outbox.c.kind.not_in(TO_PODS),  # what another pod lacks is no fault of this one
     )
     rows = (await connection.execute(_of(statement, outbox.c.pipeline_id, pipeline_id))).all()
     return [

@@ -226,6 +226,13 @@ async def _enqueue(connection: AsyncConnection, rows: Sequence[MovedJobRow]) -> 
         await connection.execute(_entry(connection.dialect.name), entries)
 
 
+async def enqueue_again(connection: AsyncConnection, job_id: int) -> None:
+    """Put a pending job that waited for something else into the queue."""
+    statement = select(job.c.id, job.c.demand_id).where(job.c.id == job_id)
+    entries = [{"b_job": row.id, "b_demand": row.demand_id} for row in await connection.execute(statement)]
+    await connection.execute(_entry(connection.dialect.name), entries)
+
+
 async def lock(connection: AsyncConnection, ids: Iterable[int]) -> None:
     """Lock jobs, in the order in which everybody does: jobs by id, then their leases, then their logs.
 

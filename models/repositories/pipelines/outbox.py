@@ -32,10 +32,23 @@ BRIDGE: Final = "bridge"
 FOLLOW: Final = "follow"
 """The status of the pipeline has changed: the bridges that follow it are to be told."""
 
+BRIDGE_ELSEWHERE: Final = "bridge_elsewhere"
+"""A bridge has become pending whose downstream pipeline another pod is to make."""
+TELL_UPSTREAM: Final = "tell_upstream"
+"""The status of the pipeline has changed: the pod of the bridge that made it is to be told."""
+
+RELEASED: Final = "released"
+"""A pipeline of a tag has succeeded: other pods whose projects follow its project are to be told."""
+
+NEEDS_ELSEWHERE: Final = "needs_elsewhere"
+"""A pending job needs artifacts of a project in another pod; it is in no queue until that has answered."""
+
 TO_TEMPORAL: Final = (START, OUTCOME, COMMAND, GROUP)
 """Kinds that the relay sends."""
 TO_BRIDGES: Final = (BRIDGE, FOLLOW)
 """Kinds that the bridge loop carries out."""
+TO_PODS: Final = (BRIDGE_ELSEWHERE, TELL_UPSTREAM, NEEDS_ELSEWHERE, RELEASED)
+"""Kinds that are carried out by calls of other pods."""
 
 _ADD: Final = insert(outbox)
 _HASTEN: Final = (

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
@@ -32,7 +32,7 @@ async def get(connection: AsyncConnection, trigger_id: int, project_id: int) -> 
 
 
 async def add(connection: AsyncConnection, project_id: int, owner_id: int, now: datetime, **values: Any) -> int:
-    """Keep a new trigger: `description`, `token_hash`, `short_token`, `expires_at`."""
+    """Keep a new trigger: `description`, `token_hash`, `short_token`, `expires_at`, `names_pod`."""
     row = {"project_id": project_id, "owner_id": owner_id, "created_at": now, "updated_at": now, **values}
     made: int = (await connection.execute(insert(trigger).values(**row).returning(trigger.c.id))).scalar_one()
     return made
@@ -53,9 +53,13 @@ async def by_token(
     connection: AsyncConnection, project_id: int, token_hash: str, now: datetime
 ) -> PipelineTriggerRow | None:
     """The trigger of this project behind a token that has not expired, or None."""
-    lasting = or_(trigger.c.expires_at.is_(None), trigger.c.expires_at > now)
     rule = (trigger.c.project_id == project_id) & (trigger.c.token_hash == token_hash)
-    return first_of(PipelineTriggerRow, await connection.execute(select(trigger).where(rule, lasting)))
+    return first_of(PipelineTriggerRow, await connection.execute(select(trigger).where(rule, has_not_expired(now))))
+
+
+def has_not_expired(now: datetime) -> ColumnElement[bool]:
+    """Whether a trigger's token is still good."""
+    return or_(trigger.c.expires_at.is_(None), trigger.c.expires_at > now)
 
 
 async def note_use(connection: AsyncConnection, trigger_id: int, now: datetime) -> None:

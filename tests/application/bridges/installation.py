@@ -163,9 +163,9 @@ class Installation:
 
 
 @asynccontextmanager
-async def open_installation(folder: Path, database_url: str = "") -> AsyncIterator[Installation]:
-    """An installation in `folder`."""
-    async with open_site(folder, database_url) as site:
+async def open_installation(folder: Path, database_url: str = "", **more: Any) -> AsyncIterator[Installation]:
+    """An installation in `folder`, with `more` settings."""
+    async with open_site(folder, database_url, **more) as site:
         ids = site.world
         world = RealTime(site.services.database, ids.project_id, ids.user_id, ids.runner_id)
         yield Installation(site, world, BridgeLoop(site.services), folder)

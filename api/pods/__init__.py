@@ -1,0 +1,1 @@
+"""Doors for other pods of the cluster."""

@@ -1,0 +1,1 @@
+"""Projects that follow the releases of projects in other pods."""

@@ -1,0 +1,1 @@
+"""Tests of subscriptions to projects of other pods."""
