@@ -11,7 +11,7 @@ from domain.pipelines.verdict import Verdict
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
-from models.notifications import BRIDGES, OUTBOX, Notifications, pipeline_topic
+from models.notifications import BRIDGES, OTHER_PODS, OUTBOX, Notifications, pipeline_topic
 from models.repositories.pipelines import decisions, loading, outbox
 from models.session import Database
 from workflows.ports import PipelinePort
@@ -60,6 +60,8 @@ class PipelineActivities(PipelinePort):
             await self._notifications.notify(OUTBOX)
         if not written.put.isdisjoint(outbox.TO_BRIDGES):
             await self._notifications.notify(BRIDGES)
+        if not written.put.isdisjoint(outbox.TO_PODS):
+            await self._notifications.notify(OTHER_PODS)
         return written.recorded
 
     @activity.defn(name="read the pipeline")

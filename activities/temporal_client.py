@@ -19,7 +19,7 @@ async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
     access = settings.temporal_access
     return await Client.connect(
         settings.temporal,
-        namespace=settings.temporal_namespace,
+        namespace=settings.namespace,
         data_converter=data_converter,
         tls=_tls(access) or False,
         api_key=access.api_key or None,

@@ -1,16 +1,11 @@
 """The Temporal side of a process: a client with the right converter, and a worker for pipelines."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
-from temporalio.api.enums.v1 import IndexedValueType
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import (
     PollerBehaviorAutoscaling,
     UnsandboxedWorkflowRunner,
@@ -26,9 +21,7 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.worker_version import UNNAMED
-from domain.errors import Invalid
 from settings import Settings
-from workflows import search_attributes
 from workflows.handles import telling_queue
 from workflows.hook_delivery import HookDeliveryWorkflow
 from workflows.pipeline import PipelineWorkflow
@@ -51,59 +44,6 @@ _PLAYING: Final[Sequence[type]] = (
     ScheduledPipelineWorkflow,
 )
 """The workflows of pipelines; those that tell may be left on their queue by an older version."""
-
-_INSTALLATION: Final = "perdure_installation"
-_TYPES: Final = {
-    "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-    "Int": IndexedValueType.INDEXED_VALUE_TYPE_INT,
-}
-
-
-async def missing_attributes(client: Client) -> list[str]:
-    """Our search attributes that the namespace does not have. Raises `RPCError` while Temporal is away."""
-    there = await client.operator_service.list_search_attributes(
-        ListSearchAttributesRequest(namespace=client.namespace)
-    )
-    return [key.name for key in search_attributes.ALL if key.name not in there.custom_attributes]
-
-
-async def prepare_namespace(client: Client, installation_id: str) -> None:
-    """Add our search attributes and mark the namespace as ours. Raises `Invalid` if it is another installation's.
-
-    Only those that are missing are added: the server logs a warning for each that is there.
-    """
-    missing = await missing_attributes(client)
-    if missing:
-        await _add(client, missing)
-    await _mark(client, installation_id)
-
-
-async def _add(client: Client, names: Sequence[str]) -> None:
-    types = {name: _TYPES["Int" if name == search_attributes.PIPELINE_ID.name else "Keyword"] for name in names}
-    request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=types)
-    try:
-        await client.operator_service.add_search_attributes(request)
-    except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # another process was quicker
-            raise
-
-
-async def _mark(client: Client, installation_id: str) -> None:
-    found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
-    owner = found.namespace_info.data.get(_INSTALLATION)
-    if owner == installation_id:
-        return
-    if owner:
-        raise Invalid(
-            f"Temporal namespace {client.namespace} belongs to installation {owner}, the database to "
-            f"{installation_id}: "
-            "check PERDURE_TEMPORAL_ADDRESS, PERDURE_TEMPORAL_NAMESPACE and PERDURE_DATABASE_URL."
-        )
-    update = UpdateNamespaceRequest(namespace=client.namespace)
-    update.update_info.data[_INSTALLATION] = installation_id
-    with suppress(AttributeError):
-        update.update_info.description = found.namespace_info.description
-    await client.workflow_service.update_namespace(update)
 
 
 def sandbox() -> SandboxedWorkflowRunner:
@@ -142,7 +82,7 @@ def make_worker(
         *_telling(hooks, reports),
         schedules.carry_out_tick,
     ]
-    return _worker(client, settings, settings.task_queue, _PLAYING, carried_out, tasks=20, cached=2_000)
+    return _worker(client, settings, settings.queue, _PLAYING, carried_out, tasks=20, cached=2_000)
 
 
 def make_telling_worker(client: Client, settings: Settings, hooks: HookActivities, reports: ReportActivities) -> Worker:
@@ -150,7 +90,7 @@ def make_telling_worker(client: Client, settings: Settings, hooks: HookActivitie
 
     It has a queue of its own: a receiver that is slow or gone, and all that waits for it, delays no pipeline.
     """
-    queue = telling_queue(settings.task_queue)
+    queue = telling_queue(settings.queue)
     return _worker(client, settings, queue, _TELLING, _telling(hooks, reports), tasks=5, cached=200)
 
 

@@ -192,11 +192,13 @@ def gone() -> Unavailable:
 
 @contextmanager
 def ended_with_caller(end: Callable[[], object]) -> Iterator[None]:
-    """Have `end` called if the present caller goes within the block."""
+    """Have `end` called if the present caller goes within the block, or went while what it ends was being started."""
     caller = CALLER.get()
     if caller is None:
         yield
         return
+    if caller.is_gone:
+        end()
     caller.ends.add(end)
     try:
         yield

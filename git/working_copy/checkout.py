@@ -21,8 +21,6 @@ from git.working_copy.local_command import line_in, paths_in, run_in
 
 WALK_LIMIT: Final = 200_000
 """Files of a folder without git; more are most likely not a project but a whole disk."""
-SHORT_SHA: Final = 8
-"""Digits of a short sha, as in `CI_COMMIT_SHORT_SHA`."""
 _SUBMODULE: Final = "160000"
 """The mode of a commit in a tree."""
 _NO_REPOSITORY: Final = ("not a git repository", "must be run in a work tree")
@@ -82,11 +80,6 @@ class Checkout:
     def sha(self) -> str:
         """The commit that is checked out; empty when there is none."""
         return self.head.sha if self.head else ""
-
-    @property
-    def short_sha(self) -> str:
-        """The first digits of `sha`."""
-        return self.sha[:SHORT_SHA]
 
     @cached_property
     def remote(self) -> str:

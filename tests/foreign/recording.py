@@ -38,15 +38,22 @@ class Recording:
     faults: list[str] = field(default_factory=list)
     logs: dict[int, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
 
-    def note(self, request: web.Request, body: bytes, status: int, headers: Mapping[str, str], response: bytes) -> None:
-        """Write down one call."""
-        route = _route(request.path)
-        self.calls.add(f"{request.method} {route} {status}")
-        if route.startswith("git:"):
+    def note_request(self, request: web.Request, body: bytes) -> None:
+        """Write down what is sent; a response may take as long as the server holds the request."""
+        if _route(request.path).startswith("git:"):
             return
         self.sent.update(f"{name} (header)" for name in _REQUEST_HEADERS if name in request.headers)
         self.sent.update(f"{name} (query)" for name in request.query)
         self.sent.update(_fields(request, body))
+
+    def note_response(
+        self, request: web.Request, body: bytes, status: int, headers: Mapping[str, str], response: bytes
+    ) -> None:
+        """Write down how the server responded to it."""
+        route = _route(request.path)
+        self.calls.add(f"{request.method} {route} {status}")
+        if route.startswith("git:"):
+            return
         self.replies.update(name for name in _REPLY_HEADERS if name in headers)
         if "Job-Status" in headers:
             self.replies.add(f"Job-Status: {headers['Job-Status']}")
@@ -99,13 +106,14 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
             body = await request.read()
             kept = {name: value for name, value in request.headers.items() if name.lower() not in _HOP}
             url = target + request.path_qs
+            recording.note_request(request, body)
             call = session.request(request.method, url, headers=kept, data=body, allow_redirects=False)
             try:
                 async with call as response:
                     content = await response.read()
             except aiohttp.ClientError:  # the server has ended, and with it the test
                 return web.Response(status=502)
-            recording.note(request, body, response.status, response.headers, content)
+            recording.note_response(request, body, response.status, response.headers, content)
             passed = {name: value for name, value in response.headers.items() if name.lower() not in _HOP}
             return web.Response(status=response.status, headers=passed, body=content)
 

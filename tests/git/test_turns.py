@@ -2,10 +2,11 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -105,6 +106,20 @@ async def test_all_that_runs_for_a_caller_ends_when_they_go_and_nothing_begins(s
     await slow.until(0)
     with pytest.raises(Unavailable, match="closed the connection"):
         await run(QUICK)
+
+
+async def test_git_whose_caller_goes_while_it_starts_ends(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller, begin = asked_by("eve"), asyncio.create_subprocess_exec
+
+    async def begin_and_go(*words: Any, **options: Any) -> asyncio.subprocess.Process:
+        process = await begin(*words, **options)
+        caller.leave()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", begin_and_go)
+    async with start(slow.words()) as git:
+        assert await asyncio.wait_for(git.wait(), 20) == -signal.SIGTERM
+    await slow.until(0)
 
 
 async def test_one_caller_leaves_places_to_others_and_to_the_server(slow: Slow, tasks: Tasks) -> None:

@@ -30,7 +30,7 @@ async def test_branch_commit_and_files(work: Path) -> None:
     checkout = Checkout.find(work / "src")
     assert (checkout.root, checkout.is_repository) == (work, True)
     assert checkout.head == Head("main", sha)
-    assert (checkout.sha, checkout.short_sha) == (sha, sha[:8])
+    assert checkout.sha == sha
     assert checkout.commit is not None
     assert (checkout.commit.title, checkout.commit.author_name) == ("First", "Ada")
     assert Checkout.find(work / ".gitlab-ci.yml").root == work

@@ -1,11 +1,15 @@
-"""A Temporal namespace belongs to one installation."""
+"""A Temporal namespace is made by the pod, and belongs to one installation."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
-from activities.temporal_worker import missing_attributes, prepare_namespace
+from activities.temporal_namespace import make_namespace, missing_attributes, prepare_namespace
 from domain.errors import Invalid
 from tests.temporal import new_namespace, temporal_server
 from workflows import search_attributes
@@ -39,3 +43,17 @@ async def test_a_namespace_that_has_everything_is_left_alone(temporal: str, monk
 
     monkeypatch.setattr(client.operator_service, "add_search_attributes", add)
     await prepare_namespace(client, "mine")
+
+
+async def test_a_namespace_that_is_not_there_is_made_once_and_takes_workflows_at_once(temporal: str) -> None:
+    """By processes that start at the same moment, too."""
+    name, retention = f"pod-{uuid4().hex[:8]}", timedelta(days=3)
+    clients = [await Client.connect(temporal, namespace=name) for _ in range(3)]
+    assert await missing_attributes(clients[0]) == [key.name for key in search_attributes.ALL]
+    await asyncio.gather(*(prepare_namespace(client, "mine", retention.total_seconds()) for client in clients))
+    assert not await make_namespace(clients[0], retention.total_seconds())
+    assert await missing_attributes(clients[0]) == []
+    found = await clients[0].workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=name))
+    assert found.config.workflow_execution_retention_ttl.ToTimedelta() == retention
+    handle = await clients[0].start_workflow("Pipeline", id="pipeline-1", task_queue="pipelines")
+    await handle.terminate()

@@ -1,0 +1,1 @@
+"""Use cases of organisations that move from pod to pod."""
