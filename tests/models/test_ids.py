@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlmodel import SQLModel
 
+from domain.pods.identity import PodIdentity
 from models.repositories.installation import installations
 from models.session import Database
 from settings import Settings
@@ -40,7 +41,7 @@ async def numbers_postgresql(database: Database) -> dict[str, int]:
 
 async def test_the_ids_of_every_table_begin_at_the_pods_block_and_never_come_twice(database: Database) -> None:
     async with database.write() as connection:
-        await installations.ensure(connection, "east", 3, BEGIN)
+        await installations.ensure(connection, PodIdentity("east", 3), BEGIN)
     found = await (numbers_sqlite if database.is_sqlite else numbers_postgresql)(database)
     assert {"job", "pipeline", "stage", "outbox", "runner", "project"} <= set(WITH_IDS)
     assert {name: found.get(name) for name in WITH_IDS} == dict.fromkeys(WITH_IDS, 3 * installations.BLOCK)

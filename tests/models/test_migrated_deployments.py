@@ -8,6 +8,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
+from domain.pods.identity import PodIdentity
 from models import migrate as migrating
 from models.columns import table_of
 from models.migrate import alembic_config, migrate
@@ -50,7 +51,7 @@ def shape(connection: Connection) -> dict[str, Any]:
 async def test_rows_ids_and_references_are_kept(empty_database: Database) -> None:
     await migrate(empty_database)
     async with empty_database.write() as connection:
-        await installations.ensure(connection, "east", 3, BEGIN)
+        await installations.ensure(connection, PodIdentity("east", 3), BEGIN)
     world = await World.make(empty_database)
     for _ in range(2):
         await world.begin("deploy: {script: x, environment: live}")

@@ -8,11 +8,12 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, insert, inspect, text
+from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
 import models.schema  # noqa: F401  # registers every table
 from domain.errors import Invalid
+from domain.pods.identity import PodIdentity
 from models import migrate as migrating
 from models.migrate import alembic_config, migrate
 from models.repositories.installation import installations
@@ -63,7 +64,7 @@ async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(empty_da
     database = empty_database
     first = 3 * installations.BLOCK + 1
     async with database.write() as connection:
-        await installations.ensure(connection, "east", 3, BEGIN)
+        await installations.ensure(connection, PodIdentity("east", 3), BEGIN)
         assert await create_namespace(connection, "one", "One", BEGIN) == first
     async with database.write() as connection:
         await connection.execute(text("DELETE FROM namespace"))
@@ -74,28 +75,31 @@ async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(empty_da
 async def test_ids_of_tables_that_a_later_version_adds_begin_at_the_block_too(empty_database: Database) -> None:
     """Also those of one that has given ids already; where ids have begun in the block they go on."""
     database, first = empty_database, 3 * installations.BLOCK
-    values = {"id": 1, "installation_id": "x", "pod": "east", "registration_token_hash": "", "sealed_check": ""}
+    older = (
+        "INSERT INTO installation (id, installation_id, pod, registration_token_hash, sealed_check, created_at)"
+        " VALUES (1, 'x', 'east', '', '', '2026-01-01 12:00:00')"
+    )
     async with database.write() as connection:
         await connection.run_sync(partial(upgrade_to, version="0010"))
-        await connection.execute(insert(installations.installation).values(**values, created_at=BEGIN))
+        await connection.execute(text(older))
         await installations.continue_after(connection, "namespace", first + 5)
     await migrate(database)
     async with database.write() as connection:
-        await installations.ensure(connection, "east", 3, BEGIN)
+        await installations.ensure(connection, PodIdentity("east", 3), BEGIN)
         known = await installations.last_ids(connection)
     assert (known["namespace"], known["deploy_token"], known["runner"]) == (first + 5, first, first)
     async with database.write() as connection:
         await installations.continue_after(connection, "runner", 7)
-        await installations.ensure(connection, "east", 3, BEGIN)
+        await installations.ensure(connection, PodIdentity("east", 3), BEGIN)
         assert (await installations.last_ids(connection))["runner"] == first
 
 
 async def test_a_database_belongs_to_one_pod(database: Database) -> None:
     async with database.write() as connection:
-        mine = await installations.ensure(connection, "east", 0, BEGIN)
-        assert (await installations.ensure(connection, "east", 0, BEGIN)).installation_id == mine.installation_id
+        mine = await installations.ensure(connection, PodIdentity("east", 0), BEGIN)
+        assert await installations.ensure(connection, PodIdentity("east", 0), BEGIN) == mine
         with pytest.raises(Invalid, match="belongs to pod east, not to west"):
-            await installations.ensure(connection, "west", 0, BEGIN)
+            await installations.ensure(connection, PodIdentity("west", 0), BEGIN)
 
 
 def upgrade_to(connection: Connection, version: str) -> None:
@@ -126,7 +130,7 @@ async def test_rows_of_the_first_version_are_kept_and_its_processes_go_on(empty_
         alike = await runners.with_token_form(connection, 0)
         added = {
             table: await connection.run_sync(partial(columns_of, table=table))
-            for table in ("runner", "project", "merge_request")
+            for table in ("runner", "project", "merge_request", "access_token", "installation")
         }
     assert len(alike) == 2
     for table, column in (
@@ -135,5 +139,7 @@ async def test_rows_of_the_first_version_are_kept_and_its_processes_go_on(empty_
         ("project", "languages"),
         ("project", "may_run_as_server"),
         ("merge_request", "diff_version"),
+        ("access_token", "names_pod"),
+        ("installation", "registration_names_pod"),
     ):
         assert (added[table][column]["nullable"], added[table][column]["default"] is None) == (False, False)

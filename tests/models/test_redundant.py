@@ -156,5 +156,5 @@ async def test_the_search_reads_only_the_unfinished_pipelines_of_the_ref(world: 
     await multiply(
         world, pipeline, key, lambda step: {"iid": 1_000 + step, "ref": f"r{step // 20}", "status": ends[step % 4]}
     )
-    values = {"b_project": world.project_id, "b_ref": "main", "b_since": world.now()}
+    values = {"b_project": world.project_id, "b_ref": "main", "b_since": world.now() - timedelta(days=1)}
     assert "pipeline_of_ref" in await query_plan(world, redundant._UNFINISHED, values)

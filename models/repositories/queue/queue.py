@@ -114,6 +114,7 @@ class _Shape:
     passed: bool
     group: bool
     as_server: bool
+    leaving: bool = False
 
 
 def kind_of(row: RunnerRow) -> Kind:
@@ -148,15 +149,25 @@ async def given(connection: AsyncConnection, request_ids: Collection[str]) -> Ma
     return {(row.runner_id, row.request_id): row.job_id for row in rows}
 
 
-async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Collection[int] = ()) -> Sequence[Turn]:
-    """The jobs whose turn it is for runners of a kind, `most` at most; demands that were `passed` are left out.
+async def turns(
+    connection: AsyncConnection, kind: Kind, most: int, passed: Collection[int] = (), leaving: Collection[int] = ()
+) -> Sequence[Turn]:
+    """The jobs whose turn it is for runners of a kind, `most` at most.
 
+    Demands that were `passed` are left out, and organisations that are `leaving` the pod.
     A look that locks nothing. Instance runners take from the project of which they hold the fewest jobs, all others
     the oldest job.
     """
     group = kind.namespace_id is not None
     shape = _Shape(
-        kind.runner_type, bool(kind.tags), kind.run_untagged, kind.ref_protected, bool(passed), group, kind.as_server
+        kind.runner_type,
+        bool(kind.tags),
+        kind.run_untagged,
+        kind.ref_protected,
+        bool(passed),
+        group,
+        kind.as_server,
+        bool(leaving),
     )
     values: dict[str, Any] = {"b_most": most, "b_others": most - 1}
     if kind.tags:
@@ -169,6 +180,8 @@ async def turns(connection: AsyncConnection, kind: Kind, most: int, passed: Coll
         values["b_group"] = f"%/{kind.namespace_id}/%"
     if passed:
         values["b_passed"] = list(passed)
+    if leaving:
+        values["b_leaving"] = list(leaving)
     return all_of(Turn, await connection.execute(_turns(shape), values))
 
 
@@ -200,6 +213,8 @@ def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
         rules.append(demand.c.id.not_in(bindparam("b_passed", expanding=True)))
     if shape.as_server:
         rules.append(_MAY_RUN_AS_SERVER)
+    if shape.leaving:
+        rules.append(demand.c.organisation_id.not_in(bindparam("b_leaving", expanding=True)))
     if shape.runner_type is RunnerType.INSTANCE:
         return [*rules, project.c.shared_runners_enabled]
     rules.append(demand.c.organisation_id == bindparam("b_organisation"))

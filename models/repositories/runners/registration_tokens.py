@@ -58,12 +58,12 @@ def scope_of_group(row: NamespaceRow) -> RunnerScope:
     )
 
 
-async def replace(connection: AsyncConnection, scope: RunnerScope, token_hash: str) -> None:
+async def replace(connection: AsyncConnection, scope: RunnerScope, token_hash: str, *, names_pod: bool = True) -> None:
     """Give a scope its registration token; the one before is worth nothing from now on."""
     values = {"registration_token_hash": token_hash}
     match scope.runner_type:
         case RunnerType.INSTANCE:
-            await connection.execute(update(installation).values(**values))
+            await connection.execute(update(installation).values(**values, registration_names_pod=names_pod))
         case RunnerType.GROUP:
             await connection.execute(update(namespace).where(namespace.c.id == scope.group_id).values(**values))
         case RunnerType.PROJECT:
